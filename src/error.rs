@@ -1,0 +1,178 @@
+//! What went wrong, where in the input, and what to do about it?
+//!
+//! One error type for the whole library. It carries a kind (which decides the exit code), a message, the
+//! byte offset in the input where that is known, a remedy, and the chain of contexts added on the way up.
+//! Errors of other crates become ours in the module that calls the crate, where the offset is known.
+
+use std::fmt;
+
+/// The library's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The classes of failure that a caller can tell apart. Each maps onto one exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The caller asked for something that makes no sense (exit code 2).
+    Usage,
+    /// The input cannot be read or is malformed (exit code 3).
+    Input,
+    /// Some image did not build (exit code 4).
+    Build,
+    /// The machine lacks something: a loader, a driver, a device (exit code 5).
+    Environment,
+    /// The input is sound but holds no device code (exit code 6).
+    NoDeviceCode,
+    /// An operation of the operating system failed; `BrokenPipe` is recognised by the caller.
+    Io(std::io::ErrorKind),
+}
+
+/// An error with its place and remedy. One word wide, so `Result` stays small.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    offset: Option<u64>,
+    remedy: Option<String>,
+    context: Vec<String>,
+}
+
+impl Error {
+    /// An error of the given kind.
+    #[cold]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner { kind, message: message.into(), offset: None, remedy: None, context: Vec::new() }))
+    }
+
+    /// Malformed or unreadable input.
+    #[cold]
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Input, message)
+    }
+
+    /// Malformed input at a byte offset of the file.
+    #[cold]
+    pub fn at(offset: u64, message: impl Into<String>) -> Self {
+        Self::input(message).with_offset(offset)
+    }
+
+    /// An error of the operating system, with what was being done.
+    #[cold]
+    pub fn io(doing: impl Into<String>, error: &std::io::Error) -> Self {
+        Self::new(ErrorKind::Io(error.kind()), format!("{}: {error}", doing.into()))
+    }
+
+    /// Says where in the input the error is, unless a deeper layer already did.
+    #[must_use]
+    pub fn with_offset(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Says what the user can do.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.0.remedy.get_or_insert_with(|| remedy.into());
+        self
+    }
+
+    /// Adds what was being attempted; the last added is the outermost.
+    #[must_use]
+    pub fn context(mut self, doing: impl Into<String>) -> Self {
+        self.0.context.push(doing.into());
+        self
+    }
+
+    /// The class of failure.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The byte offset in the input, where known.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// What to do about it, where something can be done.
+    pub fn remedy(&self) -> Option<&str> {
+        self.0.remedy.as_deref()
+    }
+
+    /// The innermost message with its offset, without contexts.
+    pub fn message(&self) -> String {
+        match self.0.offset {
+            Some(offset) => format!("{} (at offset {offset:#x})", self.0.message),
+            None => self.0.message.clone(),
+        }
+    }
+
+    /// All messages, outermost first.
+    pub fn chain(&self) -> Vec<String> {
+        let mut chain: Vec<String> = self.0.context.iter().rev().cloned().collect();
+        chain.push(self.message());
+        chain
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.chain().join(": "))
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Adds context to a result on its way up.
+pub trait Context<T> {
+    /// Says what was being attempted when it failed.
+    fn context(self, doing: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T> Context<T> for Result<T> {
+    fn context(self, doing: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| error.context(doing()))
+    }
+}
+
+/// A failure that concerns one image (or one part of a file) and hides nothing else: collected, shown beside
+/// the results, and reflected in the exit code.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// The image concerned, where the problem is with one.
+    pub image: Option<usize>,
+    /// What is wrong.
+    pub error: Error,
+}
+
+impl Problem {
+    /// A problem with the file as a whole.
+    pub fn general(error: Error) -> Self {
+        Problem { image: None, error }
+    }
+
+    /// A problem with one image.
+    pub fn of_image(image: usize, error: Error) -> Self {
+        Problem { image: Some(image), error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chain_is_outermost_first_and_keeps_the_first_offset() {
+        let error = Error::at(0x58, "need 36 bytes, have 16").with_offset(1).context("image 3").context("lib.so");
+        assert_eq!(error.chain(), ["lib.so", "image 3", "need 36 bytes, have 16 (at offset 0x58)"]);
+        assert_eq!(error.to_string(), "lib.so: image 3: need 36 bytes, have 16 (at offset 0x58)");
+        assert_eq!(error.offset(), Some(0x58));
+    }
+}

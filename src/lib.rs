@@ -1,0 +1,28 @@
+//! Device code inside SYCL programs: found, explained, compiled ahead of time, and put back.
+//!
+//! Data flows one way, and each module imports only what stands to its left:
+//!
+//! ```text
+//! error, limits, bytes -> container -> bundle -+
+//!                         spirv ---------------+-> compat -> select -> rewrite -> build -> report -> cli
+//!                         device --------------+
+//! ```
+//!
+//! | module | the question it answers |
+//! |---|---|
+//! | [`error`], [`limits`], [`bytes`] | what went wrong and where; how much is too much; how bytes are read without panics |
+//! | [`container`] | where in this host file are device bytes? |
+//! | [`bundle`] | which device images are in those bytes, and what is attached to them? |
+//! | [`spirv`] | what does one module need and offer? |
+//! | [`device`] | what can a target do? |
+//! | [`compat`] | can this image be compiled for, and run on, that target? |
+//! | [`select`] | which images does the user mean? |
+//! | [`rewrite`] | how does a changed bundle get back into a file? |
+//! | [`build`] | SPIR-V in, device binary out |
+//! | [`report`] | one set of facts, as a table and as JSON |
+//!
+//! Four rules, enforced by `tests/tidy.rs`: modules import only to their left; each third-party crate has one
+//! home; the library neither prints, exits nor reads the environment; every file opens by saying which question
+//! it answers.
+
+pub mod error;
