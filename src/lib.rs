@@ -30,4 +30,5 @@ pub mod bytes;
 pub mod container;
 pub mod error;
 pub mod limits;
+pub mod rewrite;
 pub mod spirv;
