@@ -83,3 +83,17 @@ pub fn added(
     }
     if done { Ok(structure) } else { Err(Error::input(format!("image {} has a short structure", source.index))) }
 }
+
+/// The image that an addition was compiled from.
+pub fn source<'b, 'a>(bundle: &'b Bundle<'a>, addition: &Addition<'_>) -> Option<&'b Image<'a>> {
+    // Damaged images leave gaps in the numbering, so the position is a hint only.
+    match bundle.images.get(addition.source) {
+        Some(image) if image.index == addition.source => Some(image),
+        _ => bundle.images.iter().find(|image| image.index == addition.source),
+    }
+}
+
+/// The descriptor that lists the image an addition was compiled from.
+pub fn source_place(bundle: &Bundle<'_>, addition: &Addition<'_>) -> Option<usize> {
+    source(bundle, addition)?.origin.map(|origin| origin.descriptor)
+}
