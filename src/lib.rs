@@ -25,4 +25,6 @@
 //! home; the library neither prints, exits nor reads the environment; every file opens by saying which question
 //! it answers.
 
+pub mod build;
+pub mod device;
 pub mod error;
