@@ -40,9 +40,9 @@ pub struct Job<'a> {
     pub image: usize,
     /// The SPIR-V module.
     pub il: Cow<'a, [u8]>,
-    /// What the compiler gets, already reduced by [`options::for_cpu`].
+    /// Its options for compiling, already reduced by [`options::for_cpu`].
     pub compile_options: String,
-    /// What the linker gets; where it is not empty, the module is compiled and linked in two steps.
+    /// Its options for linking, reduced likewise. The driver gets both in one string, as it does from the runtime.
     pub link_options: String,
 }
 

@@ -17,10 +17,10 @@ use opencl3::device::{
 use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, error_text};
 use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, get_platform_data, get_platform_ids};
 use opencl3::program::{
-    CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, compile_program, create_program_with_il,
-    get_program_build_data, get_program_info, link_program, release_program,
+    CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, create_program_with_il, get_program_build_data,
+    get_program_info, release_program,
 };
-use opencl3::types::{cl_context, cl_device_id, cl_device_info, cl_int, cl_platform_id, cl_program};
+use opencl3::types::{cl_device_id, cl_device_info, cl_int, cl_platform_id, cl_program};
 
 use super::protocol::{Device, Inventory};
 use super::serve::{Compiled, Compiler};
@@ -65,11 +65,10 @@ impl Compiler for Driver {
         let Some(opened) = &self.0 else {
             return hollow("a module came before the device was opened".to_owned(), String::new());
         };
-        let (Ok(compile_options), Ok(link_options)) = (CString::new(compile_options), CString::new(link_options))
-        else {
+        let Ok(options) = CString::new([compile_options, link_options].join(" ").trim()) else {
             return hollow("the image's options contain a zero byte".to_owned(), String::new());
         };
-        match opened.executable(il, &compile_options, &link_options) {
+        match opened.executable(il, &options) {
             Ok(program) => program.deliver(opened.device),
             Err((code, log)) => Compiled::Refused { code, name: error_text(code).to_owned(), log },
         }
@@ -82,31 +81,17 @@ impl Compiler for Driver {
 }
 
 impl Opened {
-    /// Builds in one step, or in two where the linker has options of its own: `clBuildProgram` takes only one string
-    /// and would refuse some of them. On failure the status and the log.
-    fn executable(&self, il: &[u8], compile: &CStr, link: &CStr) -> std::result::Result<Program, (cl_int, String)> {
-        let devices = [self.device];
-        let unlogged = |code| (code, String::new());
-        let program = Program(create_program_with_il(self.context.get(), il).map_err(unlogged)?);
-        let logged = |code| (code, program.log(self.device));
-        if link.is_empty() {
-            build_program(program.0, &devices, compile, None, ptr::null_mut()).map_err(logged)?;
-            return Ok(program);
+    /// A built program, or the status and the log. One step with all options, as the SYCL runtime does it for a
+    /// module that is linked with no other (`ProgramManager::build`): measured on driver 2026.2.0, compiling with
+    /// `-cl-opt-disable` and linking with options of its own fails, and elsewhere the link's options alone count.
+    fn executable(&self, il: &[u8], options: &CStr) -> std::result::Result<Program, (cl_int, String)> {
+        let program = create_program_with_il(self.context.get(), il).map_err(|code| (code, String::new()))?;
+        let program = Program(program);
+        match build_program(program.0, &[self.device], options, None, ptr::null_mut()) {
+            Ok(()) => Ok(program),
+            Err(code) => Err((code, program.log(self.device))),
         }
-        compile_program(program.0, &devices, compile, &[], &[], None, ptr::null_mut()).map_err(logged)?;
-        let linked = link_one(self.context.get(), self.device, link, &program);
-        linked.map_err(logged)
     }
-}
-
-/// Links one compiled program.
-// The binding's safe `Program::link` passes the program where the context belongs.
-#[allow(unsafe_code)]
-fn link_one(context: cl_context, device: cl_device_id, options: &CStr, program: &Program) -> Result<Program, cl_int> {
-    // SAFETY: the function asks that the device belongs to the context, which was made for this very device; all
-    // handles are alive, and no callback is given.
-    let linked = unsafe { link_program(context, &[device], options, &[program.0], None, ptr::null_mut()) };
-    linked.map(Program)
 }
 
 /// A program object; released when dropped.

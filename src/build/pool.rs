@@ -58,7 +58,6 @@ pub fn run(
                     }
                 }
                 News::Fatal(error) => {
-                    stop.store(true, Ordering::Relaxed);
                     fatal.get_or_insert(error);
                 }
             }
@@ -117,7 +116,10 @@ impl Slot<'_, '_> {
             let Some(job) = self.jobs.get(place) else { return };
             let message = match self.build(job, &mut worker) {
                 Ok(outcome) => News::Done(place, outcome),
-                Err(Halt::Fatal(error)) => News::Fatal(error),
+                Err(Halt::Fatal(error)) => {
+                    self.stop.store(true, Ordering::Relaxed);
+                    News::Fatal(error)
+                }
                 Err(Halt::Stopped) => return,
             };
             self.tell(message);
