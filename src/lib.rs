@@ -26,3 +26,4 @@
 //! it answers.
 
 pub mod error;
+pub mod rewrite;
