@@ -221,8 +221,10 @@ fn find(dir: &Path, name: &str, depth: u32) -> Option<PathBuf> {
     below.filter(|path| path.is_dir()).find_map(|path| find(&path, name, depth))
 }
 
+/// A failure of the system that leaves the machine without the driver, which is more to the point than its kind.
 fn io(doing: &str, path: &Path, error: &std::io::Error) -> Error {
-    Error::io(format!("{doing} {}", path.display()), error)
+    Error::new(ErrorKind::Environment, format!("{doing} {}: {error}", path.display()))
+        .with_remedy("the driver takes 800 MB below XDG_DATA_HOME, or below .local/share in HOME")
 }
 
 #[cfg(test)]

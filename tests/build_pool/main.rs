@@ -214,7 +214,8 @@ fn a_driver_that_never_starts_ends_the_run_and_one_that_fails_once_does_not() {
     let mut absent = launch(dir.path(), "");
     absent.program = "/nonexistent/worker".into();
     let error = run(&jobs(&["a"]), &absent, &settings(2), &mut |_| {}).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io(std::io::ErrorKind::NotFound));
+    assert_eq!(error.kind(), ErrorKind::Environment);
+    assert!(error.message().starts_with("starting a worker process, /nonexistent/worker: "), "{error}");
 }
 
 #[test]
