@@ -1,5 +1,7 @@
 //! `sycl-bundle`: which verb, and how does it end?
 
+#![allow(clippy::print_stderr, reason = "a verb talks on standard error")]
+
 mod cli;
 
 use std::process::ExitCode;

@@ -116,7 +116,7 @@ impl Settings {
     /// The usual patience with a number of workers.
     pub fn new(jobs: NonZeroUsize) -> Self {
         // One compile takes 30 to 80 ms, the largest modules seen take seconds; a context takes 20 to 200 ms.
-        let (timeout, startup_timeout) = (Duration::from_secs(120), Duration::from_secs(60));
+        let (timeout, startup_timeout) = (Duration::from_secs(60), Duration::from_secs(60));
         Settings { jobs, timeout, startup_timeout, retries: 2 }
     }
 }

@@ -105,7 +105,7 @@ impl Findings {
             Err(error) => problems.push(error.clone()),
             Ok(_) if !self.compiles() => {
                 let message = "no device compiles for spir64_x86_64: that takes Intel's OpenCL CPU driver";
-                let remedy = "`sycl-bundle doctor --install-driver` installs it for this user";
+                let remedy = "`sycl-bundle doctor --install-driver` installs it from PyPI for this user";
                 problems.push(environment(message, remedy));
             }
             Ok(_) => {}
