@@ -27,7 +27,11 @@
 
 pub mod bundle;
 pub mod bytes;
+pub mod compat;
 pub mod container;
 pub mod error;
 pub mod limits;
+pub mod report;
+pub mod rewrite;
+pub mod select;
 pub mod spirv;

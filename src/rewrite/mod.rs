@@ -1,0 +1,3 @@
+//! How does a changed bundle get back into a file?
+
+pub mod extract;
