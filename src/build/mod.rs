@@ -6,6 +6,7 @@
 //!
 //! | file | the question it answers |
 //! |---|---|
+//! | [`plan`] | which images are compiled, with which options, and which stay as they are? |
 //! | [`options`] | which of an image's options does the driver get? |
 //! | [`failure`] | why did a module not build? |
 //! | [`pool`] | who compiles what, when, and how often is it tried? |
@@ -17,6 +18,7 @@
 pub mod failure;
 pub mod opencl;
 pub mod options;
+pub mod plan;
 pub mod pool;
 pub mod process;
 pub mod protocol;
