@@ -31,7 +31,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("memmap2", &["src/cli/input.rs"]),
     ("tempfile", &["src/cli/"]),
     ("rustix", &["src/cli/", "src/build/process.rs"]),
-    ("object", &["src/container/", "src/bundle/descriptor.rs", "src/rewrite/"]),
+    ("object", &["src/container/", "src/rewrite/"]),
     ("zstd", &["src/container/inflate.rs"]),
     ("rspirv", &["src/spirv/"]),
     ("opencl3", &["src/build/opencl.rs"]),

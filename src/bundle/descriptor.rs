@@ -7,8 +7,8 @@
 //! Layouts: DPC++ `sycl/source/detail/compiler.hpp`, LLVM `SYCLOffloadWrapper.cpp`, `OffloadWrapper.cpp`.
 
 use crate::bytes;
+use crate::container::Host;
 use crate::container::address::AddressMap;
-use crate::container::{Host, elf::Elf};
 use crate::limits;
 
 /// Bytes of a descriptor.
@@ -79,10 +79,9 @@ impl ImageLayout {
 
 /// Finds every descriptor, by address.
 pub fn find(host: &Host<'_>) -> Vec<Descriptor> {
-    let Some(elf) = &host.elf else { return Vec::new() };
     let mut found = Vec::new();
     for segment in host.addresses.segments() {
-        if !may_hold_pointers(elf, segment.address) {
+        if !segment.holds_pointers {
             continue;
         }
         let skew = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
@@ -106,16 +105,6 @@ pub fn find(host: &Host<'_>) -> Vec<Descriptor> {
     found
 }
 
-/// In a position-independent file a descriptor lies where relocations write; elsewhere anywhere but in code.
-fn may_hold_pointers(elf: &Elf<'_>, address: u64) -> bool {
-    use object::LittleEndian as LE;
-    use object::elf::{PF_W, PF_X};
-    elf.program_headers.iter().filter(|header| header.p_vaddr.get(LE) == address).any(|header| {
-        let flags = header.p_flags.get(LE);
-        if elf.is_position_independent() { flags.contains(PF_W) } else { !flags.contains(PF_X) }
-    })
-}
-
 /// The image count of a descriptor's first word; none where the word is no descriptor's.
 fn count(head: u64) -> Option<u16> {
     let (version, count, padding) = (head & 0xffff, (head >> 16) & 0xffff, head >> 32);
@@ -137,7 +126,7 @@ fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> 
 
 /// The payload addresses that `.tgtimg` lists; zero pairs are padding.
 pub fn listed_in_tgtimg(host: &Host<'_>) -> Vec<u64> {
-    let Some(section) = host.elf.as_ref().and_then(|elf| elf.section(".tgtimg")) else { return Vec::new() };
+    let Some(section) = host.section(".tgtimg") else { return Vec::new() };
     let Some(data) = host.addresses.slice(section.address, section.data.len() as u64) else { return Vec::new() };
     let pairs = data.as_chunks::<16>().0;
     pairs

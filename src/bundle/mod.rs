@@ -44,8 +44,8 @@ impl<'a> Bundle<'a> {
     /// images with a SYCL runtime) but no list of images can be found.
     pub fn read(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         match host.kind {
-            Kind::Elf => Self::read_linked(host),
             Kind::SpirV => Ok(Self::bare(host)),
+            _ => Self::read_linked(host),
         }
     }
 
@@ -138,11 +138,10 @@ impl<'a> Bundle<'a> {
 
 /// Tells "holds no device code" from "should, but its list of images is damaged".
 fn none_found(host: &Host<'_>, listed: usize) -> Error {
-    let registers = host.elf.as_ref().is_some_and(|elf| elf.imports(&host.addresses, "__sycl_register_lib"));
     if listed > 0 {
         Error::input(format!("section .tgtimg lists {listed} device images, but no sound image list points to them"))
-            .with_offset(host.elf.as_ref().and_then(|elf| elf.section(".tgtimg")).map_or(0, |section| section.offset))
-    } else if registers {
+            .with_offset(host.section(".tgtimg").map_or(0, |section| section.offset))
+    } else if host.registers {
         Error::at(0, "the file registers device images with a SYCL runtime, but no sound image list was found in it")
             .with_remedy("the file may be cut, packed, or made by a compiler newer than this tool knows")
     } else {

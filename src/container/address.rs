@@ -17,6 +17,8 @@ pub struct Segment<'a> {
     pub offset: u64,
     /// The bytes that come from the file, relocated.
     pub data: Cow<'a, [u8]>,
+    /// Whether structures with pointers may lie here.
+    pub holds_pointers: bool,
 }
 
 impl Segment<'_> {
@@ -112,9 +114,9 @@ mod tests {
 
     fn map() -> AddressMap<'static> {
         AddressMap::new(vec![
-            Segment { address: 0x2000, offset: 8, data: Cow::Borrowed(b"abc\0defg") },
-            Segment { address: 0x1000, offset: 0, data: Cow::Borrowed(b"01234567") },
-            Segment { address: 0x1004, offset: 4, data: Cow::Borrowed(b"overlaps") },
+            Segment { address: 0x2000, offset: 8, data: Cow::Borrowed(b"abc\0defg"), holds_pointers: true },
+            Segment { address: 0x1000, offset: 0, data: Cow::Borrowed(b"01234567"), holds_pointers: true },
+            Segment { address: 0x1004, offset: 4, data: Cow::Borrowed(b"overlaps"), holds_pointers: true },
         ])
     }
 

@@ -59,8 +59,6 @@ pub struct Elf<'a> {
     pub header: &'a FileHeader64<LE>,
     /// The program headers.
     pub program_headers: &'a [ProgramHeader64<LE>],
-    /// Named sections; empty where the file is stripped of section headers.
-    pub sections: Vec<Section<'a>>,
     /// The dynamic section up to `DT_NULL`; empty for static files.
     pub dynamic: Vec<Dynamic>,
     /// The machine, where its relocations are known.
@@ -74,15 +72,12 @@ impl<'a> Elf<'a> {
     ///
     /// # Errors
     /// `Input` for 32-bit or big-endian files, for files that are not linked, and where the headers are malformed.
-    pub fn parse(bytes: &'a [u8]) -> Result<Elf<'a>> {
+    pub fn parse(bytes: &'a [u8]) -> Result<(Elf<'a>, Vec<Section<'a>>)> {
         if bytes.get(4) != Some(&elf::ELFCLASS64.0) || bytes.get(5) != Some(&elf::ELFDATA2LSB.0) {
             return Err(Error::at(4, "not a 64-bit little-endian ELF file, or cut short"));
         }
         let header = FileHeader64::<LE>::parse(bytes).map_err(|error| Error::at(0, error.to_string()))?;
         let kind = header.e_type(LE);
-        if kind == elf::ET_REL {
-            return Err(Error::at(16, "this is an object file, which is not read").with_remedy("link it first"));
-        }
         if kind != elf::ET_DYN && kind != elf::ET_EXEC {
             return Err(Error::at(16, format!("ELF type {:#x} is neither executable nor shared library", kind.0)));
         }
@@ -105,12 +100,7 @@ impl<'a> Elf<'a> {
             Err(error) => (Vec::new(), Some(error)),
         };
         let dynamic = dynamic(program_headers, bytes)?;
-        Ok(Elf { bytes, header, program_headers, sections, dynamic, machine, section_problem })
-    }
-
-    /// The section of that name.
-    pub fn section(&self, name: &str) -> Option<Section<'a>> {
-        self.sections.iter().copied().find(|section| section.name == name)
+        Ok((Elf { bytes, header, program_headers, dynamic, machine, section_problem }, sections))
     }
 
     /// The value of the first dynamic entry with that tag.
@@ -179,10 +169,15 @@ impl<'a> Elf<'a> {
                 .data(LE, self.bytes)
                 .map_err(|()| Error::at(header.p_offset(LE), format!("segment {index} passes the end of the file")))?;
             total = total.saturating_add(data.len() as u64);
+            // In a position-independent file pointers lie where relocations write; elsewhere anywhere but in code.
+            let flags = header.p_flags(LE);
+            let holds_pointers =
+                if self.is_position_independent() { flags.contains(elf::PF_W) } else { !flags.contains(elf::PF_X) };
             segments.push(Segment {
                 address: header.p_vaddr(LE),
                 offset: header.p_offset(LE),
                 data: Cow::Borrowed(data),
+                holds_pointers,
             });
         }
         // Each byte of a sound file is loaded once; a hostile one must not multiply its size by relocating copies.

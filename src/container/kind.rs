@@ -1,0 +1,166 @@
+//! What kind of file is this?
+//!
+//! By content, never by name, and in one place: every reader starts from this answer.
+
+use crate::bytes;
+use crate::error::{Error, Result};
+use object::elf::ET_REL;
+
+/// The container formats that are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A linked ELF file: executable or shared library.
+    Elf,
+    /// An ELF object file.
+    ElfObject,
+    /// A linked PE file: `.exe`, `.dll`, `.pyd`.
+    Pe,
+    /// A COFF object file.
+    Coff,
+    /// An archive of files (`.a`, `.lib`), also a thin one.
+    Archive,
+    /// LLVM's OffloadBinary.
+    OffloadBinary,
+    /// A SYCLBIN file without an OffloadBinary around it.
+    SyclBin,
+    /// A clang offload bundle, binary or text.
+    OffloadBundle,
+    /// A compressed clang offload bundle.
+    CompressedBundle,
+    /// A SPIR-V module on its own.
+    SpirV,
+    /// LLVM bitcode on its own.
+    LlvmBitcode,
+    /// A zip archive: a wheel, a conda package.
+    Zip,
+    /// A tar archive, compressed or not.
+    Tar,
+    /// A file table: `[Code|Properties|Symbols]`.
+    Table,
+}
+
+impl Kind {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Elf => "elf",
+            Kind::ElfObject => "elf-object",
+            Kind::Pe => "pe",
+            Kind::Coff => "coff",
+            Kind::Archive => "archive",
+            Kind::OffloadBinary => "offload-binary",
+            Kind::SyclBin => "syclbin",
+            Kind::OffloadBundle => "offload-bundle",
+            Kind::CompressedBundle => "compressed-bundle",
+            Kind::SpirV => "spirv",
+            Kind::LlvmBitcode => "llvm-bitcode",
+            Kind::Zip => "zip",
+            Kind::Tar => "tar",
+            Kind::Table => "table",
+        }
+    }
+
+    /// What a person calls such a file.
+    pub fn description(self) -> &'static str {
+        match self {
+            Kind::Elf => "a linked ELF file",
+            Kind::ElfObject => "an ELF object file",
+            Kind::Pe => "a PE file",
+            Kind::Coff => "a COFF object file",
+            Kind::Archive => "an archive",
+            Kind::OffloadBinary => "an OffloadBinary",
+            Kind::SyclBin => "a SYCLBIN file",
+            Kind::OffloadBundle => "a clang offload bundle",
+            Kind::CompressedBundle => "a compressed clang offload bundle",
+            Kind::SpirV => "a SPIR-V module",
+            Kind::LlvmBitcode => "an LLVM bitcode module",
+            Kind::Zip => "a zip archive",
+            Kind::Tar => "a tar archive",
+            Kind::Table => "a file table",
+        }
+    }
+
+    /// Tells by content what a file is.
+    ///
+    /// # Errors
+    /// `Input` where it is none of these.
+    pub fn identify(bytes: &[u8]) -> Result<Kind> {
+        let head = |magic: &[u8]| bytes.starts_with(magic);
+        let kind = if head(b"\x7fELF") {
+            match bytes::u16_at(bytes, 16) {
+                Some(kind) if kind == ET_REL.0 => Kind::ElfObject,
+                _ => Kind::Elf,
+            }
+        } else if head(&[0x03, 0x02, 0x23, 0x07]) || head(&[0x07, 0x23, 0x02, 0x03]) {
+            Kind::SpirV
+        } else if head(b"MZ") {
+            Kind::Pe
+        } else if head(b"!<arch>\n") || head(b"!<thin>\n") {
+            Kind::Archive
+        } else if head(&[0x10, 0xff, 0x10, 0xad]) {
+            Kind::OffloadBinary
+        } else if head(b"IBYS") {
+            Kind::SyclBin
+        } else if head(b"__CLANG_OFFLOAD_BUNDLE__") || is_text_bundle(bytes) {
+            Kind::OffloadBundle
+        } else if head(b"CCOB") {
+            Kind::CompressedBundle
+        } else if head(b"BC\xc0\xde") || head(&[0xde, 0xc0, 0x17, 0x0b]) {
+            Kind::LlvmBitcode
+        } else if head(b"PK\x03\x04") || head(b"PK\x05\x06") {
+            Kind::Zip
+        } else if head(b"[Code") {
+            Kind::Table
+        } else if is_tar(bytes) {
+            Kind::Tar
+        } else if is_coff(bytes) {
+            Kind::Coff
+        } else if bytes.is_empty() {
+            return Err(Error::at(0, "the file is empty"));
+        } else {
+            return Err(Error::at(0, "this is no file that holds device code, as far as this tool knows"));
+        };
+        Ok(kind)
+    }
+}
+
+/// A bundle of text files begins with a comment that names its first part.
+fn is_text_bundle(bytes: &[u8]) -> bool {
+    let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    line.len() < 1024 && line.windows(33).any(|window| window == b"__CLANG_OFFLOAD_BUNDLE____START__")
+}
+
+/// A tar archive names itself in its first header; a compressed one is told by the compressor's magic number.
+fn is_tar(bytes: &[u8]) -> bool {
+    let compressed: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\0"];
+    bytes.get(257..262) == Some(b"ustar") || compressed.iter().any(|magic| bytes.starts_with(magic))
+}
+
+/// COFF objects have no magic number; the machine is the first word, and a few header fields must make sense.
+fn is_coff(bytes: &[u8]) -> bool {
+    let machine = bytes::u16_at(bytes, 0);
+    let sections = bytes::u16_at(bytes, 2).unwrap_or(0);
+    let optional_header = bytes::u16_at(bytes, 16);
+    let symbols = bytes::u32_at(bytes, 8).map_or(usize::MAX, |at| at as usize);
+    matches!(machine, Some(0x8664 | 0xaa64)) && sections > 0 && optional_header == Some(0) && symbols <= bytes.len()
+        || bytes.starts_with(&[0, 0, 0xff, 0xff]) && matches!(bytes::u16_at(bytes, 6), Some(0x8664 | 0xaa64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_decides() {
+        let mut object = b"\x7fELF\x02\x01".to_vec();
+        object.resize(16, 0);
+        object.extend([1, 0]);
+        assert_eq!(Kind::identify(&object).unwrap(), Kind::ElfObject);
+        assert_eq!(Kind::identify(b"\x7fELF").unwrap(), Kind::Elf);
+        assert_eq!(Kind::identify(b"// __CLANG_OFFLOAD_BUNDLE____START__ host-x\n").unwrap(), Kind::OffloadBundle);
+        assert_eq!(Kind::identify(b"[Code|Properties]\n").unwrap(), Kind::Table);
+        assert!(Kind::identify(b"").unwrap_err().to_string().contains("empty"));
+        assert!(Kind::identify(b"#!/bin/sh\n").is_err());
+        assert!(Kind::identify(b"d\x86").is_err());
+    }
+}
