@@ -9,8 +9,6 @@ The runtime does not dump images without entries; it is for the caller to accoun
 """
 
 import argparse
-import collections
-import hashlib
 import json
 import shutil
 import sys
@@ -26,15 +24,6 @@ def load_and_note(libraries, notes):
     notes.write_text(json.dumps([str(file) for _, file in stage.registrations()]))
 
 
-def digests(folder):
-    """SHA-256 and number of the files dumped in `folder`, which is emptied on the way."""
-    found = collections.Counter()
-    for dump in folder.iterdir() if folder.exists() else []:
-        found[hashlib.sha256(dump.read_bytes()).hexdigest()] += 1
-        dump.unlink()
-    return found
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, required=True, help="the folder fetch.py filled")
@@ -48,20 +37,20 @@ def main():
 
     root = options.root.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
-    dumps = Path(tempfile.mkdtemp(prefix="dumps-", dir=root))
+    dumps = Path(tempfile.mkdtemp(prefix="dumps-", dir=options.out.resolve()))
     try:
         notes = dumps / "registrations.json"
         extra = {"SYCL_DUMP_IMAGES": "1", "REGISTER_SHIM_DUMP_ROOT": str(dumps)}
         code = stage.run_child(__file__, root, [*sys.argv[1:], "--notes", notes], extra)
         if code:
             stage.fail(f"loading the libraries ended with exit code {code}")
-        by_file = {}
+        wanted = {library.resolve(): options.out / library.name for library in options.libraries}
+        for folder in wanted.values():
+            folder.mkdir()
         for number, file in enumerate(json.loads(notes.read_text())):
-            by_file.setdefault(file, collections.Counter()).update(digests(dumps / str(number)))
-        for library in options.libraries:
-            found = by_file.get(str(library.resolve()), {})
-            result = {"file": str(library), "dumps": dict(sorted(found.items()))}
-            (options.out / f"{library.name}.json").write_text(json.dumps(result))
+            folder = wanted.get(Path(file))
+            for dump in (dumps / str(number)).iterdir() if folder else []:
+                dump.rename(folder / f"{number}-{dump.name}")
     finally:
         shutil.rmtree(dumps)
 

@@ -9,12 +9,12 @@ process's memory, where the dynamic linker has already applied every relocation.
 
 writes DIR/<name of the library>.json for every LIBRARY:
     { "file", "descriptors": [ { "images": [ { "version", "kind", "format", "target", "compile_options",
-      "link_options", "stored_size", "sha256", "entries": [], "properties": [ [SET, [ [NAME, type, hex], ... ] ] ] } ] } ] }
+      "link_options", "stored_size", "entries": [], "properties": [ [SET, [ [NAME, type, hex], ... ] ] ] } ] } ] }
 `hex` is the value as it lies in memory: four bytes of a u32, the bytes behind the length of a byte array.
+DIR/<name of the library>.payloads holds the payloads as stored, one after the other in the same order.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import struct
@@ -89,11 +89,13 @@ def property_sets(begin, end):
     return sets
 
 
-def image(raw, version, kind, form):
+def image(raw, version, kind, form, payloads):
     pointers = struct.unpack_from("<QQQ", raw, 8)
     # Version 3 has lost the two manifest pointers.
     start, end, first, last, sets, sets_end = struct.unpack_from("<6Q", raw, 32 if version == 3 else 48)
-    payload = read(start, end - start)
+    if end < start:
+        raise ValueError(f"a payload from {start:#x} to {end:#x}")
+    payloads.write(read(start, end - start))
     return {
         "version": version,
         "kind": kind,
@@ -101,14 +103,13 @@ def image(raw, version, kind, form):
         "target": text(pointers[0]),
         "compile_options": text(pointers[1]),
         "link_options": text(pointers[2]),
-        "stored_size": len(payload),
-        "sha256": hashlib.sha256(payload).hexdigest(),
+        "stored_size": end - start,
         "entries": entries(first, last),
         "properties": property_sets(sets, sets_end),
     }
 
 
-def descriptor(address):
+def descriptor(address, payloads):
     version, count, array = struct.unpack("<HH4xQ", read(address, 16))
     if version != 1:
         raise ValueError(f"descriptor version {version}")
@@ -116,7 +117,7 @@ def descriptor(address):
     for _ in range(count):
         head = struct.unpack("<HBB", read(array, 4))
         stride = 80 if head[0] == 3 else 96
-        images.append(image(read(array, stride), *head))
+        images.append(image(read(array, stride), *head, payloads))
         array += stride
     return {"images": images}
 
@@ -139,7 +140,8 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     for library in options.libraries:
         try:
-            descriptors = [descriptor(a) for a in seen.get(library.resolve(), [])]
+            with open(options.out / f"{library.name}.payloads", "wb") as payloads:
+                descriptors = [descriptor(a, payloads) for a in seen.get(library.resolve(), [])]
         except ValueError as problem:
             stage.fail(f"{library}: {problem}")
         view = {"file": str(library), "descriptors": descriptors}
