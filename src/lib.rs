@@ -25,4 +25,9 @@
 //! home; the library neither prints, exits nor reads the environment; every file opens by saying which question
 //! it answers.
 
+pub mod bundle;
+pub mod bytes;
+pub mod container;
 pub mod error;
+pub mod limits;
+pub mod spirv;

@@ -1,0 +1,149 @@
+//! Where are the lists of device images in a linked file?
+//!
+//! A DPC++-linked file holds one `sycl_device_binaries_struct` for each object that was wrapped before the final link:
+//! `{u16 version = 1, u16 count, u32 0, image array, 0, 0}`. It is found by its shape, since symbols are usually
+//! stripped and the registration code differs by compiler; a candidate counts only if the first image it points to is
+//! sound. `.tgtimg`, where present, lists every image's address and is used to prove that none was missed.
+//! Layouts: DPC++ `sycl/source/detail/compiler.hpp`, LLVM `SYCLOffloadWrapper.cpp`, `OffloadWrapper.cpp`.
+
+use crate::bytes;
+use crate::container::address::AddressMap;
+use crate::container::{Host, elf::Elf};
+use crate::limits;
+
+/// Bytes of a descriptor.
+pub const SIZE: u64 = 32;
+
+/// A list of images in a linked file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Virtual address of the descriptor.
+    pub address: u64,
+    /// Number of images.
+    pub count: u16,
+    /// Virtual address of the image array.
+    pub images: u64,
+    /// Layout of the image structures, told by the first.
+    pub layout: ImageLayout,
+}
+
+/// The layouts of an image structure. Version 3 of DPC++ and of upstream LLVM agree in everything but the meaning of
+/// the format byte and of the property pointers; versions 1 and 2 carry two manifest pointers more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageLayout {
+    /// DPC++ versions 1 and 2: 96 bytes.
+    WithManifest,
+    /// DPC++ version 3: 80 bytes.
+    Version3,
+    /// Upstream LLVM's version 3 (kind 8): 80 bytes.
+    Upstream3,
+}
+
+impl ImageLayout {
+    /// Tells the layout by version and kind.
+    pub fn of(version: u16, kind: u8) -> Option<ImageLayout> {
+        match (version, kind) {
+            (1 | 2, 4) => Some(ImageLayout::WithManifest),
+            (3, 4) => Some(ImageLayout::Version3),
+            (3, 8) => Some(ImageLayout::Upstream3),
+            _ => None,
+        }
+    }
+
+    /// Bytes of one structure.
+    pub fn stride(self) -> u64 {
+        match self {
+            ImageLayout::WithManifest => 96,
+            ImageLayout::Version3 | ImageLayout::Upstream3 => 80,
+        }
+    }
+
+    /// Offsets of the pairs of pointers that follow the options.
+    pub fn payload(self) -> u64 {
+        match self {
+            ImageLayout::WithManifest => 48,
+            ImageLayout::Version3 | ImageLayout::Upstream3 => 32,
+        }
+    }
+
+    /// Offset of EntriesBegin.
+    pub fn entries(self) -> u64 {
+        self.payload() + 16
+    }
+
+    /// Offset of PropertySetsBegin.
+    pub fn properties(self) -> u64 {
+        self.payload() + 32
+    }
+}
+
+/// Finds every descriptor, by address.
+pub fn find(host: &Host<'_>) -> Vec<Descriptor> {
+    let Some(elf) = &host.elf else { return Vec::new() };
+    let mut found = Vec::new();
+    for segment in host.addresses.segments() {
+        if !may_hold_pointers(elf, segment.address) {
+            continue;
+        }
+        let skew = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
+        let words = segment.data.get(skew..).unwrap_or_default().as_chunks::<8>().0;
+        for (index, window) in words.windows(4).enumerate() {
+            let [head, images, 0, 0] =
+                [0, 1, 2, 3].map(|at| window.get(at).map_or(1, |word| u64::from_le_bytes(*word)))
+            else {
+                continue;
+            };
+            let Some(count) = count(head) else { continue };
+            let Some(address) = segment.address.checked_add((skew + index * 8) as u64) else { continue };
+            if let Some(layout) = sound_first_image(&host.addresses, images) {
+                found.push(Descriptor { address, count, images, layout });
+                if found.len() >= limits::MAX_DESCRIPTORS {
+                    return found;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// In a position-independent file a descriptor lies where relocations write; elsewhere anywhere but in code.
+fn may_hold_pointers(elf: &Elf<'_>, address: u64) -> bool {
+    use object::LittleEndian as LE;
+    use object::elf::{PF_W, PF_X};
+    elf.program_headers.iter().filter(|header| header.p_vaddr.get(LE) == address).any(|header| {
+        let flags = header.p_flags.get(LE);
+        if elf.is_position_independent() { flags.contains(PF_W) } else { !flags.contains(PF_X) }
+    })
+}
+
+/// The image count of a descriptor's first word; none where the word is no descriptor's.
+fn count(head: u64) -> Option<u16> {
+    let (version, count, padding) = (head & 0xffff, (head >> 16) & 0xffff, head >> 32);
+    (version == 1 && count > 0 && padding == 0).then(|| u16::try_from(count).ok())?
+}
+
+/// The layout of the image structure at an address, where it is one beyond doubt: known version and kind, a printable
+/// target, and a payload range that lies in the file.
+fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> {
+    let head = map.tail(address)?;
+    let layout = ImageLayout::of(bytes::u16_at(head, 0)?, *head.get(2)?)?;
+    let target = map.c_string(bytes::u64_at(head, 8)?)?;
+    let printable = !target.is_empty() && target.len() < 256 && target.iter().all(u8::is_ascii_graphic);
+    let at = usize::try_from(layout.payload()).ok()?;
+    let (start, end) = (bytes::u64_at(head, at)?, bytes::u64_at(head, at.checked_add(8)?)?);
+    let sound = printable && start <= end && map.slice(start, end.checked_sub(start)?).is_some();
+    sound.then_some(layout)
+}
+
+/// The payload addresses that `.tgtimg` lists; zero pairs are padding.
+pub fn listed_in_tgtimg(host: &Host<'_>) -> Vec<u64> {
+    let Some(section) = host.elf.as_ref().and_then(|elf| elf.section(".tgtimg")) else { return Vec::new() };
+    let Some(data) = host.addresses.slice(section.address, section.data.len() as u64) else { return Vec::new() };
+    let pairs = data.as_chunks::<16>().0;
+    pairs
+        .iter()
+        .filter_map(|pair| Some((bytes::u64_at(pair, 0)?, bytes::u64_at(pair, 8)?)))
+        .filter(|&(address, size)| address != 0 && size != 0)
+        .map(|(address, _)| address)
+        .collect()
+}

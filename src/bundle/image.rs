@@ -1,0 +1,169 @@
+//! What is one device image?
+
+use super::format::{Declared, Format, is_zstd};
+use super::property::{Properties, set};
+use crate::container::inflate;
+use crate::error::Result;
+use std::borrow::Cow;
+
+/// How a stored payload is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// One zstd frame.
+    Zstd,
+}
+
+impl Compression {
+    /// The name used in JSON and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::Zstd => "zstd",
+        }
+    }
+}
+
+/// The state of an image in the SYCL 2020 kernel-bundle model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// Intermediate code that a device compiler still has to translate.
+    Input,
+    /// Compiled, with imports still open.
+    Object,
+    /// Ready to run.
+    Executable,
+}
+
+impl State {
+    /// The name of SYCL's `bundle_state` enumerator.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Input => "input",
+            State::Object => "object",
+            State::Executable => "executable",
+        }
+    }
+}
+
+/// Which of the two layouts an image's entry table has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryLayout {
+    /// 32 bytes an entry (clang-offload-wrapper).
+    Old,
+    /// 56 bytes an entry (LLVM's `OffloadEntry`, the new offload driver).
+    New,
+}
+
+impl EntryLayout {
+    /// Bytes of one entry.
+    pub fn stride(self) -> u64 {
+        match self {
+            EntryLayout::Old => 32,
+            EntryLayout::New => 56,
+        }
+    }
+}
+
+/// Where an image structure stands in its host file, for whoever rewrites it.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin {
+    /// Index of the descriptor that lists the image.
+    pub descriptor: usize,
+    /// Virtual address of the image structure.
+    pub address: u64,
+    /// The structure's version (1, 2 or 3).
+    pub version: u16,
+    /// The structure's kind: 4 for DPC++, 8 for upstream LLVM.
+    pub kind: u8,
+    /// Virtual address of the payload.
+    pub payload: u64,
+    /// The layout of the entry table, where there are entries.
+    pub entry_layout: Option<EntryLayout>,
+}
+
+/// One device image: a payload and what is attached to it.
+#[derive(Debug, Clone)]
+pub struct Image<'a> {
+    /// Position in the file, shown to and accepted from the user.
+    pub index: usize,
+    /// Where its structure stands; none for a bare module.
+    pub origin: Option<Origin>,
+    /// The payload as stored.
+    pub stored: &'a [u8],
+    /// Where the payload starts in the file.
+    pub offset: u64,
+    /// The format that the structure declares.
+    pub declared: Declared,
+    /// `DeviceTargetSpec`, e.g. `spir64`.
+    pub target: &'a str,
+    /// Options for the device compiler, as stored.
+    pub compile_options: &'a str,
+    /// Options for the device linker, as stored.
+    pub link_options: &'a str,
+    /// Symbols listed for the image: kernels and exported functions.
+    pub entries: Vec<&'a str>,
+    /// The property sets.
+    pub properties: Properties<'a>,
+}
+
+impl<'a> Image<'a> {
+    /// How the payload is compressed, where it is.
+    pub fn compression(&self) -> Option<Compression> {
+        (self.declared == Declared::CompressedNone && is_zstd(self.stored)).then_some(Compression::Zstd)
+    }
+
+    /// The payload, inflated.
+    ///
+    /// # Errors
+    /// `Input` with the file offset, where the compressed payload is damaged or too large.
+    pub fn contents(&self) -> Result<Cow<'a, [u8]>> {
+        match self.compression() {
+            Some(Compression::Zstd) => {
+                inflate::zstd(self.stored).map(Cow::Owned).map_err(|error| error.with_offset(self.offset))
+            }
+            None => Ok(Cow::Borrowed(self.stored)),
+        }
+    }
+
+    /// The payload's format, sniffed; of a compressed payload from its first inflated bytes.
+    pub fn format(&self) -> Format {
+        match self.compression() {
+            Some(Compression::Zstd) => {
+                inflate::zstd_head(self.stored, 64).map_or(Format::Unknown, |head| Format::sniff(&head))
+            }
+            None => Format::sniff(self.stored),
+        }
+    }
+
+    /// The kernels: the entries that the image does not also export as functions.
+    pub fn kernels(&self) -> Vec<&'a str> {
+        let exports = self.exports();
+        self.entries.iter().copied().filter(|entry| !exports.contains(entry)).collect()
+    }
+
+    /// Functions that other images may import.
+    pub fn exports(&self) -> Vec<&'a str> {
+        self.properties.names(set::EXPORTED)
+    }
+
+    /// Functions that other images must define.
+    pub fn imports(&self) -> Vec<&'a str> {
+        self.properties.names(set::IMPORTED)
+    }
+
+    /// The target of the device configuration that the image was compiled for, where it says so.
+    pub fn compile_target(&self) -> Option<&'a str> {
+        self.properties.get(set::REQUIREMENTS, "compile_target").and_then(|value| value.text())
+    }
+
+    /// The state as the runtime derives it: intermediate code is input, ahead-of-time compiled code with imports is an
+    /// object, any other an executable.
+    pub fn state(&self) -> State {
+        if self.format().is_intermediate() || matches!(self.target, "spir64" | "spir" | "nvptx64" | "amdgcn") {
+            State::Input
+        } else if self.imports().is_empty() {
+            State::Executable
+        } else {
+            State::Object
+        }
+    }
+}

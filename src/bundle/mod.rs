@@ -1,0 +1,123 @@
+//! Which device images are in a file, and what is attached to them?
+
+pub mod aspect;
+pub mod descriptor;
+pub mod format;
+pub mod image;
+pub mod property;
+pub mod requirements;
+pub mod structure;
+
+use crate::container::{Host, Kind};
+use crate::error::{Error, ErrorKind, Problem, Result};
+use crate::limits;
+use aspect::Epoch;
+use descriptor::Descriptor;
+use format::Declared;
+use image::Image;
+use property::Properties;
+use std::collections::HashSet;
+
+/// The images of one file.
+#[derive(Debug)]
+pub struct Bundle<'a> {
+    /// The container the images came in.
+    pub kind: Kind,
+    /// The lists of images in the file; none for a bare module.
+    pub descriptors: Vec<Descriptor>,
+    /// The images, in file order.
+    pub images: Vec<Image<'a>>,
+    /// Which numbering of aspects the file uses.
+    pub epoch: Epoch,
+    /// What could not be read. The images that could are all there.
+    pub problems: Vec<Problem>,
+}
+
+impl<'a> Bundle<'a> {
+    /// Reads every image of a file.
+    ///
+    /// # Errors
+    /// `NoDeviceCode` where the file is sound and holds none; `Input` where it should hold some (it registers device
+    /// images with a SYCL runtime) but no list of images can be found.
+    pub fn read(host: &'a Host<'a>) -> Result<Bundle<'a>> {
+        match host.kind {
+            Kind::Elf => Self::read_linked(host),
+            Kind::SpirV => Ok(Self::bare(host)),
+        }
+    }
+
+    fn bare(host: &'a Host<'a>) -> Bundle<'a> {
+        let image = Image {
+            index: 0,
+            origin: None,
+            stored: host.bytes,
+            offset: 0,
+            declared: Declared::None,
+            target: "spir64",
+            compile_options: "",
+            link_options: "",
+            entries: Vec::new(),
+            properties: Properties::default(),
+        };
+        let epoch = Epoch::of(host, None);
+        Bundle { kind: host.kind, descriptors: Vec::new(), images: vec![image], epoch, problems: Vec::new() }
+    }
+
+    fn read_linked(host: &'a Host<'a>) -> Result<Bundle<'a>> {
+        let descriptors = descriptor::find(host);
+        let mut problems = Vec::new();
+        let listed = descriptor::listed_in_tgtimg(host);
+        if descriptors.is_empty() {
+            return Err(none_found(host, listed.len()));
+        }
+        let mut images: Vec<Image<'a>> = Vec::new();
+        let mut walker = structure::Walker::new(&host.addresses);
+        let mut index = 0usize;
+        'all: for (place, found) in descriptors.iter().enumerate() {
+            for nth in 0..found.count {
+                if index >= limits::MAX_IMAGES || problems.len() >= limits::MAX_PROBLEMS {
+                    let stop = Error::input(format!(
+                        "more images than the limit of {}, or too many damaged",
+                        limits::MAX_IMAGES
+                    ));
+                    problems.push(Problem::general(stop));
+                    break 'all;
+                }
+                match walker.image(found, place, nth, index) {
+                    Ok(image) => images.push(image),
+                    Err(error) => problems.push(Problem::of_image(index, error)),
+                }
+                index = index.saturating_add(1);
+            }
+        }
+        let known: HashSet<u64> = images.iter().filter_map(|image| Some(image.origin?.payload)).collect();
+        let missing: Vec<u64> = listed.into_iter().filter(|address| !known.contains(address)).collect();
+        if let Some(first) = missing.first() {
+            let error = Error::input(format!(
+                "{} images that section .tgtimg lists are in no sound image list; the first is at address {first:#x}",
+                missing.len()
+            ));
+            let offset = host.addresses.file_offset(*first);
+            problems.push(Problem::general(match offset {
+                Some(offset) => error.with_offset(offset),
+                None => error,
+            }));
+        }
+        let version = images.first().and_then(|image| image.origin).map(|origin| origin.version);
+        Ok(Bundle { kind: host.kind, descriptors, images, epoch: Epoch::of(host, version), problems })
+    }
+}
+
+/// Tells "holds no device code" from "should, but its list of images is damaged".
+fn none_found(host: &Host<'_>, listed: usize) -> Error {
+    let registers = host.elf.as_ref().is_some_and(|elf| elf.imports(&host.addresses, "__sycl_register_lib"));
+    if listed > 0 {
+        Error::input(format!("section .tgtimg lists {listed} device images, but no sound image list points to them"))
+            .with_offset(host.elf.as_ref().and_then(|elf| elf.section(".tgtimg")).map_or(0, |section| section.offset))
+    } else if registers {
+        Error::at(0, "the file registers device images with a SYCL runtime, but no sound image list was found in it")
+            .with_remedy("the file may be cut, packed, or made by a compiler newer than this tool knows")
+    } else {
+        Error::new(ErrorKind::NoDeviceCode, "no device code")
+    }
+}

@@ -1,0 +1,200 @@
+//! What does one image structure of a linked file say?
+//!
+//! Follows the pointers of `sycl_device_binary_struct` into entries and property sets. Every pointer is checked; an
+//! error names the file offset of the structure that holds the bad one.
+
+use super::descriptor::{Descriptor, ImageLayout};
+use super::format::Declared;
+use super::image::{EntryLayout, Image, Origin};
+use super::property::{Properties, Property, PropertySet, Value};
+use crate::bytes;
+use crate::container::address::AddressMap;
+use crate::error::{Context, Error, Result};
+use crate::limits;
+
+/// Walks image structures, counting what tables cost so that overlapping tables cannot multiply a file's size.
+pub struct Walker<'a> {
+    map: &'a AddressMap<'a>,
+    entries: usize,
+    properties: usize,
+}
+
+impl<'a> Walker<'a> {
+    /// A walker over a file's memory image.
+    pub fn new(map: &'a AddressMap<'a>) -> Self {
+        Walker { map, entries: limits::MAX_ENTRIES, properties: limits::MAX_PROPERTIES }
+    }
+
+    /// Reads image `nth` of a descriptor.
+    ///
+    /// # Errors
+    /// `Input`, with the offset of the structure whose pointer leads nowhere.
+    pub fn image(&mut self, descriptor: &Descriptor, place: usize, nth: u16, index: usize) -> Result<Image<'a>> {
+        let layout = descriptor.layout;
+        let address = u64::from(nth)
+            .checked_mul(layout.stride())
+            .and_then(|at| descriptor.images.checked_add(at))
+            .ok_or_else(|| Error::input("the image array passes the end of the address space"))?;
+        let data = self.bytes(address, layout.stride(), "image structure")?;
+        let (version, kind) = (bytes::u16_at(data, 0).unwrap_or(0), data.get(2).copied().unwrap_or(0));
+        if ImageLayout::of(version, kind) != Some(layout) {
+            return Err(self.error(address, format!("image structure of version {version} and kind {kind}")));
+        }
+        let pointer = |at: u64| usize::try_from(at).ok().and_then(|at| bytes::u64_at(data, at)).unwrap_or(0);
+        let (start, end) = (pointer(layout.payload()), pointer(layout.payload() + 8));
+        let (entries, entry_layout) =
+            self.entries(pointer(layout.entries()), pointer(layout.entries() + 8)).context(|| "entries".to_owned())?;
+        // Upstream's property pointers are raw text that no known compiler writes.
+        let properties = match layout {
+            ImageLayout::Upstream3 => Properties::default(),
+            _ => self
+                .sets(pointer(layout.properties()), pointer(layout.properties() + 8))
+                .context(|| "property sets".to_owned())?,
+        };
+        let declared = data.get(3).copied().unwrap_or(0);
+        let declared = match (layout, declared) {
+            // Upstream's byte is LLVM's ImageKind.
+            (ImageLayout::Upstream3, 1) => Declared::Native,
+            (ImageLayout::Upstream3, 2) => Declared::LlvmBitcode,
+            (ImageLayout::Upstream3, 6) => Declared::SpirV,
+            (_, value) => Declared::from(value),
+        };
+        Ok(Image {
+            index,
+            origin: Some(Origin { descriptor: place, address, version, kind, payload: start, entry_layout }),
+            stored: self.range(start, end, address, "payload")?,
+            offset: self.map.file_offset(start).unwrap_or(0),
+            declared,
+            target: self.string(pointer(8), address, "target")?,
+            compile_options: self.string(pointer(16), address, "compile options")?,
+            link_options: self.string(pointer(24), address, "link options")?,
+            entries,
+            properties,
+        })
+    }
+
+    fn entries(&mut self, begin: u64, end: u64) -> Result<(Vec<&'a str>, Option<EntryLayout>)> {
+        if begin == end {
+            return Ok((Vec::new(), None));
+        }
+        let table = self.range(begin, end, begin, "entry table")?;
+        // LLVM's entry: reserved 0, version 1, kind 8 (SYCL), flags 0. The old one begins with a null address too, but
+        // its name pointer stands where version, kind and flags would.
+        let is_new = bytes::u64_at(table, 0) == Some(0) && bytes::u64_at(table, 8) == Some(0x0008_0001);
+        let (layout, name) = if is_new { (EntryLayout::New, 24) } else { (EntryLayout::Old, 8) };
+        let stride = usize::try_from(layout.stride()).unwrap_or(usize::MAX);
+        if table.len() % stride != 0 {
+            return Err(self.error(begin, format!("entry table of {} bytes, not a multiple of {stride}", table.len())));
+        }
+        spend(&mut self.entries, table.len() / stride, "entries").map_err(|error| self.place(begin, error))?;
+        let names = table
+            .chunks_exact(stride)
+            .map(|entry| self.string(bytes::u64_at(entry, name).unwrap_or(0), begin, "entry name"))
+            .collect::<Result<Vec<_>>>()?;
+        Ok((names, Some(layout)))
+    }
+
+    fn sets(&mut self, begin: u64, end: u64) -> Result<Properties<'a>> {
+        if begin == end {
+            return Ok(Properties::default());
+        }
+        let table = self.range(begin, end, begin, "property-set table")?;
+        let count = table.len() / 24;
+        if table.len() % 24 != 0 || count > limits::MAX_PROPERTY_SETS {
+            return Err(self.error(begin, format!("property-set table of {} bytes", table.len())));
+        }
+        let mut sets = Vec::new();
+        for set in table.chunks_exact(24) {
+            let at = |offset| bytes::u64_at(set, offset).unwrap_or(0);
+            let name = self.string(at(0), begin, "property set's name")?;
+            let properties = self.set(at(8), at(16)).context(|| format!("property set `{name}`"))?;
+            sets.push(PropertySet { name, properties });
+        }
+        Ok(Properties { sets })
+    }
+
+    fn set(&mut self, begin: u64, end: u64) -> Result<Vec<Property<'a>>> {
+        let table = self.range(begin, end, begin, "property table")?;
+        if table.len() % 32 != 0 {
+            return Err(self.error(begin, format!("property table of {} bytes, not a multiple of 32", table.len())));
+        }
+        spend(&mut self.properties, table.len() / 32, "properties").map_err(|error| self.place(begin, error))?;
+        table.chunks_exact(32).map(|property| self.property(property, begin)).collect()
+    }
+
+    /// `{char* name; void* value; u32 type; pad; u64 size}`; a number stands in the low half of the size.
+    fn property(&self, data: &[u8], table: u64) -> Result<Property<'a>> {
+        let at = |offset| bytes::u64_at(data, offset).unwrap_or(0);
+        let name = self.string(at(0), table, "property's name")?;
+        let kind = bytes::u32_at(data, 16).unwrap_or(0);
+        let value = if kind == 1 {
+            Value::U32(bytes::u32_at(data, 24).unwrap_or(0))
+        } else {
+            let stored = self.sized(at(8), at(24), table, &format!("value of property `{name}`"))?;
+            match kind {
+                2 if stored.len() < 8 => {
+                    return Err(self.error(
+                        table,
+                        format!(
+                            "property `{name}` is a byte array of {} bytes, less than its length prefix",
+                            stored.len()
+                        ),
+                    ));
+                }
+                2 => Value::Bytes(stored),
+                3 => Value::Text(stored),
+                _ => Value::Unknown { kind, bytes: stored },
+            }
+        };
+        Ok(Property { name, value })
+    }
+
+    fn range(&self, begin: u64, end: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
+        let Some(len) = end.checked_sub(begin) else {
+            return Err(self.error(holder, format!("the {what} ends at {end:#x}, before it begins at {begin:#x}")));
+        };
+        self.sized(begin, len, holder, what)
+    }
+
+    fn sized(&self, begin: u64, len: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
+        self.map.slice(begin, len).ok_or_else(|| {
+            self.error(holder, format!("the {what} at address {begin:#x}, {len} bytes, is not in the file"))
+        })
+    }
+
+    fn bytes(&self, address: u64, len: u64, what: &str) -> Result<&'a [u8]> {
+        self.sized(address, len, address, what)
+    }
+
+    fn string(&self, address: u64, holder: u64, what: &str) -> Result<&'a str> {
+        // The runtime takes a null pointer as an empty string.
+        if address == 0 {
+            return Ok("");
+        }
+        let bytes = self.map.c_string(address).ok_or_else(|| {
+            self.error(holder, format!("the {what} at address {address:#x} is no string in the file"))
+        })?;
+        std::str::from_utf8(bytes)
+            .map_err(|_| self.error(holder, format!("the {what} at address {address:#x} is not UTF-8")))
+    }
+
+    #[cold]
+    fn error(&self, address: u64, message: String) -> Error {
+        self.place(address, Error::input(message))
+    }
+
+    #[cold]
+    fn place(&self, address: u64, error: Error) -> Error {
+        match self.map.file_offset(address) {
+            Some(offset) => error.with_offset(offset),
+            None => error.context(format!("at address {address:#x}")),
+        }
+    }
+}
+
+fn spend(budget: &mut usize, count: usize, what: &str) -> Result<()> {
+    *budget = budget
+        .checked_sub(count)
+        .ok_or_else(|| Error::input(format!("the file's images list too many {what}; tables overlap or are forged")))?;
+    Ok(())
+}

@@ -1,0 +1,291 @@
+//! What does a linked ELF file say about its own memory image?
+//!
+//! Reads 64-bit little-endian executables and shared libraries through the structures of crate `object`. Everything
+//! that matters to a loaded process comes from the program headers and the dynamic section, so that a file stripped of
+//! its section headers reads the same. Section headers serve names only (`.comment`, `.tgtimg`).
+
+use super::Section;
+use super::address::{AddressMap, Segment};
+use crate::error::{Error, Result};
+use crate::limits;
+use object::elf::{self, Dyn64, DynamicTag, FileHeader64, ProgramHeader64, Rel64, Rela64, Relr64, Sym64};
+use object::read::elf::{FileHeader, ProgramHeader, RelrIterator, SectionHeader};
+use object::{LittleEndian as LE, pod};
+use std::borrow::Cow;
+
+/// A host machine whose relocations are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Machine {
+    /// `EM_X86_64`.
+    X86_64,
+    /// `EM_AARCH64`.
+    Aarch64,
+}
+
+impl Machine {
+    /// The relocation type "load bias plus addend".
+    pub fn relative(self) -> u32 {
+        match self {
+            Machine::X86_64 => elf::R_X86_64_RELATIVE.0,
+            Machine::Aarch64 => elf::R_AARCH64_RELATIVE.0,
+        }
+    }
+
+    /// Relocation types "symbol plus addend", 64 bits wide.
+    fn symbolic(self) -> [u32; 2] {
+        match self {
+            Machine::X86_64 => [elf::R_X86_64_64.0, elf::R_X86_64_GLOB_DAT.0],
+            Machine::Aarch64 => [elf::R_AARCH64_ABS64.0, elf::R_AARCH64_GLOB_DAT.0],
+        }
+    }
+}
+
+/// One entry of the dynamic section.
+#[derive(Debug, Clone, Copy)]
+pub struct Dynamic {
+    /// `d_tag`.
+    pub tag: DynamicTag,
+    /// `d_val` or `d_ptr`.
+    pub value: u64,
+    /// File offset of the entry.
+    pub offset: u64,
+}
+
+/// A linked ELF file.
+#[derive(Debug)]
+pub struct Elf<'a> {
+    bytes: &'a [u8],
+    /// The file header.
+    pub header: &'a FileHeader64<LE>,
+    /// The program headers.
+    pub program_headers: &'a [ProgramHeader64<LE>],
+    /// Named sections; empty where the file is stripped of section headers.
+    pub sections: Vec<Section<'a>>,
+    /// The dynamic section up to `DT_NULL`; empty for static files.
+    pub dynamic: Vec<Dynamic>,
+    /// The machine, where its relocations are known.
+    pub machine: Option<Machine>,
+    /// Why the section headers could not be read, where they could not.
+    pub section_problem: Option<Error>,
+}
+
+impl<'a> Elf<'a> {
+    /// Reads headers, sections and the dynamic section.
+    ///
+    /// # Errors
+    /// `Input` for 32-bit or big-endian files, for files that are not linked, and where the headers are malformed.
+    pub fn parse(bytes: &'a [u8]) -> Result<Elf<'a>> {
+        if bytes.get(4) != Some(&elf::ELFCLASS64.0) || bytes.get(5) != Some(&elf::ELFDATA2LSB.0) {
+            return Err(Error::at(4, "not a 64-bit little-endian ELF file, or cut short"));
+        }
+        let header = FileHeader64::<LE>::parse(bytes).map_err(|error| Error::at(0, error.to_string()))?;
+        let kind = header.e_type(LE);
+        if kind == elf::ET_REL {
+            return Err(Error::at(16, "this is an object file, which is not read").with_remedy("link it first"));
+        }
+        if kind != elf::ET_DYN && kind != elf::ET_EXEC {
+            return Err(Error::at(16, format!("ELF type {:#x} is neither executable nor shared library", kind.0)));
+        }
+        let at = header.e_phoff(LE);
+        let program_headers =
+            header.program_headers(LE, bytes).map_err(|error| Error::at(at, format!("program headers: {error}")))?;
+        if program_headers.len() > limits::MAX_SEGMENTS {
+            return Err(Error::at(
+                at,
+                format!("{} program headers; the limit is {}", program_headers.len(), limits::MAX_SEGMENTS),
+            ));
+        }
+        let machine = match header.e_machine(LE) {
+            elf::EM_X86_64 => Some(Machine::X86_64),
+            elf::EM_AARCH64 => Some(Machine::Aarch64),
+            _ => None,
+        };
+        let (sections, section_problem) = match sections(header, bytes) {
+            Ok(sections) => (sections, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let dynamic = dynamic(program_headers, bytes)?;
+        Ok(Elf { bytes, header, program_headers, sections, dynamic, machine, section_problem })
+    }
+
+    /// The section of that name.
+    pub fn section(&self, name: &str) -> Option<Section<'a>> {
+        self.sections.iter().copied().find(|section| section.name == name)
+    }
+
+    /// The value of the first dynamic entry with that tag.
+    pub fn dynamic_value(&self, tag: DynamicTag) -> Option<u64> {
+        self.dynamic.iter().find(|entry| entry.tag == tag).map(|entry| entry.value)
+    }
+
+    /// Whether the loader chooses the addresses, so that pointers need relocations.
+    pub fn is_position_independent(&self) -> bool {
+        self.header.e_type(LE) == elf::ET_DYN
+    }
+
+    /// The names of the libraries the file is linked to.
+    pub fn needed<'m>(&self, addresses: &'m AddressMap<'a>) -> Vec<&'m str> {
+        let Some(strings) = self.dynamic_value(elf::DT_STRTAB) else { return Vec::new() };
+        self.dynamic
+            .iter()
+            .filter(|entry| entry.tag == elf::DT_NEEDED)
+            .filter_map(|entry| addresses.c_string(strings.checked_add(entry.value)?))
+            .filter_map(|name| std::str::from_utf8(name).ok())
+            .collect()
+    }
+
+    /// Whether the dynamic symbol table names an undefined symbol.
+    pub fn imports(&self, addresses: &AddressMap<'a>, wanted: &str) -> bool {
+        let (Some(table), Some(strings)) = (self.dynamic_value(elf::DT_SYMTAB), self.dynamic_value(elf::DT_STRTAB))
+        else {
+            return false;
+        };
+        // No tag holds the number of symbols; the string table follows the symbol table in every linker's output, and
+        // where it does not, the walk ends with the segment or at the first name outside the strings.
+        let Some(tail) = addresses.tail(table) else { return false };
+        let size = self.dynamic_value(elf::DT_STRSZ).unwrap_or(0);
+        let mut tail = match strings.checked_sub(table).and_then(|len| usize::try_from(len).ok()) {
+            Some(len) if len <= tail.len() => tail.get(..len).unwrap_or(tail),
+            _ => tail,
+        };
+        while let Ok((symbol, rest)) = pod::from_bytes::<Sym64<LE>>(tail) {
+            let name = u64::from(symbol.st_name.get(LE));
+            if name >= size {
+                return false;
+            }
+            if symbol.st_shndx.get(LE) == elf::SHN_UNDEF
+                && strings.checked_add(name).and_then(|at| addresses.c_string(at)) == Some(wanted.as_bytes())
+            {
+                return true;
+            }
+            tail = rest;
+        }
+        false
+    }
+
+    /// The memory image with relocations applied: RELATIVE ones (RELA, REL, RELR) and those against symbols that the
+    /// file itself defines. Others are left as the file has them; nothing of SYCL's structures needs them.
+    ///
+    /// # Errors
+    /// `Input` where segments pass the end of the file or together hold more than the file.
+    pub fn address_map(&self) -> Result<AddressMap<'a>> {
+        let mut segments = Vec::new();
+        let mut total = 0u64;
+        for (index, header) in self.program_headers.iter().enumerate() {
+            if header.p_type(LE) != elf::PT_LOAD || header.p_filesz(LE) == 0 {
+                continue;
+            }
+            let data = header
+                .data(LE, self.bytes)
+                .map_err(|()| Error::at(header.p_offset(LE), format!("segment {index} passes the end of the file")))?;
+            total = total.saturating_add(data.len() as u64);
+            segments.push(Segment {
+                address: header.p_vaddr(LE),
+                offset: header.p_offset(LE),
+                data: Cow::Borrowed(data),
+            });
+        }
+        // Each byte of a sound file is loaded once; a hostile one must not multiply its size by relocating copies.
+        if total > (self.bytes.len() as u64).saturating_add(1 << 20) {
+            return Err(Error::at(self.header.e_phoff(LE), "the loadable segments together hold more than the file"));
+        }
+        let mut map = AddressMap::new(segments);
+        if let Some(machine) = self.machine {
+            self.relocate(machine, &mut map);
+        }
+        Ok(map)
+    }
+
+    fn relocate(&self, machine: Machine, map: &mut AddressMap<'a>) {
+        for (start, size) in [(elf::DT_RELA, elf::DT_RELASZ), (elf::DT_JMPREL, elf::DT_PLTRELSZ)] {
+            let is_plt = start == elf::DT_JMPREL;
+            if is_plt && self.dynamic_value(elf::DT_PLTREL) != Some(elf::DT_RELA.0.cast_unsigned()) {
+                continue;
+            }
+            for rela in self.table::<Rela64<LE>>(map, start, size) {
+                let addend = rela.r_addend.get(LE).cast_unsigned();
+                let kind = rela.r_type(LE, false).0;
+                let value = if kind == machine.relative() {
+                    Some(addend)
+                } else if machine.symbolic().contains(&kind) {
+                    self.definition(map, rela.r_sym(LE, false)).map(|value| value.wrapping_add(addend))
+                } else {
+                    None
+                };
+                if let Some(value) = value {
+                    map.write_pointer(rela.r_offset.get(LE), value);
+                }
+            }
+        }
+        for rel in self.table::<Rel64<LE>>(map, elf::DT_REL, elf::DT_RELSZ) {
+            let place = rel.r_offset.get(LE);
+            // The addend stands in place: RELATIVE at base 0 leaves it as it is.
+            if machine.symbolic().contains(&rel.r_type(LE).0)
+                && let (Some(value), Some(addend)) = (self.definition(map, rel.r_sym(LE)), map.pointer(place))
+            {
+                map.write_pointer(place, value.wrapping_add(addend));
+            }
+        }
+        // RELR holds relative relocations whose addend stands in place: at base 0 nothing changes. Naming the places
+        // matters to a rewriter only (`relr_covers`).
+    }
+
+    /// Whether `DT_RELR` relocates the pointer at an address.
+    pub fn relr_covers(&self, map: &AddressMap<'a>, place: u64) -> bool {
+        let table = self.table::<Relr64<LE>>(map, elf::DT_RELR, elf::DT_RELRSZ);
+        RelrIterator::<FileHeader64<LE>>::new(LE, &table).any(|address| address == place)
+    }
+
+    /// A relocation table named by two dynamic entries, copied since relocating may copy the segment it lies in.
+    fn table<T: pod::Pod + Copy>(&self, map: &AddressMap<'a>, start: DynamicTag, size: DynamicTag) -> Vec<T> {
+        let (Some(start), Some(size)) = (self.dynamic_value(start), self.dynamic_value(size)) else {
+            return Vec::new();
+        };
+        let Some(tail) = map.tail(start) else { return Vec::new() };
+        let len = usize::try_from(size).unwrap_or(usize::MAX).min(tail.len());
+        let count = len.checked_div(size_of::<T>()).unwrap_or(0);
+        pod::slice_from_bytes::<T>(tail, count).map(|(slice, _)| slice.to_vec()).unwrap_or_default()
+    }
+
+    /// The value of a dynamic symbol that this file defines.
+    fn definition(&self, map: &AddressMap<'a>, index: u32) -> Option<u64> {
+        let table = self.dynamic_value(elf::DT_SYMTAB)?;
+        let at = table.checked_add(u64::from(index).checked_mul(size_of::<Sym64<LE>>() as u64)?)?;
+        let (symbol, _) = pod::from_bytes::<Sym64<LE>>(map.tail(at)?).ok()?;
+        (symbol.st_shndx.get(LE) != elf::SHN_UNDEF).then(|| symbol.st_value.get(LE))
+    }
+}
+
+fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Section<'a>>> {
+    let at = header.e_shoff(LE);
+    let table = header.sections(LE, bytes).map_err(|error| Error::at(at, format!("section headers: {error}")))?;
+    let mut sections = Vec::new();
+    for section in table.iter() {
+        let name = table.section_name(LE, section).ok().and_then(|name| std::str::from_utf8(name).ok());
+        if let (Some(name), Ok(data)) = (name, section.data(LE, bytes)) {
+            sections.push(Section { name, address: section.sh_addr(LE), offset: section.sh_offset(LE), data });
+        }
+    }
+    Ok(sections)
+}
+
+fn dynamic(program_headers: &[ProgramHeader64<LE>], bytes: &[u8]) -> Result<Vec<Dynamic>> {
+    let Some(header) = program_headers.iter().find(|header| header.p_type(LE) == elf::PT_DYNAMIC) else {
+        return Ok(Vec::new());
+    };
+    let start = header.p_offset(LE);
+    let data =
+        header.data(LE, bytes).map_err(|()| Error::at(start, "the dynamic section passes the end of the file"))?;
+    let mut entries = Vec::new();
+    let mut rest = data;
+    while let Ok((entry, tail)) = pod::from_bytes::<Dyn64<LE>>(rest) {
+        let tag = entry.d_tag.get(LE);
+        if tag == elf::DT_NULL {
+            break;
+        }
+        let offset = start.saturating_add((data.len() - rest.len()) as u64);
+        entries.push(Dynamic { tag, value: entry.d_val.get(LE), offset });
+        rest = tail;
+    }
+    Ok(entries)
+}

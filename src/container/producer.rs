@@ -1,0 +1,62 @@
+//! Which compiler made this file, and for which SYCL runtime?
+
+/// The compiler a file names in `.comment`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Producer {
+    /// The name with its short version, as the compiler wrote it, e.g. `Intel(R) oneAPI DPC++/C++ Compiler 2026.0.0`.
+    pub name: String,
+    /// The major version: the release year of oneAPI compilers (2026), or the LLVM major of others.
+    pub major: Option<u32>,
+}
+
+impl Producer {
+    /// Finds the DPC++ compiler among the NUL-separated strings of `.comment`. Host compilers and linkers that
+    /// also sign there are passed over.
+    pub fn from_comment(comment: &[u8]) -> Option<Producer> {
+        comment.split(|&byte| byte == 0).filter_map(|text| std::str::from_utf8(text).ok()).find_map(|text| {
+            let known = text.contains("DPC++") || text.contains("oneAPI") || text.contains("intel/llvm");
+            known.then(|| {
+                let name = text.split(" (").next().unwrap_or(text).trim().to_owned();
+                let major = name
+                    .rsplit(' ')
+                    .next()
+                    .and_then(|version| version.split('.').next())
+                    .and_then(|major| major.parse().ok());
+                Producer { name, major }
+            })
+        })
+    }
+}
+
+/// The ABI version in the name of a SYCL runtime library: 9 for `libsycl.so.9`.
+pub fn sycl_abi(needed: &str) -> Option<u32> {
+    needed
+        .strip_prefix("libsycl.so.")
+        .or_else(|| needed.strip_prefix("libsycl-preview.so."))?
+        .split('.')
+        .next()?
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_device_compiler_among_signatures() {
+        let comment = b"GCC: (conda-forge gcc 14.3.0-18) 14.3.0\0Linker: LLD 22.1.0\0Intel(R) oneAPI DPC++/C++ Compiler 2026.0.0 (2026.0.0.20260331)\0";
+        let producer = Producer::from_comment(comment).unwrap();
+        assert_eq!(producer.name, "Intel(R) oneAPI DPC++/C++ Compiler 2026.0.0");
+        assert_eq!(producer.major, Some(2026));
+        assert_eq!(Producer::from_comment(b"GCC: (GNU) 8.5.0\0"), None);
+    }
+
+    #[test]
+    fn abi_from_library_name() {
+        assert_eq!(sycl_abi("libsycl.so.9"), Some(9));
+        assert_eq!(sycl_abi("libsycl-preview.so.8"), Some(8));
+        assert_eq!(sycl_abi("libsycl.so"), None);
+        assert_eq!(sycl_abi("libsyclfoo.so.9"), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! How much is too much?
+//!
+//! Every bound that keeps a hostile file from costing more memory or time than its size warrants, in one place.
+//! Bounds are checked where a count is read, before anything is allocated for it.
+
+/// Images in one file. One descriptor holds at most 65,535; the largest libraries known hold under 10,000.
+pub const MAX_IMAGES: usize = 1 << 18;
+
+/// Descriptors in one file: one per object that was wrapped before the final link.
+pub const MAX_DESCRIPTORS: usize = 1 << 16;
+
+/// Offload entries of all images of one file together. Tables may overlap in a hostile file, so the sum is bounded.
+pub const MAX_ENTRIES: usize = 1 << 20;
+
+/// Properties of all images of one file together, for the same reason.
+pub const MAX_PROPERTIES: usize = 1 << 20;
+
+/// Property sets of one image. Upstream knows about twenty.
+pub const MAX_PROPERTY_SETS: usize = 256;
+
+/// Bytes of a NUL-terminated string (kernel names of deeply nested templates reach tens of kilobytes).
+pub const MAX_STRING: usize = 1 << 20;
+
+/// Loadable segments of one ELF file. Linkers write under ten.
+pub const MAX_SEGMENTS: usize = 512;
+
+/// Bytes that one compressed image may inflate to.
+pub const MAX_INFLATED: u64 = 1 << 30;
+
+/// Bytes that a compressed image may inflate to beyond [`MAX_INFLATED_RATIO`] times its stored size.
+pub const MAX_INFLATED_FLOOR: u64 = 64 << 20;
+
+/// How many times its stored size a large compressed image may inflate to.
+pub const MAX_INFLATED_RATIO: u64 = 256;
+
+/// Problems reported for one file; the rest is counted.
+pub const MAX_PROBLEMS: usize = 10_000;

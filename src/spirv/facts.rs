@@ -1,0 +1,196 @@
+//! Which kernels, capabilities, imports and aspects does a module show?
+
+use super::words::{Instruction, Words};
+use crate::error::{Error, Result};
+use rspirv::spirv::{Decoration, LinkageType, Op};
+use std::collections::{BTreeSet, HashSet};
+
+/// An entry point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// Its name: the mangled kernel name.
+    pub name: String,
+    /// The id of its function.
+    pub function: u32,
+    /// The execution model; 6 is Kernel.
+    pub model: u32,
+}
+
+/// The facts of one module.
+#[derive(Debug, Clone, Default)]
+pub struct Module {
+    /// Major and minor version.
+    pub version: (u8, u8),
+    /// The generator word.
+    pub generator: u32,
+    /// Declared capabilities, in module order.
+    pub capabilities: Vec<u32>,
+    /// Declared extensions, in module order.
+    pub extensions: Vec<String>,
+    /// Kernels.
+    pub entry_points: Vec<EntryPoint>,
+    /// Functions and variables that another module must define, by linkage name, in module order.
+    pub imports: Vec<String>,
+    /// Functions and variables that other modules may import, by linkage name, in module order.
+    pub exports: Vec<String>,
+    /// Ids that the runtime uses to set specialization constants (`SpecId`).
+    pub spec_constants: Vec<u32>,
+    /// Aspects that the module's types and instructions show: `fp16`, `fp64`, `atomic64`, `ext_intel_esimd`.
+    pub used_aspects: BTreeSet<&'static str>,
+    /// Why the walk ended early, where it did; the facts so far hold.
+    pub stopped: Option<Error>,
+}
+
+/// What the walk remembers between instructions.
+#[derive(Default)]
+struct Walk {
+    module: Module,
+    imported: Vec<(u32, String)>,
+    built_in: HashSet<u32>,
+    declared: HashSet<u32>,
+    variables: HashSet<u32>,
+    /// Ids of 64-bit integer and float types, for atomics.
+    wide: HashSet<u32>,
+    /// Values of those types that an atomic store writes, resolved by their defining instruction's type.
+    function: Option<u32>,
+    has_body: bool,
+}
+
+impl Module {
+    /// Walks a module.
+    ///
+    /// # Errors
+    /// `Input` where there is no whole SPIR-V header. A stream that breaks later is not an error: see
+    /// [`Module::stopped`].
+    pub fn parse(bytes: &[u8]) -> Result<Module> {
+        let words = Words::new(bytes)?;
+        let version = words.header(1).to_le_bytes();
+        let mut walk = Walk::default();
+        walk.module.version = (version.get(2).copied().unwrap_or(0), version.get(1).copied().unwrap_or(0));
+        walk.module.generator = words.header(2);
+        for instruction in words.instructions() {
+            match instruction {
+                Ok(instruction) => walk.visit(&instruction),
+                Err(error) => walk.module.stopped = Some(error),
+            }
+        }
+        Ok(walk.finish())
+    }
+
+    /// The names of the kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        const KERNEL: u32 = 6;
+        self.entry_points.iter().filter(|entry| entry.model == KERNEL).map(|entry| entry.name.as_str())
+    }
+}
+
+const CAPABILITY: u16 = Op::Capability as u16;
+const EXTENSION: u16 = Op::Extension as u16;
+const ENTRY_POINT: u16 = Op::EntryPoint as u16;
+const DECORATE: u16 = Op::Decorate as u16;
+const TYPE_INT: u16 = Op::TypeInt as u16;
+const TYPE_FLOAT: u16 = Op::TypeFloat as u16;
+const VARIABLE: u16 = Op::Variable as u16;
+const FUNCTION: u16 = Op::Function as u16;
+const LABEL: u16 = Op::Label as u16;
+const FUNCTION_END: u16 = Op::FunctionEnd as u16;
+const FIRST_ATOMIC: u16 = Op::AtomicLoad as u16;
+const ATOMIC_STORE: u16 = Op::AtomicStore as u16;
+const LAST_ATOMIC: u16 = Op::AtomicXor as u16;
+const ATOMIC_F_MIN: u16 = Op::AtomicFMinEXT as u16;
+const ATOMIC_F_MAX: u16 = Op::AtomicFMaxEXT as u16;
+const ATOMIC_F_ADD: u16 = Op::AtomicFAddEXT as u16;
+const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
+const BUILT_IN: u32 = Decoration::BuiltIn as u32;
+const SPEC_ID: u32 = Decoration::SpecId as u32;
+const VECTOR_COMPUTE: u32 = Decoration::VectorComputeFunctionINTEL as u32;
+const IMPORT: u32 = LinkageType::Import as u32;
+
+impl Walk {
+    #[inline]
+    fn visit(&mut self, instruction: &Instruction<'_>) {
+        match instruction.opcode {
+            CAPABILITY => self.module.capabilities.push(instruction.word(0)),
+            EXTENSION => self.module.extensions.push(instruction.string(0).0),
+            ENTRY_POINT => self.module.entry_points.push(EntryPoint {
+                model: instruction.word(0),
+                function: instruction.word(1),
+                name: instruction.string(2).0,
+            }),
+            DECORATE => self.decorate(instruction),
+            TYPE_INT if instruction.word(1) == 64 => {
+                self.wide.insert(instruction.word(0));
+            }
+            TYPE_FLOAT => match (instruction.word(1), instruction.len()) {
+                // With a third operand the width is that of another encoding (bfloat16), no IEEE half.
+                (16, 2) => {
+                    self.module.used_aspects.insert("fp16");
+                }
+                (64, _) => {
+                    self.module.used_aspects.insert("fp64");
+                    self.wide.insert(instruction.word(0));
+                }
+                _ => {}
+            },
+            VARIABLE if self.function.is_none() => {
+                self.variables.insert(instruction.word(1));
+            }
+            FUNCTION => {
+                self.function = Some(instruction.word(1));
+                self.has_body = false;
+            }
+            LABEL => self.has_body = true,
+            FUNCTION_END => {
+                if let Some(function) = self.function.take().filter(|_| !self.has_body) {
+                    self.declared.insert(function);
+                }
+            }
+            // A store has no result type; its 64-bit pointee shows in the loads and exchanges beside it, and in the
+            // capability, which only integer atomics declare.
+            ATOMIC_STORE => {}
+            FIRST_ATOMIC..=LAST_ATOMIC | ATOMIC_F_MIN | ATOMIC_F_MAX | ATOMIC_F_ADD
+                if self.wide.contains(&instruction.word(0)) =>
+            {
+                self.module.used_aspects.insert("atomic64");
+            }
+            _ => {}
+        }
+    }
+
+    fn decorate(&mut self, instruction: &Instruction<'_>) {
+        let target = instruction.word(0);
+        match instruction.word(1) {
+            LINKAGE => {
+                let (name, next) = instruction.string(2);
+                match instruction.word(next) {
+                    IMPORT => self.imported.push((target, name)),
+                    _ => self.module.exports.push(name),
+                }
+            }
+            BUILT_IN => {
+                self.built_in.insert(target);
+            }
+            SPEC_ID => self.module.spec_constants.push(instruction.word(2)),
+            VECTOR_COMPUTE => {
+                self.module.used_aspects.insert("ext_intel_esimd");
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(mut self) -> Module {
+        // Built-in variables are decorated as imports too; only functions without a body and other variables are real.
+        for (target, name) in std::mem::take(&mut self.imported) {
+            let variable = self.variables.contains(&target) && !self.built_in.contains(&target);
+            if variable || self.declared.contains(&target) {
+                self.module.imports.push(name);
+            }
+        }
+        // DPC++ declares Int64Atomics for 64-bit integer atomics alone, stores included.
+        const INT64_ATOMICS: u32 = 12;
+        if self.module.capabilities.contains(&INT64_ATOMICS) {
+            self.module.used_aspects.insert("atomic64");
+        }
+        self.module
+    }
+}

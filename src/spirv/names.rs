@@ -1,0 +1,35 @@
+//! What are capabilities and generators called?
+
+use rspirv::spirv::Capability;
+
+/// The name of a capability; its number where the grammar does not know it.
+pub fn capability(number: u32) -> String {
+    Capability::from_u32(number).map_or_else(|| number.to_string(), |capability| format!("{capability:?}"))
+}
+
+/// The tool that wrote a module, from the generator word (SPIR-V registry, `spir-v.xml`): tool in the high half,
+/// its version in the low.
+pub fn generator(word: u32) -> String {
+    let tool = match word >> 16 {
+        0 => "unknown",
+        6 => "Khronos LLVM/SPIR-V Translator",
+        7 => "Khronos SPIR-V Tools Assembler",
+        8 => "Khronos Glslang Reference Front End",
+        14 => "Khronos SPIR-V Tools Assembler",
+        15 => "rspirv",
+        17 => "Khronos SPIR-V Tools Linker",
+        43 => "LLVM SPIR-V Backend",
+        tool => return format!("tool {tool} version {}", word & 0xffff),
+    };
+    format!("{tool} {}", word & 0xffff)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn unknown_numbers_stay_numbers() {
+        assert_eq!(super::capability(10), "Float64");
+        assert_eq!(super::capability(6146), "6146");
+        assert_eq!(super::generator(0x0006_000e), "Khronos LLVM/SPIR-V Translator 14");
+    }
+}

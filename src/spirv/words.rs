@@ -1,0 +1,161 @@
+//! Where does each instruction of a module begin and end?
+//!
+//! The word stream of SPIR-V (specification, section 2.3): a header of five words, then instructions whose first word
+//! holds the word count and the opcode. Both byte orders; the magic number tells which.
+
+use crate::error::{Error, Result};
+
+/// The first word of a module.
+pub const MAGIC: u32 = 0x0723_0203;
+
+/// A module's words, in either byte order.
+#[derive(Debug, Clone, Copy)]
+pub struct Words<'a> {
+    words: &'a [[u8; 4]],
+    swapped: bool,
+}
+
+/// One instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Instruction<'a> {
+    /// The opcode.
+    pub opcode: u16,
+    /// Byte offset in the module.
+    pub offset: u64,
+    operands: &'a [[u8; 4]],
+    swapped: bool,
+}
+
+fn word(bytes: [u8; 4], swapped: bool) -> u32 {
+    if swapped { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+}
+
+impl<'a> Words<'a> {
+    /// Checks the magic number and that there is a whole header.
+    ///
+    /// # Errors
+    /// `Input` where this is no SPIR-V module or is cut within its header.
+    pub fn new(bytes: &'a [u8]) -> Result<Self> {
+        let (words, _) = bytes.as_chunks::<4>();
+        let swapped = match words.first() {
+            Some(first) if u32::from_le_bytes(*first) == MAGIC => false,
+            Some(first) if u32::from_be_bytes(*first) == MAGIC => true,
+            _ => return Err(Error::at(0, "no SPIR-V magic number")),
+        };
+        if words.len() < 5 {
+            return Err(Error::at(bytes.len() as u64, "the SPIR-V module ends within its header"));
+        }
+        Ok(Words { words, swapped })
+    }
+
+    /// Word `at` of the header: 1 version, 2 generator, 3 id bound.
+    pub fn header(&self, at: usize) -> u32 {
+        self.words.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
+    }
+
+    /// The instructions; the last item is an error where the stream is broken.
+    pub fn instructions(&self) -> Instructions<'a> {
+        Instructions { rest: self.words.get(5..).unwrap_or_default(), total: self.words.len(), swapped: self.swapped }
+    }
+}
+
+/// Iterates over instructions.
+#[derive(Debug)]
+pub struct Instructions<'a> {
+    rest: &'a [[u8; 4]],
+    total: usize,
+    swapped: bool,
+}
+
+impl<'a> Iterator for Instructions<'a> {
+    type Item = Result<Instruction<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = word(*self.rest.first()?, self.swapped);
+        let offset = (self.total.wrapping_sub(self.rest.len()) as u64).wrapping_mul(4);
+        let count = (first >> 16) as usize;
+        match (self.rest.get(1..count), self.rest.get(count..)) {
+            (Some(operands), Some(rest)) => {
+                self.rest = rest;
+                Some(Ok(Instruction { opcode: (first & 0xffff) as u16, offset, operands, swapped: self.swapped }))
+            }
+            _ => {
+                let left = self.rest.len();
+                self.rest = &[];
+                Some(Err(Error::at(offset, format!("SPIR-V instruction of {count} words where {left} are left"))))
+            }
+        }
+    }
+}
+
+impl Instruction<'_> {
+    /// Number of operand words.
+    pub fn len(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// Whether there are no operands.
+    pub fn is_empty(&self) -> bool {
+        self.operands.is_empty()
+    }
+
+    /// Operand word `at`; 0, which is no valid id, beyond the end.
+    #[inline]
+    pub fn word(&self, at: usize) -> u32 {
+        self.operands.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
+    }
+
+    /// The string that begins at operand `at`, and the operand after it. Invalid UTF-8 is replaced.
+    pub fn string(&self, at: usize) -> (String, usize) {
+        let mut bytes = Vec::new();
+        let mut next = at;
+        for operand in self.operands.get(at..).unwrap_or_default() {
+            next += 1;
+            // Characters fill a word from its low byte up, whatever the byte order of the file.
+            let four = word(*operand, self.swapped).to_le_bytes();
+            match four.iter().position(|&byte| byte == 0) {
+                Some(end) => {
+                    bytes.extend(four.iter().take(end));
+                    break;
+                }
+                None => bytes.extend(four),
+            }
+        }
+        (String::from_utf8_lossy(&bytes).into_owned(), next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(instructions: &[u32]) -> Vec<u32> {
+        let mut words = vec![MAGIC, 0x0001_0000, 0, 10, 0];
+        words.extend(instructions);
+        words
+    }
+
+    #[test]
+    fn both_byte_orders_read_the_same() {
+        // OpExtension "abcde"
+        let words = module(&[0x0003_000a, u32::from_le_bytes(*b"abcd"), u32::from_le_bytes(*b"e\0\0\0")]);
+        let little: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let big: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        for bytes in [little, big] {
+            let instruction = Words::new(&bytes).unwrap().instructions().next().unwrap().unwrap();
+            assert_eq!((instruction.opcode, instruction.offset), (10, 20));
+            assert_eq!(instruction.string(0), ("abcde".to_owned(), 2));
+        }
+    }
+
+    #[test]
+    fn a_broken_count_ends_the_walk_with_its_offset() {
+        for count in [0u32, 9] {
+            let bytes: Vec<u8> = module(&[count << 16 | 17, 4]).iter().flat_map(|word| word.to_le_bytes()).collect();
+            let mut all = Words::new(&bytes).unwrap().instructions();
+            assert_eq!(all.next().unwrap().unwrap_err().offset(), Some(20));
+            assert!(all.next().is_none());
+        }
+    }
+}
