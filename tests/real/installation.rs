@@ -48,6 +48,11 @@ impl Installation {
         self.traced(self.python().arg(scripts().join("windows.py"))).0
     }
 
+    /// The same with another library loaded first.
+    pub fn trace_windows_with(&self, side: &Path) -> Trace {
+        self.traced(self.python().arg(scripts().join("windows.py")).arg(side)).0
+    }
+
     /// Runs tests of dpnp: the outcome of each, and the trace of what the runtime did meanwhile.
     pub fn run_tests(&self, which: &[&str]) -> (BTreeMap<String, String>, Trace) {
         let outcomes = self.folder.path().join("outcomes");

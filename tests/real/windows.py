@@ -1,10 +1,14 @@
-"""Do dpnp's window functions give NumPy's numbers? Prints the seconds that the first call took."""
+"""Do dpnp's window functions give NumPy's numbers? Prints the seconds that the first call took. Libraries named are loaded first."""
 
+import ctypes
+import sys
 import time
 
 import dpnp
 import numpy
 
+for library in sys.argv[1:]:
+    ctypes.CDLL(library)
 print("dpnp", dpnp.__file__)
 queue = dpnp.empty(1).sycl_queue
 begin = time.perf_counter()
