@@ -25,9 +25,13 @@
 //! home; the library neither prints, exits nor reads the environment; every file opens by saying which question
 //! it answers.
 
+pub mod build;
 pub mod bundle;
 pub mod bytes;
+pub mod compat;
 pub mod container;
+pub mod device;
 pub mod error;
 pub mod limits;
+pub mod rewrite;
 pub mod spirv;

@@ -1,0 +1,122 @@
+//! SPIR-V in, device binary out: how are many modules compiled by a driver that may die of any of them?
+//!
+//! The Intel CPU driver compiles one module at a time per process, ends its process on some malformed modules and
+//! hangs on others. So the library never calls it in the caller's process: [`run`] hands the modules to a pool of
+//! worker processes, each with a deadline, and replaces a worker that died or overran.
+//!
+//! | file | the question it answers |
+//! |---|---|
+//! | [`options`] | which of an image's options does the driver get? |
+//! | [`failure`] | why did a module not build? |
+//! | [`pool`] | who compiles what, when, and how often is it tried? |
+//! | [`process`] | how does the parent talk to one worker, and get rid of it? |
+//! | [`protocol`] | what do the two say to each other? |
+//! | [`serve`] | what does a worker do with what it is told? |
+//! | [`opencl`] | how does the driver compile one module? |
+
+pub mod failure;
+pub mod opencl;
+pub mod options;
+pub mod pool;
+pub mod process;
+pub mod protocol;
+pub mod serve;
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use failure::{Failure, FailureCause};
+pub use pool::run;
+pub use process::inventory;
+pub use protocol::{Device, Inventory};
+
+/// One module to compile.
+#[derive(Debug, Clone)]
+pub struct Job<'a> {
+    /// The caller's number for the image; comes back in [`Artifact`], [`Failure`] and [`Event`].
+    pub image: usize,
+    /// The SPIR-V module.
+    pub il: Cow<'a, [u8]>,
+    /// Its options for compiling, already reduced by [`options::for_cpu`].
+    pub compile_options: String,
+    /// Its options for linking, reduced likewise. The driver gets both in one string, as it does from the runtime.
+    pub link_options: String,
+}
+
+/// What became of a module that built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// The caller's number for the image.
+    pub image: usize,
+    /// The device binary as the driver gave it.
+    pub binary: Vec<u8>,
+    /// The driver's build log; empty where it had nothing to say.
+    pub log: String,
+    /// How long the successful attempt took, the way to the worker and back included.
+    pub elapsed: Duration,
+    /// 1 where the first attempt succeeded.
+    pub attempts: u32,
+}
+
+/// What became of one job.
+pub type Outcome = std::result::Result<Artifact, Failure>;
+
+/// What happens while the pool works, in the order in which it happens.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// A worker got the image for the first time.
+    Started {
+        /// The caller's number for the image.
+        image: usize,
+    },
+    /// The worker died or overran; the image goes to a fresh one.
+    Retrying {
+        /// The caller's number for the image.
+        image: usize,
+        /// The attempt that now begins; 2 for the first retry.
+        attempt: u32,
+        /// Why the attempt before came to nothing.
+        cause: &'e FailureCause,
+    },
+    /// The image is compiled.
+    Finished(&'e Artifact),
+    /// The image did not build and will not be tried again.
+    Failed(&'e Failure),
+}
+
+/// How to start a worker: a program that calls [`serve::serve`] on its standard input and output. The caller fills
+/// it in, since the library does not look at its environment.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables set in addition to those the caller has.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+/// How the pool works.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How many workers at once. Only processes scale: the driver serialises compilation inside one.
+    pub jobs: NonZeroUsize,
+    /// How long one image may take in one attempt.
+    pub timeout: Duration,
+    /// How long a worker may take to start, find its device and make a context; the driver may hang there too.
+    pub startup_timeout: Duration,
+    /// How many further attempts, each in a fresh worker, follow one that killed its worker or overran.
+    pub retries: u32,
+}
+
+impl Settings {
+    /// The usual patience with a number of workers.
+    pub fn new(jobs: NonZeroUsize) -> Self {
+        // One compile takes 30 to 80 ms, the largest modules seen take seconds; a context takes 20 to 200 ms.
+        let (timeout, startup_timeout) = (Duration::from_secs(120), Duration::from_secs(60));
+        Settings { jobs, timeout, startup_timeout, retries: 2 }
+    }
+}

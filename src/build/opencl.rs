@@ -1,0 +1,206 @@
+//! How does the driver compile one module, and which driver is the right one?
+//!
+//! The only file that speaks OpenCL. It runs in a worker process: what it calls may crash, hang or exit.
+//!
+//! For the target `spir64_x86_64` only Intel's CPU driver will do: the SYCL runtime hands the image to any OpenCL CPU
+//! device, and only this driver takes what it wrote. So the platform's vendor must be Intel, the device a CPU, and it
+//! must take SPIR-V. PoCL is a CPU device too and is never picked.
+
+use std::ffi::{CStr, CString};
+use std::ptr;
+
+use opencl3::context::Context;
+use opencl3::device::{
+    CL_DEVICE_IL_VERSION, CL_DEVICE_NAME, CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU,
+    CL_DEVICE_TYPE_GPU, CL_DEVICE_VERSION, CL_DRIVER_VERSION, get_device_data, get_device_ids,
+};
+use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, error_text};
+use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, get_platform_data, get_platform_ids};
+use opencl3::program::{
+    CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, create_program_with_il, get_program_build_data,
+    get_program_info, release_program,
+};
+use opencl3::types::{cl_device_id, cl_device_info, cl_int, cl_platform_id, cl_program};
+
+use super::protocol::{Device, Inventory};
+use super::serve::{Compiled, Compiler};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What the loader answers where no driver is registered (cl_khr_icd).
+const NO_PLATFORM: cl_int = -1001;
+/// What the binding answers where it could not load the loader, or the loader lacks a function.
+const NO_LOADER: [cl_int; 2] = [-2000, -2001];
+
+const REMEDY: &str = "`sycl-bundle doctor --install-driver` installs Intel's OpenCL CPU driver for this user";
+
+/// Intel's OpenCL CPU driver, found at the first use.
+#[derive(Default)]
+pub struct Driver(Option<Opened>);
+
+struct Opened {
+    device: cl_device_id,
+    context: Context,
+}
+
+impl Compiler for Driver {
+    fn open(&mut self) -> Result<String> {
+        let all = devices()?;
+        let Some((device, about)) = all.iter().find(|(_, about)| about.compiles) else {
+            let seen: Vec<String> = all.iter().map(|(_, d)| format!("{} ({})", d.name, d.platform)).collect();
+            let seen = if seen.is_empty() { "no device at all".to_owned() } else { seen.join(", ") };
+            let message = format!("no OpenCL CPU device of Intel's driver that takes SPIR-V; the loader lists {seen}");
+            return Err(Error::new(ErrorKind::Environment, message).with_remedy(REMEDY));
+        };
+        let context = Context::from_device(&opencl3::device::Device::new(*device)).map_err(|error| {
+            // Seen with a name in CL_CONFIG_CPU_TARGET_ARCH that the driver does not know, and with an empty one.
+            failed("clCreateContext", error.0).with_remedy(
+                "is the instruction set one that this driver knows (--march, or CL_CONFIG_CPU_TARGET_ARCH)?",
+            )
+        })?;
+        self.0 = Some(Opened { device: *device, context });
+        Ok(format!("{}, driver {}", about.name, about.driver))
+    }
+
+    fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled {
+        let Some(opened) = &self.0 else {
+            return hollow("a module came before the device was opened".to_owned(), String::new());
+        };
+        let Ok(options) = CString::new([compile_options, link_options].join(" ").trim()) else {
+            return hollow("the image's options contain a zero byte".to_owned(), String::new());
+        };
+        match opened.executable(il, &options) {
+            Ok(program) => program.deliver(opened.device),
+            Err((code, log)) => Compiled::Refused { code, name: error_text(code).to_owned(), log },
+        }
+    }
+
+    fn inventory(&mut self) -> Result<Inventory> {
+        let devices = devices()?.into_iter().map(|(_, about)| about).collect();
+        Ok(Inventory { loader: loader_path(), devices })
+    }
+}
+
+impl Opened {
+    /// A built program, or the status and the log. One step with all options, as the SYCL runtime does it for a
+    /// module that is linked with no other (`ProgramManager::build`): measured on driver 2026.2.0, compiling with
+    /// `-cl-opt-disable` and linking with options of its own fails, and elsewhere the link's options alone count.
+    fn executable(&self, il: &[u8], options: &CStr) -> std::result::Result<Program, (cl_int, String)> {
+        let program = create_program_with_il(self.context.get(), il).map_err(|code| (code, String::new()))?;
+        let program = Program(program);
+        match build_program(program.0, &[self.device], options, None, ptr::null_mut()) {
+            Ok(()) => Ok(program),
+            Err(code) => Err((code, program.log(self.device))),
+        }
+    }
+}
+
+/// A program object; released when dropped.
+struct Program(cl_program);
+
+impl Program {
+    /// What the compiler said last, without the zero byte at its end.
+    fn log(&self, device: cl_device_id) -> String {
+        text(&get_program_build_data(self.0, device, CL_PROGRAM_BUILD_LOG).unwrap_or_default())
+    }
+
+    /// The binary of a program that built.
+    fn deliver(&self, device: cl_device_id) -> Compiled {
+        let log = self.log(device);
+        let binaries: Vec<Vec<u8>> = match get_program_info(self.0, CL_PROGRAM_BINARIES) {
+            Ok(binaries) => binaries.into(),
+            Err(code) => return Compiled::Refused { code, name: error_text(code).to_owned(), log },
+        };
+        match binaries.into_iter().next().unwrap_or_default() {
+            empty if empty.is_empty() => {
+                hollow("the driver reported success and delivered an empty binary".to_owned(), log)
+            }
+            binary if !binary.starts_with(b"\x7fELF") => {
+                hollow("the driver reported success and delivered something that is no ELF file".to_owned(), log)
+            }
+            binary => Compiled::Built { binary, log },
+        }
+    }
+}
+
+impl Drop for Program {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: the handle came from a successful call that made it ours, and is released only here.
+        // A failure to release costs memory in a worker and nothing else.
+        let _ = unsafe { release_program(self.0) };
+    }
+}
+
+fn hollow(reason: String, log: String) -> Compiled {
+    Compiled::Hollow { reason, log }
+}
+
+/// Every device of every platform, with what is known about it.
+fn devices() -> Result<Vec<(cl_device_id, Device)>> {
+    let platforms = get_platform_ids().map_err(|code| match code {
+        code if NO_LOADER.contains(&code) => {
+            let message = "the OpenCL loader, libOpenCL.so.1, could not be loaded";
+            Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
+        }
+        NO_PLATFORM => {
+            let message = "the OpenCL loader finds no driver (looked for Intel's OpenCL CPU driver, libintelocl.so)";
+            Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
+        }
+        code => failed("clGetPlatformIDs", code),
+    })?;
+    let mut found = Vec::new();
+    for platform in platforms {
+        let about = |what| text(&get_platform_data(platform, what).unwrap_or_default());
+        let (name, vendor) = (about(CL_PLATFORM_NAME), about(CL_PLATFORM_VENDOR));
+        for (kind, device) in by_kind(platform)? {
+            let about = |what: cl_device_info| text(&get_device_data(device, what).unwrap_or_default());
+            let il = about(CL_DEVICE_IL_VERSION);
+            let compiles = kind == "cpu" && vendor.starts_with("Intel") && il.contains("SPIR-V");
+            let mut known =
+                Device { platform: name.clone(), vendor: vendor.clone(), il, compiles, ..Device::default() };
+            kind.clone_into(&mut known.kind);
+            known.name = about(CL_DEVICE_NAME);
+            known.driver = about(CL_DRIVER_VERSION);
+            known.opencl = about(CL_DEVICE_VERSION);
+            found.push((device, known));
+        }
+    }
+    Ok(found)
+}
+
+/// A platform's devices with the name of their kind.
+fn by_kind(platform: cl_platform_id) -> Result<Vec<(&'static str, cl_device_id)>> {
+    let of_type = |kind| match get_device_ids(platform, kind) {
+        Err(CL_DEVICE_NOT_FOUND) => Ok(Vec::new()),
+        other => other.map_err(|code| failed("clGetDeviceIDs", code)),
+    };
+    let kinds = [("cpu", CL_DEVICE_TYPE_CPU), ("gpu", CL_DEVICE_TYPE_GPU), ("accelerator", CL_DEVICE_TYPE_ACCELERATOR)];
+    let mut found = Vec::new();
+    for (name, kind) in kinds {
+        found.extend(of_type(kind)?.into_iter().map(|device| (name, device)));
+    }
+    for device in of_type(CL_DEVICE_TYPE_ALL)? {
+        if found.iter().all(|(_, known)| *known != device) {
+            found.push(("other", device));
+        }
+    }
+    Ok(found)
+}
+
+/// The file that the loader came from: the binding does not tell, the system's list of mappings does.
+fn loader_path() -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let paths = maps.lines().filter_map(|line| line.find('/').and_then(|start| line.get(start..)));
+    let mut loaders = paths.filter(|path| path.rsplit('/').next().is_some_and(|name| name.starts_with("libOpenCL")));
+    loaders.next().unwrap_or_default().to_owned()
+}
+
+/// OpenCL's strings end with a zero byte.
+fn text(bytes: &[u8]) -> String {
+    let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+fn failed(function: &str, code: cl_int) -> Error {
+    Error::new(ErrorKind::Environment, format!("{function} failed with {} ({code})", error_text(code)))
+}

@@ -1,0 +1,204 @@
+//! Who compiles what, when, and how often is it tried?
+//!
+//! One thread per worker takes the largest module that is left, so that no large one is begun last. The kernel
+//! ties a worker to the thread that started it (`PR_SET_PDEATHSIG` counts threads), which is why a worker never
+//! changes hands.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use super::process::{NoReply, Worker, environment};
+use super::protocol::{Reply, Request};
+use super::{Artifact, Event, Failure, FailureCause, Job, Launch, Outcome, Settings};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How often in a row workers may fail to start before the machine is held to be at fault.
+const START_ATTEMPTS: usize = 3;
+
+/// Compiles every job. The outcomes stand in the order of the jobs. A job that fails does so alone; an error means
+/// that the machine cannot compile at all, and then everything stops.
+pub fn run(
+    jobs: &[Job<'_>],
+    launch: &Launch,
+    settings: &Settings,
+    on_event: &mut dyn FnMut(Event<'_>),
+) -> Result<Vec<Outcome>> {
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by_key(|place| std::cmp::Reverse(jobs.get(*place).map_or(0, |job| job.il.len())));
+    let queue = Mutex::new(VecDeque::from(order));
+    let stop = AtomicBool::new(false);
+    let (news, from_slots) = channel();
+
+    let mut outcomes: Vec<Option<Outcome>> = Vec::new();
+    outcomes.resize_with(jobs.len(), || None);
+    let mut fatal = None;
+    thread::scope(|scope| {
+        // Should `on_event` panic, the scope would otherwise wait for everything that is left.
+        let _guard = StopOnDrop(&stop);
+        for _ in 0..settings.jobs.get().min(jobs.len()) {
+            let slot = Slot { jobs, launch, settings, queue: &queue, stop: &stop, news: news.clone() };
+            scope.spawn(move || slot.work());
+        }
+        drop(news);
+        for message in from_slots {
+            match message {
+                News::Started(image) => on_event(Event::Started { image }),
+                News::Retrying(image, attempt, cause) => on_event(Event::Retrying { image, attempt, cause: &cause }),
+                News::Done(place, outcome) => {
+                    match &outcome {
+                        Ok(artifact) => on_event(Event::Finished(artifact)),
+                        Err(failure) => on_event(Event::Failed(failure)),
+                    }
+                    if let Some(entry) = outcomes.get_mut(place) {
+                        *entry = Some(outcome);
+                    }
+                }
+                News::Fatal(error) => {
+                    fatal.get_or_insert(error);
+                }
+            }
+        }
+    });
+    if let Some(error) = fatal {
+        return Err(error);
+    }
+    let complete: Option<Vec<Outcome>> = outcomes.into_iter().collect();
+    complete.ok_or_else(|| Error::new(ErrorKind::Build, "the build was stopped"))
+}
+
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What a thread tells the one that gathers.
+enum News {
+    Started(usize),
+    Retrying(usize, u32, FailureCause),
+    Done(usize, Outcome),
+    Fatal(Error),
+}
+
+/// Why a thread stops early.
+enum Halt {
+    Stopped,
+    Fatal(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Halt::Fatal(error)
+    }
+}
+
+/// One thread's share: at most one worker at a time.
+struct Slot<'p, 'j> {
+    jobs: &'p [Job<'j>],
+    launch: &'p Launch,
+    settings: &'p Settings,
+    queue: &'p Mutex<VecDeque<usize>>,
+    stop: &'p AtomicBool,
+    news: Sender<News>,
+}
+
+impl Slot<'_, '_> {
+    fn work(self) {
+        let mut worker = None;
+        while !self.stopped() {
+            let Some(place) = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { return };
+            let Some(job) = self.jobs.get(place) else { return };
+            let message = match self.build(job, &mut worker) {
+                Ok(outcome) => News::Done(place, outcome),
+                Err(Halt::Fatal(error)) => {
+                    self.stop.store(true, Ordering::Relaxed);
+                    News::Fatal(error)
+                }
+                Err(Halt::Stopped) => return,
+            };
+            self.tell(message);
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, news: News) {
+        // The receiver goes away only when the gathering thread panics.
+        let _ = self.news.send(news);
+    }
+
+    /// Tries one job as often as the settings allow. A worker that answered is kept for the next.
+    fn build(&self, job: &Job<'_>, kept: &mut Option<Worker>) -> std::result::Result<Outcome, Halt> {
+        let request = Request::Build {
+            il: job.il.as_ref().into(),
+            compile_options: job.compile_options.as_str().into(),
+            link_options: job.link_options.as_str().into(),
+        };
+        let image = job.image;
+        let mut earlier = Vec::new();
+        for attempts in 1.. {
+            let mut worker = match kept.take() {
+                Some(worker) => worker,
+                None => self.start()?,
+            };
+            if attempts == 1 {
+                self.tell(News::Started(image));
+            }
+            let begun = Instant::now();
+            let (cause, log) = match worker.ask(&request, self.settings.timeout, &|| self.stopped())? {
+                Ok(reply) => {
+                    *kept = Some(worker);
+                    let (cause, log) = match reply {
+                        Reply::Built { binary, log } => {
+                            return Ok(Ok(Artifact { image, binary, log, elapsed: begun.elapsed(), attempts }));
+                        }
+                        Reply::Refused { code, name, log } => (FailureCause::Refused { code, name }, log),
+                        Reply::Hollow { reason, log } => (FailureCause::BadOutput(reason), log),
+                        Reply::Unavailable { message, remedy } => return Err(environment(message, remedy).into()),
+                        other @ (Reply::Ready(_) | Reply::Inventory(_)) => (
+                            FailureCause::BadOutput(format!("the worker process answered with {other:?}")),
+                            String::new(),
+                        ),
+                    };
+                    return Ok(Err(Failure { image, cause, earlier, log, attempts }));
+                }
+                Err(NoReply::Stopped) => return Err(Halt::Stopped),
+                Err(NoReply::Failed(cause, log)) => (cause, log),
+            };
+            if attempts > self.settings.retries {
+                return Ok(Err(Failure { image, cause, earlier, log, attempts }));
+            }
+            self.tell(News::Retrying(image, attempts + 1, cause.clone()));
+            earlier.push(cause);
+        }
+        Err(Halt::Stopped)
+    }
+
+    /// A worker whose context stands.
+    fn start(&self) -> std::result::Result<Worker, Halt> {
+        let mut last = None;
+        for _ in 0..START_ATTEMPTS {
+            let mut worker = Worker::start(self.launch)?;
+            match worker.ask(&Request::Open, self.settings.startup_timeout, &|| self.stopped())? {
+                Ok(Reply::Ready(_)) => return Ok(worker),
+                Ok(Reply::Unavailable { message, remedy }) => return Err(environment(message, remedy).into()),
+                Ok(other) => last = Some((format!("the worker process answered with {other:?}"), String::new())),
+                Err(NoReply::Stopped) => return Err(Halt::Stopped),
+                Err(NoReply::Failed(cause, log)) => last = Some((cause.to_string(), log)),
+            }
+        }
+        let (cause, log) = last.unwrap_or_default();
+        let said = if log.is_empty() { String::new() } else { format!("; it said: {log}") };
+        let message = format!("no worker process could be started in {START_ATTEMPTS} attempts: {cause}{said}");
+        let remedy = "`sycl-bundle doctor` tells what is wrong with the driver".to_owned();
+        Err(environment(message, remedy).into())
+    }
+}

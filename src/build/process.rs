@@ -1,0 +1,194 @@
+//! How does the parent talk to one worker, and get rid of it?
+//!
+//! Nothing here waits on a pipe without a deadline: a thread feeds the worker's standard input, one reads its
+//! replies, one keeps the end of its standard error. Killing the worker closes the pipes and so ends the threads.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::failure::{Death, FailureCause};
+use super::protocol::{Inventory, Reply, Request};
+use super::{Failure, Launch};
+use crate::error::{Context, Error, ErrorKind, Result};
+
+/// How much of the end of a worker's standard error is kept, in bytes.
+const STDERR_TAIL: usize = 8 << 10;
+
+/// How often a waiting parent looks whether it should stop.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How long the end of standard error is waited for after a death: a grandchild may hold the pipe open.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// A worker process. Dropping it kills it and waits for its end.
+pub(super) struct Worker {
+    child: Child,
+    requests: Sender<Vec<u8>>,
+    replies: Receiver<Result<Reply>>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+    stderr_ended: Receiver<()>,
+}
+
+/// Why there is no reply.
+pub(super) enum NoReply {
+    /// This attempt failed, and with it the worker; the text is the end of its standard error.
+    Failed(FailureCause, String),
+    /// The caller asked to stop.
+    Stopped,
+}
+
+impl Worker {
+    /// Starts the process; it has not been spoken to yet.
+    pub fn start(launch: &Launch) -> Result<Worker> {
+        let mut command = Command::new(&launch.program);
+        command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let doing = || format!("starting a worker process, {}", launch.program.display());
+        let mut child = command.spawn().map_err(|error| Error::io(doing(), &error))?;
+        let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(Error::new(ErrorKind::Environment, "a worker process without pipes"));
+        };
+
+        let (requests, to_write) = channel::<Vec<u8>>();
+        thread::spawn(move || {
+            // A failed write needs no report: the reading side notices that the worker is gone.
+            while let Ok(frame) = to_write.recv() {
+                if stdin.write_all(&frame).and_then(|()| stdin.flush()).is_err() {
+                    break;
+                }
+            }
+        });
+        let (from_worker, replies) = channel();
+        thread::spawn(move || {
+            while let Some(reply) = Reply::read(&mut stdout).transpose() {
+                let last = reply.is_err();
+                if from_worker.send(reply).is_err() || last {
+                    break;
+                }
+            }
+        });
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        let (ended, stderr_ended) = channel();
+        let shared = Arc::clone(&tail);
+        thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(count @ 1..) = stderr.read(&mut chunk) {
+                let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(chunk.get(..count).unwrap_or_default());
+                let excess = kept.len().saturating_sub(STDERR_TAIL);
+                kept.drain(..excess);
+            }
+            // Nobody may be waiting any more.
+            let _ = ended.send(());
+        });
+        Ok(Worker { child, requests, replies, stderr: tail, stderr_ended })
+    }
+
+    /// Sends a request and waits for its reply. After anything but a reply the worker is of no further use.
+    pub fn ask(
+        &mut self,
+        request: &Request<'_>,
+        timeout: Duration,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<std::result::Result<Reply, NoReply>> {
+        let begun = Instant::now();
+        // Where the writing thread has ended, so has the worker: the wait below finds out how.
+        let _ = self.requests.send(request.encode()?);
+        loop {
+            let left = timeout.saturating_sub(begun.elapsed());
+            match self.replies.recv_timeout(left.min(TICK)) {
+                Ok(Ok(reply)) => return Ok(Ok(reply)),
+                Ok(Err(error)) => {
+                    let reason = format!("the worker process sent {}", error.message());
+                    return Ok(Err(self.give_up(FailureCause::BadOutput(reason))));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(Err(self.bury())),
+                Err(RecvTimeoutError::Timeout) if stop() => return Ok(Err(NoReply::Stopped)),
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                    return Ok(Err(self.give_up(FailureCause::TimedOut { after: timeout })));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Kills the worker for a cause of its own making.
+    fn give_up(&mut self, cause: FailureCause) -> NoReply {
+        let _ = self.child.kill();
+        NoReply::Failed(cause, self.last_words())
+    }
+
+    /// Finds out how a worker ended whose output has ended.
+    fn bury(&mut self) -> NoReply {
+        let begun = Instant::now();
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break Some(status),
+                Ok(None) if begun.elapsed() < GRACE => thread::sleep(Duration::from_millis(1)),
+                // It closed its output and lives on.
+                Ok(None) | Err(_) => break None,
+            }
+        };
+        let death = status.map_or(Death::Unknown, death);
+        self.give_up(FailureCause::Died(death))
+    }
+
+    fn last_words(&mut self) -> String {
+        // On a timeout what has arrived so far must do.
+        let _ = self.stderr_ended.recv_timeout(GRACE);
+        let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).trim().to_owned()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // There is nothing to save, and a driver's own tear-down can hang. Both fail only where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(unix)]
+fn death(status: ExitStatus) -> Death {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => Death::Signal(signal),
+        (None, Some(code)) => Death::Exit(code),
+        (None, None) => Death::Unknown,
+    }
+}
+
+#[cfg(not(unix))]
+fn death(status: ExitStatus) -> Death {
+    status.code().map_or(Death::Unknown, Death::Exit)
+}
+
+/// The error for a machine that lacks something, as a worker told it.
+pub(super) fn environment(message: String, remedy: String) -> Error {
+    let error = Error::new(ErrorKind::Environment, message);
+    if remedy.is_empty() { error } else { error.with_remedy(remedy) }
+}
+
+/// Asks a worker of its own what loader, platforms and devices there are: merely looking can end the process.
+pub fn inventory(launch: &Launch, timeout: Duration) -> Result<Inventory> {
+    let mut worker = Worker::start(launch)?;
+    match worker.ask(&Request::Inventory, timeout, &|| false)? {
+        Ok(Reply::Inventory(inventory)) => Ok(inventory),
+        Ok(Reply::Unavailable { message, remedy }) => Err(environment(message, remedy)),
+        Ok(other) => Err(Error::new(ErrorKind::Environment, format!("a worker answered with {other:?}"))),
+        Err(NoReply::Failed(cause, log)) => {
+            let failure = Failure { image: 0, cause, earlier: Vec::new(), log: String::new(), attempts: 1 };
+            let said = if log.is_empty() { String::new() } else { format!("; it said: {log}") };
+            Err(Error::new(ErrorKind::Environment, format!("{failure}{said}")))
+        }
+        Err(NoReply::Stopped) => Err(Error::new(ErrorKind::Environment, "stopped")),
+    }
+    .context(|| "listing OpenCL devices".to_owned())
+}

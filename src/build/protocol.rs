@@ -1,0 +1,306 @@
+//! What do a worker and its parent say to each other?
+//!
+//! Both speak in frames over the worker's standard input and output:
+//!
+//! ```text
+//! frame  = "SBw1"  kind: u8  length: u32, little-endian  payload: length bytes
+//! string = length: u32, little-endian  bytes
+//! ```
+//!
+//! The parent sends one [`Request`] and waits for its one [`Reply`]. The mark at the head tells a frame from
+//! text that a driver prints, and from a worker of another version. A payload is at most [`MAX_PAYLOAD`] bytes;
+//! memory grows with what arrives, not with what a header claims. End of input at a frame's start is the normal end.
+
+use std::borrow::Cow;
+use std::io::{self, Read, Write};
+
+use crate::error::{Error, Result};
+
+/// No module and no binary comes near this; it keeps a confused peer from asking for all memory.
+pub const MAX_PAYLOAD: u32 = 1 << 30;
+
+const MARK: [u8; 4] = *b"SBw1";
+
+/// What the parent asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request<'a> {
+    /// Find the device and make a context.
+    Open,
+    /// Compile one module.
+    Build {
+        /// The SPIR-V module.
+        il: Cow<'a, [u8]>,
+        /// Options of the compiler.
+        compile_options: Cow<'a, str>,
+        /// Options of the linker.
+        link_options: Cow<'a, str>,
+    },
+    /// Tell what loader, platforms and devices there are.
+    Inventory,
+}
+
+/// What the worker answers.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The context stands; names the device and its driver.
+    Ready(String),
+    /// The machine lacks something; no retry will help.
+    Unavailable {
+        /// What is missing.
+        message: String,
+        /// What the user can do.
+        remedy: String,
+    },
+    /// A device binary.
+    Built {
+        /// As the driver gave it.
+        binary: Vec<u8>,
+        /// The build log.
+        log: String,
+    },
+    /// The driver said no.
+    Refused {
+        /// The OpenCL status.
+        code: i32,
+        /// Its name.
+        name: String,
+        /// The build log.
+        log: String,
+    },
+    /// The driver said yes and delivered nothing usable.
+    Hollow {
+        /// What is wrong with the delivery.
+        reason: String,
+        /// The build log.
+        log: String,
+    },
+    /// What there is.
+    Inventory(Inventory),
+}
+
+/// The OpenCL installation that a worker sees.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// The file that the loader was loaded from, where the system tells.
+    pub loader: String,
+    /// Every device of every platform, in the loader's order.
+    pub devices: Vec<Device>,
+}
+
+/// A live OpenCL device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Device {
+    /// `CL_PLATFORM_NAME`.
+    pub platform: String,
+    /// `CL_PLATFORM_VENDOR`.
+    pub vendor: String,
+    /// `CL_DEVICE_NAME`.
+    pub name: String,
+    /// `cpu`, `gpu`, `accelerator` or `other`.
+    pub kind: String,
+    /// `CL_DRIVER_VERSION`.
+    pub driver: String,
+    /// `CL_DEVICE_VERSION`.
+    pub opencl: String,
+    /// `CL_DEVICE_IL_VERSION`; empty where the device takes no SPIR-V.
+    pub il: String,
+    /// Whether it compiles for the target `spir64_x86_64`.
+    pub compiles: bool,
+}
+
+impl Request<'_> {
+    /// The whole frame.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        match self {
+            Request::Open => frame(1, &[]),
+            Request::Build { il, compile_options, link_options } => {
+                frame(2, &[il, compile_options.as_bytes(), link_options.as_bytes()])
+            }
+            Request::Inventory => frame(3, &[]),
+        }
+    }
+
+    /// The next request, or nothing at the end of input.
+    pub fn read(input: &mut dyn Read) -> Result<Option<Request<'static>>> {
+        let Some((kind, payload)) = read_frame(input)? else { return Ok(None) };
+        let mut fields = Fields(&payload);
+        Ok(Some(match kind {
+            1 => Request::Open,
+            2 => Request::Build {
+                il: fields.bytes()?.into(),
+                compile_options: fields.text()?.into(),
+                link_options: fields.text()?.into(),
+            },
+            3 => Request::Inventory,
+            other => return Err(Error::input(format!("a request of unknown kind {other}"))),
+        }))
+    }
+}
+
+impl Reply {
+    /// The whole frame.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        match self {
+            Reply::Ready(device) => frame(1, &[device.as_bytes()]),
+            Reply::Unavailable { message, remedy } => frame(2, &[message.as_bytes(), remedy.as_bytes()]),
+            Reply::Built { binary, log } => frame(3, &[binary, log.as_bytes()]),
+            Reply::Refused { code, name, log } => frame(4, &[&code.to_le_bytes(), name.as_bytes(), log.as_bytes()]),
+            Reply::Hollow { reason, log } => frame(5, &[reason.as_bytes(), log.as_bytes()]),
+            Reply::Inventory(inventory) => {
+                let mut fields = vec![inventory.loader.as_bytes()];
+                for d in &inventory.devices {
+                    let compiles = if d.compiles { "yes" } else { "no" };
+                    let texts = [&d.platform, &d.vendor, &d.name, &d.kind, &d.driver, &d.opencl, &d.il];
+                    fields.extend(texts.map(|text| text.as_bytes()));
+                    fields.push(compiles.as_bytes());
+                }
+                frame(6, &fields)
+            }
+        }
+    }
+
+    /// Writes the frame and flushes.
+    pub fn write(&self, output: &mut dyn Write) -> Result<()> {
+        let failed = |error: io::Error| Error::io("writing to the parent process", &error);
+        output.write_all(&self.encode()?).map_err(failed)?;
+        output.flush().map_err(failed)
+    }
+
+    /// The next reply, or nothing at the end of input.
+    pub fn read(input: &mut dyn Read) -> Result<Option<Reply>> {
+        let Some((kind, payload)) = read_frame(input)? else { return Ok(None) };
+        let mut fields = Fields(&payload);
+        Ok(Some(match kind {
+            1 => Reply::Ready(fields.text()?),
+            2 => Reply::Unavailable { message: fields.text()?, remedy: fields.text()? },
+            3 => Reply::Built { binary: fields.bytes()?, log: fields.text()? },
+            4 => Reply::Refused { code: fields.code()?, name: fields.text()?, log: fields.text()? },
+            5 => Reply::Hollow { reason: fields.text()?, log: fields.text()? },
+            6 => Reply::Inventory(fields.inventory()?),
+            other => return Err(Error::input(format!("a reply of unknown kind {other}"))),
+        }))
+    }
+}
+
+fn frame(kind: u8, fields: &[&[u8]]) -> Result<Vec<u8>> {
+    let too_large = || Error::input(format!("more than {MAX_PAYLOAD} bytes for one worker"));
+    let length = fields.iter().try_fold(0u32, |sum, field| {
+        let field = u32::try_from(field.len()).ok()?.checked_add(4)?;
+        sum.checked_add(field).filter(|sum| *sum <= MAX_PAYLOAD)
+    });
+    let length = length.ok_or_else(too_large)?;
+    let mut out = Vec::with_capacity(length as usize + 9);
+    out.extend_from_slice(&MARK);
+    out.push(kind);
+    out.extend_from_slice(&length.to_le_bytes());
+    for field in fields {
+        out.extend_from_slice(&u32::try_from(field.len()).map_err(|_| too_large())?.to_le_bytes());
+        out.extend_from_slice(field);
+    }
+    Ok(out)
+}
+
+fn read_frame(input: &mut dyn Read) -> Result<Option<(u8, Vec<u8>)>> {
+    let failed = |error: io::Error| Error::io("reading a frame", &error);
+    let mut head = Vec::with_capacity(9);
+    input.take(9).read_to_end(&mut head).map_err(failed)?;
+    if head.is_empty() {
+        return Ok(None);
+    }
+    let [m0, m1, m2, m3, kind, l0, l1, l2, l3] = head.as_slice() else {
+        return Err(Error::input(format!("a frame cut short after {:?}", String::from_utf8_lossy(&head))));
+    };
+    if [*m0, *m1, *m2, *m3] != MARK {
+        return Err(Error::input(format!("no frame but {:?}", String::from_utf8_lossy(&head))));
+    }
+    let length = u32::from_le_bytes([*l0, *l1, *l2, *l3]);
+    if length > MAX_PAYLOAD {
+        return Err(Error::input(format!("a frame of {length} bytes")));
+    }
+    let mut payload = Vec::new();
+    input.take(u64::from(length)).read_to_end(&mut payload).map_err(failed)?;
+    if payload.len() as u64 != u64::from(length) {
+        return Err(Error::input(format!("a frame cut short: {} of {length} bytes", payload.len())));
+    }
+    Ok(Some((*kind, payload)))
+}
+
+/// The fields of a payload that are still to be read.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        let short = || Error::input("a frame with a field missing");
+        let (length, rest) = self.0.split_first_chunk::<4>().ok_or_else(short)?;
+        let (field, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(short)?;
+        self.0 = rest;
+        Ok(field.to_vec())
+    }
+
+    fn text(&mut self) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.bytes()?).into_owned())
+    }
+
+    fn code(&mut self) -> Result<i32> {
+        let bytes = self.bytes()?;
+        let code = bytes.as_slice().try_into().map_err(|_| Error::input("a status that is not four bytes"))?;
+        Ok(i32::from_le_bytes(code))
+    }
+
+    fn inventory(&mut self) -> Result<Inventory> {
+        let mut inventory = Inventory { loader: self.text()?, devices: Vec::new() };
+        while !self.0.is_empty() {
+            inventory.devices.push(Device {
+                platform: self.text()?,
+                vendor: self.text()?,
+                name: self.text()?,
+                kind: self.text()?,
+                driver: self.text()?,
+                opencl: self.text()?,
+                il: self.text()?,
+                compiles: self.text()? == "yes",
+            });
+        }
+        Ok(inventory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let build =
+            Request::Build { il: vec![3, 2, 35, 7].into(), compile_options: "-g".into(), link_options: "".into() };
+        for request in [Request::Open, build, Request::Inventory] {
+            let bytes = request.encode().unwrap();
+            assert_eq!(Request::read(&mut bytes.as_slice()).unwrap(), Some(request));
+            for cut in 1..bytes.len() {
+                assert!(Request::read(&mut bytes.get(..cut).unwrap()).is_err(), "cut at {cut}");
+            }
+        }
+        let device = Device { name: "AMD EPYC".into(), compiles: true, ..Device::default() };
+        let inventory = Inventory { loader: "/x".into(), devices: vec![device, Device::default()] };
+        for reply in [
+            Reply::Ready("x".into()),
+            Reply::Built { binary: vec![0; 70000], log: "ü".into() },
+            Reply::Refused { code: -43, name: "N".into(), log: String::new() },
+            Reply::Inventory(inventory),
+        ] {
+            let bytes = reply.encode().unwrap();
+            assert_eq!(Reply::read(&mut bytes.as_slice()).unwrap(), Some(reply));
+        }
+        assert_eq!(Reply::read(&mut [].as_slice()).unwrap(), None);
+    }
+
+    #[test]
+    fn other_text_is_not_a_frame() {
+        let error = Reply::read(&mut b"warning: LLVM says hello".as_slice()).unwrap_err();
+        assert_eq!(error.message(), "no frame but \"warning: \"");
+        // A header that claims 4 GB costs nothing.
+        assert!(Reply::read(&mut b"SBw1\x03\xff\xff\xff\xff".as_slice()).is_err());
+        assert!(Reply::read(&mut b"SBw1\x03\x00\x00\x00\x40".as_slice()).is_err());
+        assert!(Reply::read(&mut b"SBw1\x03\x04\x00\x00\x00\xff\xff\xff\xff".as_slice()).is_err());
+    }
+}

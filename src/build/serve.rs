@@ -1,0 +1,73 @@
+//! What does a worker do with what it is told?
+//!
+//! The caller is a process of its own whose standard output nobody else writes to: a driver prints to descriptor 1
+//! when it likes, so the caller keeps a private duplicate for `output` and points descriptor 1 elsewhere.
+
+use std::io::{Read, Write};
+
+use super::protocol::{Inventory, Reply, Request};
+use crate::error::{Error, Result};
+
+/// What compiles: the OpenCL driver, or something else that answers the same questions.
+pub trait Compiler {
+    /// Finds the device and makes a context; called before the first [`Compiler::compile`]. Answers with the names
+    /// of the device and its driver. An error means that the machine lacks something.
+    fn open(&mut self) -> Result<String>;
+
+    /// Compiles one module.
+    fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled;
+
+    /// Tells what loader, platforms and devices there are.
+    fn inventory(&mut self) -> Result<Inventory>;
+}
+
+/// What the compiler made of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compiled {
+    /// A device binary and the build log.
+    Built {
+        /// As the driver gave it.
+        binary: Vec<u8>,
+        /// The build log.
+        log: String,
+    },
+    /// The driver said no.
+    Refused {
+        /// The OpenCL status.
+        code: i32,
+        /// Its name.
+        name: String,
+        /// The build log.
+        log: String,
+    },
+    /// The driver said yes and delivered nothing usable.
+    Hollow {
+        /// What is wrong with the delivery.
+        reason: String,
+        /// The build log.
+        log: String,
+    },
+}
+
+/// Answers requests until the parent closes `input`.
+pub fn serve(input: &mut dyn Read, output: &mut dyn Write, compiler: &mut dyn Compiler) -> Result<()> {
+    while let Some(request) = Request::read(input)? {
+        let reply = match request {
+            Request::Open => compiler.open().map_or_else(unavailable, Reply::Ready),
+            Request::Inventory => compiler.inventory().map_or_else(unavailable, Reply::Inventory),
+            Request::Build { il, compile_options, link_options } => {
+                match compiler.compile(&il, &compile_options, &link_options) {
+                    Compiled::Built { binary, log } => Reply::Built { binary, log },
+                    Compiled::Refused { code, name, log } => Reply::Refused { code, name, log },
+                    Compiled::Hollow { reason, log } => Reply::Hollow { reason, log },
+                }
+            }
+        };
+        reply.write(output)?;
+    }
+    Ok(())
+}
+
+fn unavailable(error: Error) -> Reply {
+    Reply::Unavailable { message: error.to_string(), remedy: error.remedy().unwrap_or_default().to_owned() }
+}

@@ -1,0 +1,201 @@
+//! Intel's OpenCL CPU driver: where is the one installed for this user, and how does it get there?
+//!
+//! It comes from PyPI by the user's own pip, into `$XDG_DATA_HOME/sycl-bundle/driver/VERSION` (`~/.local/share` where
+//! that is unset). The file `current` beside the versions names the one in use; it is written last, so half an
+//! installation is never used. What the user has set up for OpenCL goes first.
+//!
+//! Facts of the packages, versions 2025.3.1 and 2026.2.0:
+//! - The wheels carry the libraries as data below `lib/`. `pip install --target` loses these without a word, `--prefix`
+//!   keeps them; Debian's pip puts them into `local/lib`.
+//! - `intel-opencl-rt` needs libimf, libsvml, libirng and libintlc of `intel-cmplr-lib-rt` and does not say so.
+//! - Neither the loader, `libOpenCL.so.1`, nor the driver finds its siblings by itself: they need `LD_LIBRARY_PATH`.
+//! - The `.icd` files of the wheel name a path that exists nowhere.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sycl_bundle::build::inventory;
+use sycl_bundle::error::{Context, Error, ErrorKind, Result};
+
+use super::pip::Pip;
+use super::worker;
+
+/// The version that is installed unless the user names another: the one the project is tested with.
+pub const VERSION: &str = "2026.2.0";
+
+/// What the version applies to; the second brings the libraries that the first silently needs.
+const PACKAGES: [&str; 2] = ["intel-opencl-rt", "intel-cmplr-lib-rt"];
+
+const DRIVER: &str = "libintelocl.so";
+const LOADER: &str = "libOpenCL.so.1";
+
+/// Variables by which the user says which loader and drivers to use: one of them set, and ours stays out of it.
+pub const CHOICES: [&str; 3] = ["OPENCL_DYLIB_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS"];
+
+/// Variables for a process.
+pub type Environment = Vec<(OsString, OsString)>;
+
+/// The options of verbs that can install the driver.
+#[derive(Debug, Clone, clap::Args)]
+pub struct InstallArgs {
+    /// Install Intel's OpenCL CPU driver from PyPI for this user where no driver is found
+    #[arg(long)]
+    pub install_driver: bool,
+    /// Which version of the driver to install
+    #[arg(long, value_name = "VERSION", default_value = VERSION, requires = "install_driver")]
+    pub driver_version: String,
+}
+
+/// A driver installed by [`install`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// The version of `intel-opencl-rt`.
+    pub version: String,
+    /// Where all of it lies.
+    pub dir: PathBuf,
+    /// Where the libraries lie, somewhere below.
+    pub lib: PathBuf,
+}
+
+impl Installed {
+    /// An installation in a folder, where it is complete.
+    fn in_dir(version: &str, dir: PathBuf) -> Option<Installed> {
+        let lib =
+            ["lib", "local/lib", "lib64"].iter().map(|sub| dir.join(sub)).find(|lib| lib.join(DRIVER).is_file())?;
+        lib.join(LOADER).is_file().then(|| Installed { version: version.to_owned(), dir, lib })
+    }
+
+    /// What a process needs to use this driver and no other.
+    fn environment(&self) -> Environment {
+        let mut search = self.lib.clone().into_os_string();
+        if let Some(more) = env::var_os("LD_LIBRARY_PATH").filter(|more| !more.is_empty()) {
+            search.push(":");
+            search.push(more);
+        }
+        vec![
+            ("OPENCL_DYLIB_PATH".into(), self.lib.join(LOADER).into()),
+            ("OCL_ICD_FILENAMES".into(), self.lib.join(DRIVER).into()),
+            // A folder without .icd files: other drivers on the machine are not even loaded.
+            ("OCL_ICD_VENDORS".into(), self.lib.clone().into()),
+            ("LD_LIBRARY_PATH".into(), search),
+        ]
+    }
+
+    /// The licence's name, as the package's metadata tell it.
+    pub fn licence(&self) -> Option<String> {
+        let wanted = format!("intel_opencl_rt-{}.dist-info", self.version);
+        let metadata = find(&self.lib, &wanted, 3)?.join("METADATA");
+        let text = fs::read_to_string(metadata).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("License: ")).map(str::to_owned)
+    }
+}
+
+/// The driver installed for this user, if any.
+pub fn installed() -> Option<Installed> {
+    let base = base()?;
+    let version = fs::read_to_string(base.join("current")).ok()?;
+    let version = valid(version.trim()).ok()?;
+    Installed::in_dir(version, base.join(version))
+}
+
+/// What worker processes need beside this process's environment.
+pub fn environment() -> Environment {
+    if CHOICES.iter().any(|name| env::var_os(name).is_some()) {
+        return Vec::new();
+    }
+    installed().map(|driver| driver.environment()).unwrap_or_default()
+}
+
+/// Installs a version and makes it the one in use. Talks on standard error, as pip does.
+pub fn install(version: &str) -> Result<Installed> {
+    let version = valid(version)?;
+    let base = base().ok_or_else(|| {
+        let remedy = "set XDG_DATA_HOME or HOME to a folder of yours";
+        Error::new(ErrorKind::Environment, "there is no folder to install the driver into").with_remedy(remedy)
+    })?;
+    let place = base.join(version);
+    let driver = match Installed::in_dir(version, place.clone()) {
+        Some(driver) => driver,
+        None => fetch(version, &base, place)?,
+    };
+    let mut current = tempfile::NamedTempFile::new_in(&base).map_err(|error| io("writing to", &base, &error))?;
+    writeln!(current, "{version}").map_err(|error| io("writing to", &base, &error))?;
+    current.persist(base.join("current")).map_err(|error| io("writing to", &base, &error.error))?;
+
+    let licence = driver.licence().unwrap_or_else(|| "not stated in its metadata".to_owned());
+    eprintln!("Intel OpenCL CPU driver {version} is in {}", driver.dir.display());
+    eprintln!("Its licence: {licence}");
+    if let Some(name) = CHOICES.iter().find(|name| env::var_os(name).is_some()) {
+        eprintln!("It will not be used while {name} is set.");
+    }
+    Ok(driver)
+}
+
+/// Has pip put a version beside its place, tries it, and moves it there.
+fn fetch(version: &str, base: &Path, place: PathBuf) -> Result<Installed> {
+    let pip = Pip::find()?;
+    fs::create_dir_all(base).map_err(|error| io("making", base, &error))?;
+    // Removed when dropped, so also after a failure.
+    let staging = tempfile::Builder::new().prefix(".partial-").tempdir_in(base);
+    let staging = staging.map_err(|error| io("making a folder in", base, &error))?;
+    eprintln!("Installing {} {version} from PyPI with {} ...", PACKAGES.join(" and "), pip.name());
+    pip.install(&PACKAGES.map(|package| format!("{package}=={version}")), staging.path())?;
+
+    let staged = Installed::in_dir(version, staging.path().to_owned()).ok_or_else(|| {
+        let message = format!("pip installed {version}, but no {DRIVER} and {LOADER} came with it");
+        Error::new(ErrorKind::Environment, message).with_remedy("try another --driver-version")
+    })?;
+    let launch = worker::launch_with(staged.environment(), None)?;
+    let seen = inventory(&launch, Duration::from_secs(60)).context(|| "trying the new driver".to_owned())?;
+    if !seen.devices.iter().any(|device| device.compiles) {
+        let message = "the new driver loads but offers no CPU device on this machine";
+        return Err(Error::new(ErrorKind::Environment, message));
+    }
+
+    // A folder that is there now is incomplete, or another process has just put it there.
+    if let Some(driver) = Installed::in_dir(version, place.clone()) {
+        return Ok(driver);
+    }
+    if place.exists() {
+        fs::remove_dir_all(&place).map_err(|error| io("removing", &place, &error))?;
+    }
+    fs::rename(staging.path(), &place).map_err(|error| io("moving the driver to", &place, &error))?;
+    Installed::in_dir(version, place)
+        .ok_or_else(|| Error::new(ErrorKind::Environment, "the driver vanished while it was being installed"))
+}
+
+/// Where installed drivers are kept. Relative paths in the variable count as unset (XDG Base Directory).
+fn base() -> Option<PathBuf> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")))?;
+    Some(data.join("sycl-bundle/driver"))
+}
+
+/// A version that is safe as a folder's name and as pip's argument.
+fn valid(version: &str) -> Result<&str> {
+    let plain = version.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '.');
+    if plain && version.starts_with(|first: char| first.is_ascii_digit()) {
+        return Ok(version);
+    }
+    let error = Error::new(ErrorKind::Usage, format!("`{version}` is no version of the driver"));
+    Err(error.with_remedy(format!("versions look like {VERSION}")))
+}
+
+/// A folder by name, a few levels down.
+fn find(dir: &Path, name: &str, depth: u32) -> Option<PathBuf> {
+    let direct = dir.join(name);
+    if direct.is_dir() {
+        return Some(direct);
+    }
+    let depth = depth.checked_sub(1)?;
+    let below = fs::read_dir(dir).ok()?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    below.filter(|path| path.is_dir()).find_map(|path| find(&path, name, depth))
+}
+
+fn io(doing: &str, path: &Path, error: &std::io::Error) -> Error {
+    Error::io(format!("{doing} {}", path.display()), error)
+}

@@ -1,0 +1,69 @@
+//! `worker`, hidden: one of the processes that `build` and `doctor` start to talk to the OpenCL driver.
+//!
+//! It makes itself ready to be killed by what it loads, then answers requests on its standard input.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use rustix::process::{Resource, Rlimit, Signal};
+use sycl_bundle::build::Launch;
+use sycl_bundle::build::opencl::Driver;
+use sycl_bundle::build::serve::serve;
+use sycl_bundle::device::cpu::CpuArch;
+use sycl_bundle::error::{Error, Result};
+
+use super::driver;
+
+/// The name of the verb.
+const VERB: &str = "worker";
+
+/// Answers requests of the process that started it.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+impl Args {
+    /// Serves until the parent closes standard input or dies.
+    pub fn run(self) -> Result<ExitCode> {
+        let failed = |error: io::Error| Error::io("preparing the worker process", &error);
+        // A driver that hangs would outlive a parent that was killed. Where the parent is gone already, standard
+        // input is closed too.
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| failed(e.into()))?;
+        // Some modules kill the driver every time: nobody wants its core dumps.
+        let none = Rlimit { current: Some(0), maximum: Some(0) };
+        rustix::process::setrlimit(Resource::Core, none).map_err(|e| failed(e.into()))?;
+        let output = private_stdout().map_err(failed)?;
+        serve(&mut io::stdin().lock(), &mut BufWriter::new(output), &mut Driver::default())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Standard output for us alone: what the driver prints to descriptor 1 goes where its errors go.
+fn private_stdout() -> io::Result<impl Write> {
+    let output = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok(File::from(output))
+}
+
+/// How a worker is started: this very program, with the driver that this user has installed or chosen. The
+/// instruction set is what it compiles for, by default the machine's own.
+pub fn launch(march: Option<CpuArch>) -> Result<Launch> {
+    launch_with(driver::environment(), march)
+}
+
+/// The same with another driver environment.
+pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) -> Result<Launch> {
+    if let Some(march) = march {
+        env.push(("CL_CONFIG_CPU_TARGET_ARCH".into(), march.driver_name().into()));
+    }
+    Ok(Launch { program: program()?, args: vec![VERB.into()], env })
+}
+
+/// The running program, also where its file has been replaced since.
+fn program() -> Result<PathBuf> {
+    if cfg!(target_os = "linux") {
+        return Ok("/proc/self/exe".into());
+    }
+    std::env::current_exe().map_err(|error| Error::io("finding the path of this program", &error))
+}

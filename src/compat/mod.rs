@@ -1,0 +1,3 @@
+//! Can this image be compiled for, and run on, that target?
+
+pub mod native;

@@ -1,0 +1,129 @@
+//! Must this image stay SPIR-V on CPU devices?
+//!
+//! Native code takes the place of SPIR-V for good: the runtime does not fall back once it has chosen. So an image is
+//! compiled only where the native code does everything the SPIR-V did. What cannot be told from outside (a capability
+//! that the driver lacks) is left to the driver, which refuses it.
+
+use crate::bundle::format::Format;
+use crate::bundle::image::Image;
+use crate::bundle::property::set;
+use crate::bundle::requirements::Requirements;
+use crate::spirv::Module;
+use std::fmt;
+
+/// Sub-group sizes of Intel's OpenCL CPU driver (`CL_DEVICE_SUB_GROUP_SIZES_INTEL` of 2026.2).
+pub const CPU_SUB_GROUP_SIZES: [u32; 5] = [4, 8, 16, 32, 64];
+
+/// `CL_DEVICE_MAX_WORK_GROUP_SIZE` of Intel's OpenCL CPU driver 2026.2.
+pub const CPU_MAX_WORK_GROUP_SIZE: u64 = 8192;
+
+/// Why an image is not compiled for the CPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stay {
+    /// Native already, or of a format that no OpenCL driver translates.
+    NotSpirV(Format),
+    /// No kernels: the runtime takes it only to link it with others, as SPIR-V.
+    NoKernel,
+    /// It imports symbols, and the runtime links SPIR-V only.
+    Imports(Vec<String>),
+    /// Its specialization constants are set in SPIR-V; native code would keep the defaults.
+    SpecConstants(usize),
+    /// Explicit-SIMD code, which Intel GPUs alone run.
+    Esimd,
+    /// It takes part in virtual function calls, which the runtime resolves by linking SPIR-V.
+    VirtualFunctions,
+    /// It requires an aspect that no CPU has.
+    Aspect(String),
+    /// It requires a sub-group size that the CPU driver lacks.
+    SubGroupSize(u32),
+    /// It requires a larger work-group than the CPU driver runs.
+    WorkGroupSize(u64),
+}
+
+impl fmt::Display for Stay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stay::NotSpirV(format) => write!(f, "it is {}, not SPIR-V", format.name()),
+            Stay::NoKernel => f.write_str("it holds no kernel"),
+            Stay::Imports(names) => match names.as_slice() {
+                [name] => write!(f, "it imports {name}"),
+                [name, ..] => write!(f, "it imports {name} and {} more symbols", names.len().saturating_sub(1)),
+                [] => f.write_str("it imports symbols"),
+            },
+            Stay::SpecConstants(1) => f.write_str("it has a specialization constant, which is set in SPIR-V only"),
+            Stay::SpecConstants(count) => {
+                write!(f, "it has {count} specialization constants, which are set in SPIR-V only")
+            }
+            Stay::Esimd => f.write_str("it is explicit SIMD (ESIMD) code for Intel GPUs"),
+            Stay::VirtualFunctions => f.write_str("it defines or calls virtual functions, which are linked as SPIR-V"),
+            Stay::Aspect(aspect) => write!(f, "it requires aspect {aspect}, which no CPU has"),
+            Stay::SubGroupSize(size) => write!(
+                f,
+                "it requires sub-group size {size}; the CPU driver has {}",
+                CPU_SUB_GROUP_SIZES.map(|size| size.to_string()).join(", ")
+            ),
+            Stay::WorkGroupSize(size) => {
+                write!(f, "it requires work-groups of {size} items; the CPU driver runs up to {CPU_MAX_WORK_GROUP_SIZE}")
+            }
+        }
+    }
+}
+
+impl Stay {
+    /// A word for grouping images that stay for the same kind of reason.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Stay::NotSpirV(_) => "not SPIR-V",
+            Stay::NoKernel => "no kernel",
+            Stay::Imports(_) => "imported symbols",
+            Stay::SpecConstants(_) => "specialization constants",
+            Stay::Esimd => "explicit SIMD",
+            Stay::VirtualFunctions => "virtual functions",
+            Stay::Aspect(_) => "aspect",
+            Stay::SubGroupSize(_) => "sub-group size",
+            Stay::WorkGroupSize(_) => "work-group size",
+        }
+    }
+}
+
+/// Aspects that name another kind of device, or that only GPUs have.
+fn no_cpu_has(aspect: &str) -> bool {
+    matches!(aspect, "gpu" | "accelerator" | "custom" | "ext_intel_esimd" | "ext_oneapi_cuda_cluster_group")
+        || aspect.starts_with("ext_intel_gpu_")
+        || aspect.starts_with("ext_oneapi_bindless_")
+        || aspect.starts_with("ext_oneapi_cuda_")
+}
+
+/// The first reason why an image must stay as it is on CPU devices; none where it can be compiled.
+///
+/// `module` is the image's SPIR-V, where it is SPIR-V; `kernels` are the image's kernels.
+pub fn stays(image: &Image<'_>, format: Format, module: Option<&Module>, kernels: usize, requirements: &Requirements) -> Option<Stay> {
+    let Some(module) = module.filter(|_| format == Format::SpirV) else { return Some(Stay::NotSpirV(format)) };
+    if kernels == 0 {
+        return Some(Stay::NoKernel);
+    }
+    let imports = image.imports();
+    if !imports.is_empty() {
+        return Some(Stay::Imports(imports.into_iter().map(str::to_owned).collect()));
+    }
+    let constants = image.properties.set(set::SPEC_CONSTANTS).len().max(module.spec_constants.len());
+    let frozen = image.properties.get(set::MISC, "specConstsReplacedWithDefault").and_then(|value| value.number());
+    if constants > 0 && frozen != Some(1) {
+        return Some(Stay::SpecConstants(constants));
+    }
+    let esimd = image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number()) == Some(1);
+    if esimd || module.used_aspects.contains("ext_intel_esimd") {
+        return Some(Stay::Esimd);
+    }
+    if !image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty() {
+        return Some(Stay::VirtualFunctions);
+    }
+    if let Some(aspect) = requirements.aspects.iter().find(|aspect| no_cpu_has(aspect)) {
+        return Some(Stay::Aspect(aspect.clone()));
+    }
+    if let Some(size) = requirements.reqd_sub_group_size.filter(|size| !CPU_SUB_GROUP_SIZES.contains(size)) {
+        return Some(Stay::SubGroupSize(size));
+    }
+    let items = requirements.reqd_work_group_size.iter().flatten().fold(1u64, |product, size| product.saturating_mul(*size));
+    (items > CPU_MAX_WORK_GROUP_SIZE).then_some(Stay::WorkGroupSize(items))
+}

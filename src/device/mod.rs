@@ -1,0 +1,3 @@
+//! What can a target do?
+
+pub mod cpu;

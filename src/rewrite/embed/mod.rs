@@ -1,0 +1,87 @@
+//! How do added images get into a linked file's own list?
+//!
+//! A copy of the file gets one more loadable segment at its end. It holds the moved program headers, a record of what
+//! was done, new image arrays (the old structures and the added ones, which share the old entries and property sets),
+//! the extended relocation table, and the payloads. In the file itself only these words change: in the file header the
+//! places and counts of program and section headers, in the dynamic section the place and size of the relocation
+//! table, in each descriptor the count and the array. Everything else stays byte for byte.
+//!
+//! This is written by hand since crate `object` cannot do it: its `build` module lays the whole file out anew from its
+//! sections (offsets and, for files without section headers, contents would change), and its `write` module makes new
+//! files only. Its structures, constants and readers are used throughout.
+
+mod arrays;
+mod place;
+mod plan;
+pub mod record;
+mod relocations;
+mod sections;
+mod write;
+
+use crate::bundle::Bundle;
+use crate::container::Host;
+use crate::error::{Context, Error, Result};
+use arrays::source;
+use plan::Plan;
+use std::collections::HashMap;
+
+/// `sycl_device_binary_type` of native code.
+pub const FORMAT_NATIVE: u8 = 1;
+
+/// An image to add to a file's own list.
+#[derive(Debug, Clone, Copy)]
+pub struct Addition<'a> {
+    /// Index of the image it was compiled from, whose options, entries and property sets it shares.
+    pub source: usize,
+    /// Its `DeviceTargetSpec`.
+    pub target: &'a str,
+    /// Its `sycl_device_binary_type`.
+    pub format: u8,
+    /// Its payload.
+    pub payload: &'a [u8],
+}
+
+/// Adds images to the lists of a linked ELF file. `notes` say how they were made and can be read back with
+/// [`Record::find`]. An image of the same target and symbols that is in the file already is replaced.
+///
+/// # Errors
+/// `Input` where the file is of a form that cannot be rewritten, with the way out.
+pub fn embed(
+    host: &Host<'_>,
+    bundle: &Bundle<'_>,
+    additions: &[Addition<'_>],
+    notes: &[(String, String)],
+) -> Result<Vec<u8>> {
+    let elf = host.elf.as_ref().ok_or_else(|| {
+        Error::input("only a linked ELF file has a list of images of its own").with_remedy("use --emit shared or table")
+    })?;
+    let plan = Plan::new(host, elf, bundle, additions, notes)?;
+    let out = plan.write(host, elf)?;
+    verify(&out, bundle, additions).context(|| "checking the rewritten file".to_owned())?;
+    Ok(out)
+}
+
+/// Reads the result back: every old image that was to stay and every addition is there, with the same symbols.
+fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>]) -> Result<()> {
+    let host = Host::read(out)?;
+    let after = Bundle::read(&host)?;
+    let kept: usize = arrays::kept(before, additions).iter().map(Vec::len).sum();
+    let expected = kept.saturating_add(additions.len());
+    if after.images.len() != expected || after.problems.len() > before.problems.len() {
+        let found = after.images.len();
+        return Err(Error::input(format!("expected {expected} images, found {found}; nothing was written")));
+    }
+    let mut found: HashMap<(&str, &[&str]), Vec<&[u8]>> = HashMap::new();
+    for image in &after.images {
+        found.entry((image.target, &image.entries)).or_default().push(image.stored);
+    }
+    for addition in additions {
+        let key = source(before, addition).map(|image| (addition.target, image.entries.as_slice()));
+        let payloads = key.and_then(|key| found.get(&key)).map_or(&[][..], Vec::as_slice);
+        if !payloads.contains(&addition.payload) {
+            let image = addition.source;
+            return Err(Error::input(format!("the native image of image {image} is not in it; nothing was written")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Where in the file and in memory does the added segment stand?
+
+use super::plan::PAYLOAD_ALIGN;
+use crate::bytes;
+use crate::container::elf::Elf;
+use crate::error::{Error, Result};
+use object::LittleEndian as LE;
+use object::elf::{self, PT_LOAD};
+use object::read::elf::{FileHeader, ProgramHeader};
+
+/// Largest hole that moving an executable's program headers may need: they must stand in the file where their address
+/// says, so memory that is not in the file (`.bss`) becomes a hole.
+const MAX_HOLE: u64 = 1 << 28;
+
+/// The alignment of the new segment: the largest that the file's own have, at least a page.
+pub fn segment_align(elf: &Elf<'_>) -> u64 {
+    elf.program_headers
+        .iter()
+        .filter(|header| header.p_type(LE) == PT_LOAD)
+        .map(|header| header.p_align(LE))
+        .filter(|align| align.is_power_of_two())
+        .max()
+        .unwrap_or(1)
+        .max(0x1000)
+}
+
+/// File offset and address of the new segment.
+pub fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
+    let loads = || elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
+    let align = segment_align(elf);
+    let overflow = || Error::input("the file's segments reach the end of the address space");
+    let end = loads().map(|header| header.p_vaddr(LE).saturating_add(header.p_memsz(LE))).max().unwrap_or(0);
+    let page = bytes::align_up(end, align).ok_or_else(overflow)?;
+    let offset = bytes::align_up(len, PAYLOAD_ALIGN).ok_or_else(overflow)?;
+    let executable = elf.header.e_type(LE) == elf::ET_EXEC
+        || elf.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
+    if !executable {
+        // Address and offset agree within a page. Which place in the page is free to choose; GNU strip packs the segment
+        // behind the previous one without looking, so only that one's end keeps the file right when it is stripped.
+        let packed = loads().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE))).max().unwrap_or(0);
+        let skew = bytes::align_up(packed, 8).ok_or_else(overflow)? & (align - 1);
+        let address = page.checked_add(skew).ok_or_else(overflow)?;
+        let padding = skew.wrapping_sub(offset) & (align - 1);
+        return Ok((offset.checked_add(padding).ok_or_else(overflow)?, address));
+    }
+    // Kernels before 5.18 tell a program the address of its program headers as the first segment's address plus e_phoff,
+    // so in an executable the segment must stand in the file at its distance from the first segment.
+    let first = loads().next().ok_or_else(|| Error::input("the file has no loadable segment"))?;
+    let bias = first.p_vaddr(LE).checked_sub(first.p_offset(LE)).ok_or_else(overflow)?;
+    let address =
+        page.max(bytes::align_up(offset.checked_add(bias).ok_or_else(overflow)?, align).ok_or_else(overflow)?);
+    let at = address.checked_sub(bias).ok_or_else(overflow)?;
+    if at.saturating_sub(offset) > MAX_HOLE {
+        return Err(Error::input(
+            "this executable cannot be rewritten: its uninitialised data would become a hole of over 256 MB",
+        )
+        .with_remedy("use --emit shared: a library beside the file that registers the native images when loaded"));
+    }
+    Ok((at, address))
+}

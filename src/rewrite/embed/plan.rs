@@ -1,0 +1,205 @@
+//! Where does everything in the added segment go?
+
+use super::Addition;
+use super::arrays::{self, Structure, source, source_place};
+use super::place;
+use super::record::{Patch, Record};
+use super::relocations::Table;
+use crate::bundle::Bundle;
+use crate::bytes;
+use crate::container::Host;
+use crate::container::elf::Elf;
+use crate::error::{Error, Result};
+use object::LittleEndian as LE;
+use object::elf::ProgramHeader64;
+
+/// Alignment of payloads; DPC++'s wrapper uses the same.
+pub const PAYLOAD_ALIGN: u64 = 16;
+
+/// The new array of one descriptor.
+pub(super) struct Array {
+    /// Virtual address of the descriptor.
+    pub descriptor: u64,
+    /// Virtual address of the array.
+    pub address: u64,
+    /// Its structures.
+    pub structures: Vec<Structure>,
+}
+
+/// Where everything goes.
+pub(super) struct Plan<'p> {
+    pub table: Table,
+    pub record: Record,
+    /// File offset and address of the segment.
+    pub offset: u64,
+    pub address: u64,
+    pub headers: u64,
+    pub record_address: u64,
+    pub arrays: Vec<Array>,
+    pub targets: Vec<u8>,
+    pub targets_address: u64,
+    pub relocations: Vec<u8>,
+    pub relocations_address: u64,
+    pub relocation_count: usize,
+    /// Address and payload, in address order.
+    pub payloads: Vec<(u64, &'p Addition<'p>)>,
+    pub end: u64,
+}
+
+/// Hands out addresses one after the other.
+struct Cursor(u64);
+
+impl Cursor {
+    fn take(&mut self, size: u64, align: u64) -> Result<u64> {
+        let overflow = || Error::input("the rewritten file would pass the end of the address space");
+        let start = bytes::align_up(self.0, align).ok_or_else(overflow)?;
+        self.0 = start.checked_add(size).ok_or_else(overflow)?;
+        Ok(start)
+    }
+}
+
+impl<'p> Plan<'p> {
+    pub fn new(
+        host: &Host<'_>,
+        elf: &Elf<'_>,
+        bundle: &Bundle<'_>,
+        additions: &'p [Addition<'p>],
+        notes: &[(String, String)],
+    ) -> Result<Plan<'p>> {
+        let table = Table::of(host, elf)?;
+        let (offset, address) = place::place(host.bytes.len() as u64, elf)?;
+        let mut record = Record {
+            original_len: host.bytes.len() as u64,
+            original_hash: *blake3::hash(host.bytes).as_bytes(),
+            // Their number decides the record's length; offsets and words are filled in by `write`.
+            patches: vec![Patch { offset: 0, original: 0 }; 3 + 3 + bundle.descriptors.len() * 2],
+            notes: notes.to_vec(),
+        };
+        record.patches.truncate(patch_count(&table, bundle));
+        let mut cursor = Cursor(address);
+        // The program headers stand first and belong to no section: GNU strip and objcopy know no other place for them in
+        // a segment, and would shift what follows.
+        let header_size = (elf.program_headers.len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
+        let headers = cursor.take(header_size, 8)?;
+        let record_address = cursor.take(record.len() as u64, 8)?;
+
+        // The arrays' size is known before the addresses they hold.
+        let kept = arrays::kept(bundle, additions);
+        let mut sizes = Vec::new();
+        for (place, descriptor) in bundle.descriptors.iter().enumerate() {
+            let added = additions.iter().filter(|addition| source_place(bundle, addition) == Some(place)).count();
+            let count = kept.get(place).map_or(0, Vec::len).saturating_add(added);
+            if count > usize::from(u16::MAX) {
+                return Err(Error::input(format!("a list of images would hold {count}; its count is a 16-bit field"))
+                    .with_remedy("select fewer images, or use --emit shared"));
+            }
+            sizes.push(cursor.take(count as u64 * descriptor.layout.stride(), 8)?);
+        }
+        let (targets, target_offsets) = target_strings(additions);
+        let targets_address = cursor.take(targets.len() as u64, 1)?;
+        let relocations_address = cursor.take(0, 8)?;
+
+        // Payloads follow the relocations, whose number follows from the structures: pointers that are not null.
+        let mut payload_cursor = Cursor(0);
+        let mut payloads = Vec::new();
+        for addition in additions {
+            payloads.push((payload_cursor.take(addition.payload.len() as u64, PAYLOAD_ALIGN)?, addition));
+        }
+        let build = |base: u64| -> Result<Vec<Array>> {
+            let mut arrays = Vec::new();
+            for (place, descriptor) in bundle.descriptors.iter().enumerate() {
+                let mut structures = Vec::new();
+                for image in kept.get(place).map_or(&[][..], Vec::as_slice) {
+                    structures.push(arrays::existing(host, descriptor, image)?);
+                }
+                for ((at, addition), target) in payloads.iter().zip(&target_offsets) {
+                    let Some(source) =
+                        source(bundle, addition).filter(|_| source_place(bundle, addition) == Some(place))
+                    else {
+                        continue;
+                    };
+                    let start = base.saturating_add(*at);
+                    let payload = start..start.saturating_add(addition.payload.len() as u64);
+                    let target = targets_address.saturating_add(*target);
+                    structures.push(arrays::added(host, descriptor, source, addition.format, target, payload)?);
+                }
+                let address = sizes.get(place).copied().unwrap_or(0);
+                arrays.push(Array { descriptor: descriptor.address, address, structures });
+            }
+            Ok(arrays)
+        };
+        // Any base but 0 gives the same pointers that are not null, so the same number of relocations.
+        let relocations = |arrays: &[Array]| -> Result<(Vec<u8>, usize)> {
+            let places = places(arrays);
+            let moved: Vec<(u64, u64)> =
+                arrays.iter().map(|array| (array.descriptor.saturating_add(8), array.address)).collect();
+            Ok((table.extended(host, elf, &places, &moved)?, places.len()))
+        };
+        let (draft, _) = relocations(&build(address)?)?;
+        let payload_base = cursor.take(0, 1)?.saturating_add(draft.len() as u64);
+        let payload_base = bytes::align_up(payload_base, PAYLOAD_ALIGN)
+            .ok_or_else(|| Error::input("the rewritten file would pass the end of the address space"))?;
+        let arrays = build(payload_base)?;
+        let (relocations, relocation_count) = relocations(&arrays)?;
+        let end = payload_base.saturating_add(payload_cursor.0);
+        let payloads = payloads.into_iter().map(|(at, addition)| (payload_base.saturating_add(at), addition)).collect();
+        Ok(Plan {
+            table,
+            record,
+            offset,
+            address,
+            headers,
+            record_address,
+            arrays,
+            targets,
+            targets_address,
+            relocations,
+            relocations_address,
+            relocation_count,
+            payloads,
+            end,
+        })
+    }
+}
+
+/// The relocated places of all arrays, and the addresses they hold.
+fn places(arrays: &[Array]) -> Vec<(u64, u64)> {
+    let mut places = Vec::new();
+    for array in arrays {
+        let mut base = array.address;
+        for structure in &array.structures {
+            for at in structure.pointers() {
+                let value = usize::try_from(at).ok().and_then(|at| bytes::u64_at(&structure.bytes, at));
+                places.push((base.saturating_add(at), value.unwrap_or(0)));
+            }
+            base = base.saturating_add(structure.bytes.len() as u64);
+        }
+    }
+    places
+}
+
+/// Patches of the file header, the dynamic section and the descriptors.
+fn patch_count(table: &Table, bundle: &Bundle<'_>) -> usize {
+    3 + table.dynamic(0, &[], 0).len() + bundle.descriptors.len() * 2
+}
+
+/// The target strings, each once, and each addition's offset among them.
+fn target_strings(additions: &[Addition<'_>]) -> (Vec<u8>, Vec<u64>) {
+    let mut strings: Vec<u8> = Vec::new();
+    let mut known: Vec<(&str, u64)> = Vec::new();
+    let mut offsets = Vec::new();
+    for addition in additions {
+        let offset = match known.iter().find(|(target, _)| *target == addition.target) {
+            Some((_, offset)) => *offset,
+            None => {
+                let offset = strings.len() as u64;
+                strings.extend_from_slice(addition.target.as_bytes());
+                strings.push(0);
+                known.push((addition.target, offset));
+                offset
+            }
+        };
+        offsets.push(offset);
+    }
+    (strings, offsets)
+}

@@ -1,0 +1,173 @@
+//! What did an earlier run add to this file, and how is it taken out again?
+//!
+//! Behind the program headers, the added segment has a record: which bytes of the original were overwritten, the original's length and
+//! BLAKE3 hash, and how the images were made. With it a rebuilt file is restored to the original first, byte for byte,
+//! so that building twice replaces and never doubles, and the result does not depend on the history.
+//!
+//! Layout, little-endian: magic `SYCLBNDL`; u32 layout version; u32 bytes of the whole record; u64 length of the
+//! original; 32 bytes hash of the original; u32 number of patches; u32 bytes of text; per patch u64 file offset and u64
+//! original word; then the text, lines of `key=value`.
+
+use crate::bytes::{self, slice_at, u32_at, u64_at};
+use crate::container::Host;
+use crate::error::{Error, Result};
+use object::LittleEndian as LE;
+use object::elf::PT_LOAD;
+
+const MAGIC: &[u8; 8] = b"SYCLBNDL";
+const VERSION: u32 = 1;
+const FIXED: usize = 64;
+/// How far into a segment the record is looked for: it stands behind the program headers.
+const SEARCHED: usize = 0x2000;
+/// Patches one record may hold: three words of the file header, three of the dynamic section, two per descriptor.
+const MAX_PATCHES: u32 = 1 << 18;
+
+/// An overwritten word of the original.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patch {
+    /// File offset of the eight bytes.
+    pub offset: u64,
+    /// What stood there.
+    pub original: u64,
+}
+
+/// The record of an embedding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Bytes of the original file.
+    pub original_len: u64,
+    /// BLAKE3 of the original file.
+    pub original_hash: [u8; 32],
+    /// What was overwritten.
+    pub patches: Vec<Patch>,
+    /// How the images were made: pairs such as `march`, `avx2`.
+    pub notes: Vec<(String, String)>,
+}
+
+impl Record {
+    /// The value of a note.
+    pub fn note(&self, key: &str) -> Option<&str> {
+        self.notes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+
+    fn text(&self) -> String {
+        self.notes.iter().map(|(key, value)| format!("{key}={value}\n")).collect()
+    }
+
+    /// Bytes of the written record.
+    pub fn len(&self) -> usize {
+        FIXED + self.patches.len() * 16 + self.text().len()
+    }
+
+    /// Always false; a record has at least its fixed part.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The record as written.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let text = self.text();
+        let mut out = Vec::with_capacity(self.len());
+        out.extend(MAGIC);
+        out.extend(VERSION.to_le_bytes());
+        out.extend((self.len() as u32).to_le_bytes());
+        out.extend(self.original_len.to_le_bytes());
+        out.extend(self.original_hash);
+        out.extend((self.patches.len() as u32).to_le_bytes());
+        out.extend((text.len() as u32).to_le_bytes());
+        for patch in &self.patches {
+            out.extend(patch.offset.to_le_bytes());
+            out.extend(patch.original.to_le_bytes());
+        }
+        out.extend(text.as_bytes());
+        out
+    }
+
+    fn from_bytes(data: &[u8]) -> Option<Record> {
+        if !data.starts_with(MAGIC) || u32_at(data, 8) != Some(VERSION) {
+            return None;
+        }
+        let (patches, text) = (u32_at(data, 56)?, u32_at(data, 60)?);
+        if patches > MAX_PATCHES {
+            return None;
+        }
+        let table = slice_at(data, FIXED, (patches as usize).checked_mul(16)?)?;
+        let text = slice_at(data, FIXED.checked_add(table.len())?, text as usize)?;
+        let text = std::str::from_utf8(text).ok()?;
+        Some(Record {
+            original_len: u64_at(data, 16)?,
+            original_hash: slice_at(data, 24, 32)?.try_into().ok()?,
+            patches: table
+                .chunks_exact(16)
+                .filter_map(|patch| Some(Patch { offset: u64_at(patch, 0)?, original: u64_at(patch, 8)? }))
+                .collect(),
+            notes: text
+                .lines()
+                .filter_map(|line| line.split_once('='))
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect(),
+        })
+    }
+
+    /// The record of a file that an earlier run embedded images into.
+    pub fn find(host: &Host<'_>) -> Option<Record> {
+        host.elf.as_ref()?.program_headers.iter().rev().find_map(|header| {
+            (header.p_type.get(LE) == PT_LOAD).then_some(())?;
+            let segment = host.addresses.tail(header.p_vaddr.get(LE))?;
+            let head = segment.get(..segment.len().min(SEARCHED))?;
+            let at = head.as_chunks::<8>().0.iter().position(|word| word == MAGIC)?;
+            Record::from_bytes(segment.get(at.checked_mul(8)?..)?)
+        })
+    }
+
+    /// The original file, byte for byte.
+    ///
+    /// # Errors
+    /// `Input` where the file was changed since (stripped, patched), so that the original cannot be had back.
+    pub fn restore(&self, embedded: &[u8]) -> Result<Vec<u8>> {
+        let changed = || {
+            Error::input("the file was changed since native images were embedded; the original cannot be restored")
+                .with_remedy("build from the original file")
+        };
+        let len = usize::try_from(self.original_len).map_err(|_| changed())?;
+        let mut original = embedded.get(..len).ok_or_else(changed)?.to_vec();
+        for patch in &self.patches {
+            let at = usize::try_from(patch.offset).map_err(|_| changed())?;
+            if !bytes::put_u64(&mut original, at, patch.original) {
+                return Err(changed());
+            }
+        }
+        if blake3::hash(&original).as_bytes() != &self.original_hash {
+            return Err(changed());
+        }
+        Ok(original)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip_and_restore() {
+        let original: Vec<u8> = (0..200u8).collect();
+        let record = Record {
+            original_len: 200,
+            original_hash: *blake3::hash(&original).as_bytes(),
+            patches: vec![Patch { offset: 16, original: u64_at(&original, 16).unwrap() }],
+            notes: vec![("march".into(), "avx2".into())],
+        };
+        let bytes = record.to_bytes();
+        assert_eq!(bytes.len(), record.len());
+        assert_eq!(Record::from_bytes(&bytes), Some(record.clone()));
+        for cut in 0..bytes.len() {
+            assert_eq!(Record::from_bytes(&bytes[..cut]), None);
+        }
+        let mut embedded = original.clone();
+        embedded[16..24].fill(0xee);
+        embedded.extend(bytes);
+        assert_eq!(record.restore(&embedded).unwrap(), original);
+        embedded[100] ^= 1;
+        assert!(record.restore(&embedded).is_err());
+    }
+}

@@ -1,0 +1,224 @@
+//! Which relocations make the new pointers right wherever the file is loaded?
+//!
+//! A position-independent file needs a relative relocation for each new pointer. The table (`.rela.dyn`, or `.relr.dyn`
+//! in a file that has no other) cannot grow in place, so an extended copy goes into the new segment and the dynamic
+//! section points to it. Relative relocations stand first and `DT_RELACOUNT` counts them: loaders rely on both.
+
+use crate::bytes;
+use crate::container::Host;
+use crate::container::elf::{Elf, Machine};
+use crate::error::{Error, Result};
+use object::elf::{self, DynamicTag};
+
+const RELA: usize = 24;
+
+/// How the file relocates its pointers, and the table that has to grow.
+pub enum Table {
+    /// The file is loaded where it was linked to.
+    None,
+    /// `DT_RELA`.
+    Rela(Rela),
+    /// `DT_RELR` alone.
+    Relr {
+        /// Address of the old table.
+        address: u64,
+        /// The old table.
+        old: Vec<u8>,
+    },
+}
+
+/// A RELA table to extend.
+pub struct Rela {
+    machine: Machine,
+    /// Address of the old table.
+    pub address: u64,
+    old: Vec<u8>,
+    /// Leading relative relocations, where the dynamic section counts them.
+    count: Option<usize>,
+}
+
+impl Table {
+    /// Finds the table to extend.
+    ///
+    /// # Errors
+    /// `Input` where the file's relocations are of a form that cannot be extended, with the way out.
+    pub fn of(host: &Host<'_>, elf: &Elf<'_>) -> Result<Table> {
+        if !elf.is_position_independent() {
+            return Ok(Table::None);
+        }
+        let refuse = |why: &str| {
+            Error::input(format!("this file cannot be rewritten: {why}")).with_remedy(
+                "use --emit shared: a library beside the file that registers the native images when loaded",
+            )
+        };
+        let machine = elf.machine.ok_or_else(|| refuse("the relocations of its machine are not known"))?;
+        let read = |start: DynamicTag, size: DynamicTag| {
+            let (start, size) = (elf.dynamic_value(start)?, elf.dynamic_value(size)?);
+            Some((start, host.addresses.slice(start, size).map(<[u8]>::to_vec)))
+        };
+        if let Some((address, old)) = read(elf::DT_RELA, elf::DT_RELASZ) {
+            let mut old = old.ok_or_else(|| refuse("its table DT_RELA is not in the file"))?;
+            // Some linkers count the PLT's relocations, which follow, into the table; they stay where DT_JMPREL says.
+            if let Some(plt) = elf.dynamic_value(elf::DT_JMPREL)
+                && let Some(len) = plt.checked_sub(address).and_then(|len| usize::try_from(len).ok())
+            {
+                old.truncate(len.max(old.len().min(RELA)));
+            }
+            let count = elf.dynamic_value(elf::DT_RELACOUNT).and_then(|count| usize::try_from(count).ok());
+            if count.is_some_and(|count| count > old.len() / RELA) {
+                return Err(refuse("DT_RELACOUNT is larger than its table"));
+            }
+            return Ok(Table::Rela(Rela { machine, address, old, count }));
+        }
+        match read(elf::DT_RELR, elf::DT_RELRSZ) {
+            Some((address, Some(old))) => Ok(Table::Relr { address, old }),
+            _ => Err(refuse("it is position-independent but has neither DT_RELA nor DT_RELR")),
+        }
+    }
+
+    /// The extended table: `places` hold the given addresses, and each of `moved` (place, new value), which the file
+    /// relocates already, gets a new value.
+    ///
+    /// # Errors
+    /// `Input` where a moved pointer is not one that the file relocates.
+    pub fn extended(
+        &self,
+        host: &Host<'_>,
+        elf: &Elf<'_>,
+        places: &[(u64, u64)],
+        moved: &[(u64, u64)],
+    ) -> Result<Vec<u8>> {
+        match self {
+            Table::None => Ok(Vec::new()),
+            Table::Rela(rela) => rela.extended(host, elf, places, moved),
+            Table::Relr { old, .. } => {
+                for &(place, _) in moved {
+                    if !elf.relr_covers(&host.addresses, place) {
+                        return Err(not_relocated(place));
+                    }
+                }
+                let mut table = old.clone();
+                let mut places: Vec<u64> = places.iter().map(|&(place, _)| place).collect();
+                places.sort_unstable();
+                encode_relr(&places, &mut table);
+                Ok(table)
+            }
+        }
+    }
+
+    /// The changes to the dynamic section: tag and new value.
+    pub fn dynamic(&self, address: u64, table: &[u8], added: usize) -> Vec<(DynamicTag, u64)> {
+        let len = table.len() as u64;
+        match self {
+            Table::None => Vec::new(),
+            Table::Rela(rela) => {
+                let mut changes = vec![(elf::DT_RELA, address), (elf::DT_RELASZ, len)];
+                if let Some(count) = rela.count {
+                    changes.push((elf::DT_RELACOUNT, count.saturating_add(added) as u64));
+                }
+                changes
+            }
+            Table::Relr { .. } => vec![(elf::DT_RELR, address), (elf::DT_RELRSZ, len)],
+        }
+    }
+
+    /// The address of the table that is replaced.
+    pub fn old_address(&self) -> Option<u64> {
+        match self {
+            Table::None => None,
+            Table::Rela(rela) => Some(rela.address),
+            Table::Relr { address, .. } => Some(*address),
+        }
+    }
+}
+
+impl Rela {
+    fn extended(&self, host: &Host<'_>, elf: &Elf<'_>, places: &[(u64, u64)], moved: &[(u64, u64)]) -> Result<Vec<u8>> {
+        let mut old = self.old.clone();
+        for &(place, value) in moved {
+            let index = old.chunks_exact(RELA).position(|entry| bytes::u64_at(entry, 0) == Some(place));
+            match index {
+                Some(index) => {
+                    // A relocation against one of the file's own symbols becomes a relative one.
+                    let entry = entry(place, self.machine.relative(), value);
+                    if !bytes::put(&mut old, index.saturating_mul(RELA), &entry) {
+                        return Err(not_relocated(place));
+                    }
+                }
+                // RELR next to RELA: the value stands in place and is patched there.
+                None if elf.relr_covers(&host.addresses, place) => {}
+                None => return Err(not_relocated(place)),
+            }
+        }
+        let split = self.count.map_or(old.len(), |count| count.saturating_mul(RELA)).min(old.len());
+        let (relative, rest) = old.split_at_checked(split).unwrap_or((&old, &[]));
+        let mut table = Vec::with_capacity(old.len().saturating_add(places.len().saturating_mul(RELA)));
+        table.extend_from_slice(relative);
+        for &(place, value) in places {
+            table.extend(entry(place, self.machine.relative(), value));
+        }
+        table.extend_from_slice(rest);
+        Ok(table)
+    }
+}
+
+fn entry(place: u64, kind: u32, addend: u64) -> [u8; RELA] {
+    let mut entry = [0; RELA];
+    let words = entry.as_chunks_mut::<8>().0;
+    for (word, value) in words.iter_mut().zip([place, u64::from(kind), addend]) {
+        *word = value.to_le_bytes();
+    }
+    entry
+}
+
+/// Appends places (sorted, 8-aligned) in RELR's form: an even word names a place, each odd word after it is a bitmap of
+/// the 63 words that follow.
+fn encode_relr(places: &[u64], table: &mut Vec<u8>) {
+    let mut rest = places.iter().copied().peekable();
+    while let Some(place) = rest.next() {
+        table.extend(place.to_le_bytes());
+        let mut base = place.saturating_add(8);
+        loop {
+            let mut bits = 0u64;
+            while let Some(&next) = rest.peek() {
+                let slot = next.saturating_sub(base) / 8;
+                if slot >= 63 {
+                    break;
+                }
+                bits |= 1 << slot;
+                rest.next();
+            }
+            if bits == 0 {
+                break;
+            }
+            table.extend((bits << 1 | 1).to_le_bytes());
+            base = base.saturating_add(63 * 8);
+        }
+    }
+}
+
+#[cold]
+fn not_relocated(place: u64) -> Error {
+    Error::input(format!("the pointer at address {place:#x} is not relocated, though the file is position-independent"))
+        .with_remedy("use --emit shared: a library beside the file that registers the native images when loaded")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object::LittleEndian as LE;
+    use object::elf::{FileHeader64, Relr64};
+    use object::read::elf::RelrIterator;
+
+    #[test]
+    fn relr_encodes_what_crate_object_decodes() {
+        let places: Vec<u64> =
+            [0x1000, 0x1008, 0x1010, 0x11f0, 0x1200, 0x1208, 0x1400, 0x9000, 0x9ff8, 0x20000].to_vec();
+        let mut table = Vec::new();
+        encode_relr(&places, &mut table);
+        let words: Vec<Relr64<LE>> =
+            table.chunks_exact(8).map(|word| *object::pod::from_bytes::<Relr64<LE>>(word).unwrap().0).collect();
+        let decoded: Vec<u64> = RelrIterator::<FileHeader64<LE>>::new(LE, &words).collect();
+        assert_eq!(decoded, places);
+    }
+}

@@ -1,0 +1,5 @@
+//! How does a changed bundle get back into a file?
+
+pub mod embed;
+pub mod image_data;
+pub mod shared;

@@ -1,0 +1,335 @@
+//! Does the pool survive its workers?
+//!
+//! The workers here are this test executable, started as [`the_worker`], with a compiler that does what a module's
+//! text says: build it, crash, hang, exit, talk nonsense, crash once.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write, stdin};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, getpid, kill_process, set_parent_process_death_signal};
+use sycl_bundle::build::failure::Death;
+use sycl_bundle::build::serve::{Compiled, Compiler, serve};
+use sycl_bundle::build::{Device, Event, Failure, FailureCause, Inventory, Job, Launch, Outcome, Settings};
+use sycl_bundle::build::{inventory, run};
+use sycl_bundle::error::{Error, ErrorKind, Result};
+
+/// Where a worker leaves its process id and its traces, and how it behaves at the start.
+const DIR: &str = "BUILD_POOL_TEST_DIR";
+const START: &str = "BUILD_POOL_TEST_START";
+
+struct Scripted;
+
+impl Compiler for Scripted {
+    fn open(&mut self) -> Result<String> {
+        let dir = std::env::var(DIR).unwrap();
+        // What a driver prints goes to descriptor 1, which is not the protocol's.
+        println!("the driver says hello on standard output");
+        File::create(Path::new(&dir).join(format!("pid-{}", getpid().as_raw_nonzero()))).unwrap();
+        match std::env::var(START).unwrap_or_default().as_str() {
+            "unavailable" => Err(Error::new(ErrorKind::Environment, "no loader").with_remedy("get one")),
+            "hang" => hang(),
+            "crash" => crash(Signal::ABORT),
+            "crash once" if first_time("start") => crash(Signal::SEGV),
+            _ => Ok("scripted".to_owned()),
+        }
+    }
+
+    fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled {
+        let text = String::from_utf8_lossy(il).trim_end_matches('.').to_owned();
+        let log = format!("{compile_options}|{link_options}");
+        match text.as_str() {
+            "crash" => {
+                eprintln!("PLEASE submit a bug report");
+                crash(Signal::SEGV)
+            }
+            "crash once" if first_time("once") => crash(Signal::SEGV),
+            "hang" => hang(),
+            "exit" => std::process::exit(10),
+            "nonsense" => {
+                protocol().write_all(b"LLVM ERROR: out of everything").unwrap();
+                hang()
+            }
+            "refuse" => Compiled::Refused { code: -11, name: "CL_BUILD_PROGRAM_FAILURE".into(), log },
+            "hollow" => Compiled::Hollow { reason: "nothing inside".into(), log },
+            "chatter" => {
+                // More than a pipe holds, on both.
+                println!("{}", "o".repeat(200_000));
+                eprintln!("{}", "e".repeat(200_000));
+                Compiled::Built { binary: il.to_vec(), log }
+            }
+            _ => Compiled::Built { binary: [b"native ", il].concat(), log },
+        }
+    }
+
+    fn inventory(&mut self) -> Result<Inventory> {
+        self.open()?;
+        let device = Device { name: "scripted".into(), compiles: true, ..Device::default() };
+        Ok(Inventory { loader: "/lib/x".into(), devices: vec![device] })
+    }
+}
+
+fn hang() -> ! {
+    loop {
+        sleep(Duration::from_secs(3600));
+    }
+}
+
+/// Rust's own handler of SIGSEGV takes the first for a fault that will come again, so more follow.
+fn crash(signal: Signal) -> ! {
+    loop {
+        kill_process(getpid(), signal).unwrap();
+    }
+}
+
+/// Whether nobody asked before, in any worker of this test.
+fn first_time(what: &str) -> bool {
+    let path = Path::new(&std::env::var(DIR).unwrap()).join(what);
+    OpenOptions::new().write(true).create_new(true).open(path).is_ok()
+}
+
+/// The worker's pipe to its parent, see [`launch`].
+fn protocol() -> File {
+    OpenOptions::new().write(true).open("/dev/fd/3").unwrap()
+}
+
+#[test]
+#[ignore = "not a test: what the tests start as a worker process"]
+fn the_worker() {
+    set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
+    serve(&mut stdin().lock(), &mut protocol(), &mut Scripted).unwrap();
+}
+
+/// A pool whose parent a test kills.
+#[test]
+#[ignore = "not a test: what a test starts as the parent of workers"]
+fn the_parent() {
+    let dir = std::env::var(DIR).unwrap();
+    let _ = run(&jobs(&["hang", "hang"]), &launch(Path::new(&dir), ""), &settings(2), &mut |_| {});
+}
+
+/// The shell moves the pipe to descriptor 3 and points standard output elsewhere, as `sycl-bundle worker` does for
+/// itself: the test harness prints there before [`the_worker`] begins.
+fn launch(dir: &Path, start: &str) -> Launch {
+    let exe = std::env::current_exe().unwrap();
+    let script = r#"exec "$0" --exact the_worker --ignored --nocapture 3>&1 1>&2"#;
+    let env = vec![(DIR.into(), dir.into()), (START.into(), start.into())];
+    Launch { program: "/bin/sh".into(), args: vec!["-c".into(), script.into(), exe.into()], env }
+}
+
+fn settings(jobs: usize) -> Settings {
+    let mut settings = Settings::new(NonZeroUsize::new(jobs).unwrap());
+    settings.timeout = Duration::from_secs(2);
+    settings.startup_timeout = Duration::from_secs(20);
+    settings
+}
+
+fn jobs<'a>(texts: &[&'a str]) -> Vec<Job<'a>> {
+    let job = |(place, text): (usize, &&'a str)| Job {
+        image: 100 + place,
+        il: text.as_bytes().into(),
+        compile_options: "-c".into(),
+        link_options: "-l".into(),
+    };
+    texts.iter().enumerate().map(job).collect()
+}
+
+/// Runs jobs, and asserts that no worker is left.
+fn build(start: &str, workers: usize, texts: &[&str]) -> (Result<Vec<Outcome>>, Vec<String>, usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut events = Vec::new();
+    let outcomes = run(&jobs(texts), &launch(dir.path(), start), &settings(workers), &mut |event| {
+        events.push(match event {
+            Event::Started { image } => format!("started {image}"),
+            Event::Retrying { image, attempt, cause } => format!("retrying {image} {attempt} {cause}"),
+            Event::Finished(artifact) => format!("finished {}", artifact.image),
+            Event::Failed(failure) => format!("failed {}", failure.image),
+        });
+    });
+    let workers = pids(dir.path());
+    assert!(workers.iter().all(|pid| !alive(*pid)), "a worker is left");
+    (outcomes, events, workers.len())
+}
+
+fn pids(dir: &Path) -> Vec<u32> {
+    let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter_map(|name| name.strip_prefix("pid-").map(|pid| pid.parse().unwrap())).collect()
+}
+
+/// A zombie is dead: it waits for whoever adopted it.
+fn alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z') && !rest.starts_with('X'))
+}
+
+fn failure(outcomes: &[Outcome], place: usize) -> &Failure {
+    outcomes[place].as_ref().unwrap_err()
+}
+
+#[test]
+fn outcomes_stand_in_the_order_of_the_jobs_and_one_worker_serves_many() {
+    let texts: Vec<String> = (0..40).map(|n| format!("module {n}{}", ".".repeat(n % 7 * 20))).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let (outcomes, events, workers) = build("", 2, &texts);
+    for (place, (outcome, text)) in outcomes.unwrap().iter().zip(&texts).enumerate() {
+        let artifact = outcome.as_ref().unwrap();
+        assert_eq!(artifact.image, 100 + place);
+        assert_eq!(artifact.binary, format!("native {text}").as_bytes());
+        assert_eq!((artifact.log.as_str(), artifact.attempts), ("-c|-l", 1));
+    }
+    assert_eq!(workers, 2, "healthy workers are kept");
+    assert_eq!(events.len(), 80);
+}
+
+#[test]
+fn the_largest_modules_come_first() {
+    let (_, events, _) = build("", 1, &["a", "a..", "a...", "a."]);
+    let started: Vec<&String> = events.iter().filter(|event| event.starts_with("started")).collect();
+    assert_eq!(started, ["started 102", "started 101", "started 103", "started 100"]);
+}
+
+#[test]
+fn a_module_that_kills_its_worker_fails_alone() {
+    let (outcomes, events, workers) = build("", 1, &["one", "crash....", "two"]);
+    let outcomes = outcomes.unwrap();
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
+    let failure = failure(&outcomes, 1);
+    assert_eq!(failure.to_string(), "the driver's process died of SIGSEGV in each of 3 attempts");
+    assert_eq!((failure.image, failure.attempts), (101, 3));
+    assert!(failure.log.contains("PLEASE submit a bug report"), "{}", failure.log);
+    assert_eq!(workers, 4, "each attempt had a fresh worker, and so has what followed");
+    assert_eq!(events[1], "retrying 101 2 the driver's process died of SIGSEGV");
+    assert_eq!(events[2], "retrying 101 3 the driver's process died of SIGSEGV");
+    assert_eq!(events[3], "failed 101");
+}
+
+#[test]
+fn a_module_that_kills_its_worker_once_builds() {
+    let (outcomes, _, workers) = build("", 1, &["one", "crash once"]);
+    let outcomes = outcomes.unwrap();
+    assert_eq!(outcomes[1].as_ref().unwrap().attempts, 2);
+    assert_eq!(outcomes[0].as_ref().unwrap().attempts, 1);
+    assert_eq!(workers, 2);
+}
+
+#[test]
+fn exits_hangs_and_nonsense_are_told_apart() {
+    let (outcomes, ..) = build("", 3, &["exit", "hang", "nonsense", "good"]);
+    let outcomes = outcomes.unwrap();
+    assert_eq!(failure(&outcomes, 0).cause, FailureCause::Died(Death::Exit(10)));
+    assert_eq!(failure(&outcomes, 1).cause, FailureCause::TimedOut { after: Duration::from_secs(2) });
+    let nonsense = failure(&outcomes, 2).to_string();
+    assert_eq!(nonsense, "the worker process sent no frame but \"LLVM ERRO\" in each of 3 attempts");
+    assert!(outcomes[3].is_ok());
+}
+
+#[test]
+fn a_refusal_is_an_answer_and_is_not_repeated() {
+    let (outcomes, events, workers) = build("", 1, &["refuse", "hollow", "good"]);
+    let outcomes = outcomes.unwrap();
+    let refused = failure(&outcomes, 0);
+    assert_eq!(refused.to_string(), "the driver refused it with CL_BUILD_PROGRAM_FAILURE (-11)");
+    assert_eq!((refused.log.as_str(), refused.attempts), ("-c|-l", 1));
+    assert_eq!(failure(&outcomes, 1).cause, FailureCause::BadOutput("nothing inside".into()));
+    assert!(outcomes[2].is_ok());
+    assert_eq!(workers, 1);
+    assert!(!events.iter().any(|event| event.starts_with("retrying")));
+}
+
+#[test]
+fn large_modules_and_chatter_do_not_block_the_pipes() {
+    let large = "x".repeat(5_000_000);
+    let (outcomes, ..) = build("", 2, &[&large, "chatter", &large]);
+    let outcomes = outcomes.unwrap();
+    assert_eq!(outcomes[0].as_ref().unwrap().binary.len(), large.len() + 7);
+    assert!(outcomes.iter().all(Result::is_ok));
+    // A worker that hangs before it has read its module.
+    let hanging = format!("hang{}", ".".repeat(5_000_000));
+    let (outcomes, ..) = build("", 1, &[&hanging]);
+    assert!(matches!(failure(&outcomes.unwrap(), 0).cause, FailureCause::TimedOut { .. }));
+}
+
+#[test]
+fn a_machine_that_lacks_something_ends_the_run() {
+    let (outcomes, events, workers) = build("unavailable", 1, &["a", "b", "c"]);
+    let error = outcomes.unwrap_err();
+    assert_eq!((error.kind(), error.message().as_str()), (ErrorKind::Environment, "no loader"));
+    assert_eq!(error.remedy(), Some("get one"));
+    assert_eq!((workers, events.len()), (1, 0));
+}
+
+#[test]
+fn a_driver_that_never_starts_ends_the_run_and_one_that_fails_once_does_not() {
+    let error = build("crash", 1, &["a"]).0.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Environment);
+    let sentence = "no worker process could be started in 3 attempts: the driver's process died of SIGABRT";
+    assert!(error.message().starts_with(sentence), "{error}");
+    assert!(build("crash once", 1, &["a"]).0.unwrap()[0].is_ok());
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut impatient = settings(1);
+    impatient.startup_timeout = Duration::from_millis(500);
+    let error = run(&jobs(&["a"]), &launch(dir.path(), "hang"), &impatient, &mut |_| {}).unwrap_err();
+    assert!(error.message().contains("gave no answer within 0.5 s"), "{error}");
+
+    let mut absent = launch(dir.path(), "");
+    absent.program = "/nonexistent/worker".into();
+    let error = run(&jobs(&["a"]), &absent, &settings(2), &mut |_| {}).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io(std::io::ErrorKind::NotFound));
+}
+
+#[test]
+fn the_inventory_comes_from_a_process_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let seen = inventory(&launch(dir.path(), ""), Duration::from_secs(20)).unwrap();
+    assert_eq!((seen.loader.as_str(), seen.devices[0].compiles), ("/lib/x", true));
+    let error = inventory(&launch(dir.path(), "crash"), Duration::from_secs(20)).unwrap_err();
+    assert!(error.to_string().contains("died of SIGABRT"), "{error}");
+}
+
+#[test]
+fn nothing_to_do_starts_nothing() {
+    let (outcomes, events, workers) = build("", 4, &[]);
+    assert_eq!((outcomes.unwrap().len(), events.len(), workers), (0, 0, 0));
+}
+
+#[test]
+fn a_panic_in_the_caller_leaves_no_workers() {
+    let dir = tempfile::tempdir().unwrap();
+    let launch = launch(dir.path(), "");
+    let panicked = std::panic::catch_unwind(|| {
+        run(&jobs(&["good", "hang", "hang"]), &launch, &settings(2), &mut |event| {
+            assert!(!matches!(event, Event::Finished(_)), "as this test wants it");
+        })
+    });
+    assert!(panicked.is_err());
+    assert!(pids(dir.path()).iter().all(|pid| !alive(*pid)));
+}
+
+#[test]
+fn a_killed_parent_leaves_no_workers() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut parent = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_parent", "--ignored", "--nocapture"])
+        .env(DIR, dir.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let soon = |what: &str, done: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !done() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+            sleep(Duration::from_millis(10));
+        }
+    };
+    soon("no workers", &|| pids(dir.path()).len() == 2);
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    soon("a worker is left", &|| pids(dir.path()).iter().all(|pid| !alive(*pid)));
+    let mut rest = String::new();
+    parent.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
+}
