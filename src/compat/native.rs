@@ -63,7 +63,10 @@ impl fmt::Display for Stay {
                 CPU_SUB_GROUP_SIZES.map(|size| size.to_string()).join(", ")
             ),
             Stay::WorkGroupSize(size) => {
-                write!(f, "it requires work-groups of {size} items; the CPU driver runs up to {CPU_MAX_WORK_GROUP_SIZE}")
+                write!(
+                    f,
+                    "it requires work-groups of {size} items; the CPU driver runs up to {CPU_MAX_WORK_GROUP_SIZE}"
+                )
             }
         }
     }
@@ -97,7 +100,13 @@ fn no_cpu_has(aspect: &str) -> bool {
 /// The first reason why an image must stay as it is on CPU devices; none where it can be compiled.
 ///
 /// `module` is the image's SPIR-V, where it is SPIR-V; `kernels` are the image's kernels.
-pub fn stays(image: &Image<'_>, format: Format, module: Option<&Module>, kernels: usize, requirements: &Requirements) -> Option<Stay> {
+pub fn stays(
+    image: &Image<'_>,
+    format: Format,
+    module: Option<&Module>,
+    kernels: usize,
+    requirements: &Requirements,
+) -> Option<Stay> {
     let Some(module) = module.filter(|_| format == Format::SpirV) else { return Some(Stay::NotSpirV(format)) };
     if kernels == 0 {
         return Some(Stay::NoKernel);
@@ -124,6 +133,7 @@ pub fn stays(image: &Image<'_>, format: Format, module: Option<&Module>, kernels
     if let Some(size) = requirements.reqd_sub_group_size.filter(|size| !CPU_SUB_GROUP_SIZES.contains(size)) {
         return Some(Stay::SubGroupSize(size));
     }
-    let items = requirements.reqd_work_group_size.iter().flatten().fold(1u64, |product, size| product.saturating_mul(*size));
+    let items =
+        requirements.reqd_work_group_size.iter().flatten().fold(1u64, |product, size| product.saturating_mul(*size));
     (items > CPU_MAX_WORK_GROUP_SIZE).then_some(Stay::WorkGroupSize(items))
 }

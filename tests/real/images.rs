@@ -79,12 +79,7 @@ fn images(file: &Value) -> &Vec<Value> {
 }
 
 fn entries(image: &Value) -> Vec<String> {
-    let mut names: Vec<String> =
-        ["kernels", "exports"].iter().flat_map(|list| image[*list].as_array().unwrap()).map(str).collect();
-    names.sort();
-    // A symbol both exported and an entry is one entry.
-    names.dedup();
-    names
+    image["entries"].as_array().unwrap().iter().map(str).collect()
 }
 
 fn str(value: &Value) -> String {
@@ -126,14 +121,12 @@ fn of_memory(image: &SeenImage) -> String {
         let properties = properties.map(|p| format!("{}={}:{}", str(&p[0]), p[1], str(&p[2])));
         format!("{}[{}]", str(&set[0]), properties.collect::<Vec<_>>().join(","))
     });
-    let mut entries: Vec<String> = facts["entries"].as_array().unwrap().iter().map(str).collect();
-    entries.sort();
     text(
         [&facts["target"], &facts["compile_options"], &facts["link_options"]],
         [&Value::from(image.size), &facts["stored_size"]],
         facts["format"] == 4,
         &image.payload,
-        &entries,
+        &entries(facts),
         &properties.collect::<Vec<_>>(),
     )
 }

@@ -10,7 +10,7 @@ process's memory, where the dynamic linker has already applied every relocation.
 writes DIR/<name of the library>.json for every LIBRARY:
     { "file", "descriptors": [ { "images": [ { "version", "kind", "format", "target", "compile_options",
       "link_options", "stored_size", "entries": [], "properties": [ [SET, [ [NAME, type, hex], ... ] ] ] } ] } ] }
-`hex` is the value as it lies in memory: four bytes of a u32, the bytes behind the length of a byte array.
+`hex` is the value as it lies in memory: four bytes of a u32, all bytes of an array (its length in bits comes first).
 DIR/<name of the library>.payloads holds the payloads as stored, one after the other in the same order.
 """
 
@@ -74,7 +74,7 @@ def value(address, kind, size):
     bits = struct.unpack_from("<Q", data)[0]
     if (bits + 7) // 8 != size - 8:
         raise ValueError(f"{bits} bits in a property of {size} bytes")
-    return data[8:].hex()
+    return data.hex()
 
 
 def property_sets(begin, end):

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::world::{succeed, tail, world};
+use crate::world::{succeed, world};
 
 /// The tool, in the environment of the installation.
 pub fn tool() -> Command {
@@ -37,9 +37,4 @@ pub fn build_command(input: &Path, output: &Path) -> Command {
 /// The images of a report that are of a target.
 pub fn images_of<'a>(file: &'a Value, target: &str) -> Vec<&'a Value> {
     file["images"].as_array().unwrap().iter().filter(|image| image["target"] == target).collect()
-}
-
-/// What a program says that should say nothing is shown when a test fails.
-pub fn shown(output: &Output) -> String {
-    format!("{}\n{}\n{}", output.status, tail(&output.stdout), tail(&output.stderr))
 }
