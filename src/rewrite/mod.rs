@@ -1,5 +1,6 @@
 //! How does a changed bundle get back into a file?
 
+pub mod convert;
 pub mod embed;
 pub mod image_data;
 pub mod shared;

@@ -1,0 +1,198 @@
+//! Does the tree keep its own rules? Each failure says what to do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// For each module, the modules it may import. Left to right as in the crate docs.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("limits", &[]),
+    ("bytes", &["error"]),
+    ("container", &["error", "limits", "bytes"]),
+    ("bundle", &["error", "limits", "bytes", "container"]),
+    ("spirv", &["error", "limits", "bytes"]),
+    ("device", &["error", "limits", "bytes"]),
+    ("compat", &["error", "limits", "bytes", "container", "bundle", "spirv", "device"]),
+    ("select", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "compat"]),
+    ("rewrite", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "compat", "select"]),
+    ("build", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "compat", "select", "rewrite"]),
+    (
+        "report",
+        &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "compat", "select", "rewrite", "build"],
+    ),
+];
+
+/// For each third-party crate, the only places that may name it.
+const HOMES: &[(&str, &[&str])] = &[
+    ("clap", &["src/cli/", "src/main.rs"]),
+    ("clap_complete", &["src/cli/"]),
+    ("clap_mangen", &["src/cli/"]),
+    ("indicatif", &["src/cli/progress.rs"]),
+    ("memmap2", &["src/cli/input.rs"]),
+    ("tempfile", &["src/cli/"]),
+    ("rustix", &["src/cli/", "src/build/process.rs"]),
+    ("object", &["src/container/", "src/bundle/descriptor.rs", "src/rewrite/"]),
+    ("zstd", &["src/container/inflate.rs"]),
+    ("rspirv", &["src/spirv/"]),
+    ("opencl3", &["src/build/opencl.rs"]),
+    ("comfy_table", &["src/report/table.rs"]),
+    ("serde", &["src/report/", "src/cli/"]),
+    ("serde_json", &["src/report/", "src/cli/"]),
+    ("base64", &["src/report/", "src/bundle/property_text.rs"]),
+    ("cpp_demangle", &["src/report/"]),
+    ("globset", &["src/select.rs"]),
+    ("blake3", &["src/compat/", "src/rewrite/embed/"]),
+    ("rayon", &["src/compat/examine.rs", "src/report/"]),
+];
+
+/// The only files that may say `unsafe`, each with its reason there.
+const UNSAFE: &[&str] = &["src/cli/input.rs", "src/build/opencl.rs"];
+
+/// What the library may not do: it neither prints, exits nor reads the environment.
+const FORBIDDEN: &[&str] =
+    &["println!(", "eprintln!(", "print!(", "eprint!(", "process::exit", "std::env", "env::var", "env::args"];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources(dir: &str) -> Vec<(String, String)> {
+    fn walk(dir: &Path, out: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, out);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                out.push(path);
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    walk(&root().join(dir), &mut paths);
+    paths.sort();
+    let name = |path: &Path| path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+    paths.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// The code of a file: without comments, strings kept, in-file tests cut off.
+fn code(text: &str) -> String {
+    let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap();
+    text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+fn module_of(path: &str) -> &str {
+    path.trim_start_matches("src/").split(['/', '.']).next().unwrap()
+}
+
+/// Modules that a file names through `crate::`, also in groups: `use crate::{bytes, error::Error}`.
+fn imports(code: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for rest in code.split("crate::").skip(1) {
+        let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+        match rest.strip_prefix('{') {
+            None => found.push(word(rest)),
+            Some(group) => {
+                let mut depth = 0;
+                let mut item = String::new();
+                for c in group.chars() {
+                    match c {
+                        '{' => depth += 1,
+                        '}' if depth == 0 => break,
+                        '}' => depth -= 1,
+                        ',' if depth == 0 => found.push(word(std::mem::take(&mut item).trim())),
+                        _ => {}
+                    }
+                    if c != ',' || depth != 0 {
+                        item.push(c);
+                    }
+                }
+                found.push(word(item.trim()));
+            }
+        }
+    }
+    found.retain(|name| !name.is_empty());
+    found
+}
+
+#[test]
+fn modules_import_only_to_their_left() {
+    let mut seen = 0;
+    for (path, text) in sources("src") {
+        let module = module_of(&path);
+        if matches!(module, "cli" | "main" | "lib") {
+            continue;
+        }
+        let (_, allowed) = MAY_IMPORT.iter().find(|(name, _)| *name == module).unwrap_or_else(|| {
+            panic!("{path}: module `{module}` is not in MAY_IMPORT of tests/tidy.rs; give it its place in the arrow")
+        });
+        for name in imports(&code(&text)) {
+            seen += 1;
+            assert!(
+                name == module || allowed.contains(&name.as_str()),
+                "{path} imports `{name}`, which does not stand to the left of `{module}`: move the code, or pass the value in"
+            );
+        }
+    }
+    assert!(seen > 20, "the test reads no imports any more");
+}
+
+#[test]
+fn each_crate_has_one_home() {
+    for (path, text) in sources("src") {
+        let code = code(&text);
+        for (name, homes) in HOMES {
+            let named = [format!("{name}::"), format!("use {name};"), format!("#[{name}(")].iter().any(|pattern| {
+                code.match_indices(pattern.as_str()).any(|(at, _)| {
+                    let before = code[..at].chars().next_back();
+                    !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':')
+                })
+            });
+            let at_home = homes.iter().any(|home| path.starts_with(home));
+            assert!(!named || at_home, "{path} names crate `{name}`, whose home is {homes:?}: call what is there");
+        }
+    }
+}
+
+#[test]
+fn every_dependency_has_a_home() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    for line in dependencies.lines().filter(|line| line.contains(" = ")) {
+        let name = line.split(" = ").next().unwrap().trim().replace('-', "_");
+        assert!(HOMES.iter().any(|(known, _)| *known == name), "Cargo.toml: give `{name}` a home in tests/tidy.rs");
+    }
+}
+
+#[test]
+fn the_library_neither_prints_nor_exits_nor_reads_the_environment() {
+    for (path, text) in sources("src") {
+        if path.starts_with("src/cli/") || path == "src/main.rs" {
+            continue;
+        }
+        let code = code(&text);
+        for word in FORBIDDEN {
+            assert!(!code.contains(word), "{path} says `{word}`: return the value and let src/cli do it");
+        }
+    }
+}
+
+#[test]
+fn unsafe_stands_where_it_may() {
+    for (path, text) in sources("src") {
+        let code = code(&text);
+        let says = code.contains("unsafe {") || code.contains("unsafe fn") || code.contains("unsafe impl");
+        assert!(!says || UNSAFE.contains(&path.as_str()), "{path} says `unsafe`; only {UNSAFE:?} may");
+    }
+}
+
+#[test]
+fn every_file_opens_with_its_question() {
+    for dir in ["src", "tests", "benches", "fuzz/fuzz_targets"] {
+        for (path, text) in sources(dir) {
+            assert!(text.starts_with("//!"), "{path}: open with `//!` and the question the file answers");
+            assert!(text.ends_with('\n') && !text.contains('\r'), "{path}: end lines with a newline, the last one too");
+            let lines = text.lines().count();
+            assert!(lines <= 400, "{path} has {lines} lines: a file that does two things becomes two");
+        }
+    }
+}
