@@ -141,7 +141,8 @@ fn median(mut times: Vec<Duration>) -> Duration {
 /// LLVM's bundler, wherever the distribution put it: the newest.
 fn offload_bundler() -> PathBuf {
     let name = "clang-offload-bundler";
-    let on_path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).map(|folder| folder.join(name));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join(name));
     let packaged = (10..40).rev().map(|version| PathBuf::from(format!("/usr/lib/llvm-{version}/bin")).join(name));
     on_path.chain(packaged).find(|path| path.exists()).unwrap_or_else(|| panic!("no {name}: install package clang"))
 }
