@@ -12,6 +12,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The classes of failure that a caller can tell apart. Each maps onto one exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
+    /// Nothing matches what the caller selected (exit code 1).
+    NoMatch,
     /// The caller asked for something that makes no sense (exit code 2).
     Usage,
     /// The input cannot be read or is malformed (exit code 3).

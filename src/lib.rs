@@ -33,5 +33,7 @@ pub mod container;
 pub mod device;
 pub mod error;
 pub mod limits;
+pub mod report;
 pub mod rewrite;
+pub mod select;
 pub mod spirv;

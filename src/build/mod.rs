@@ -6,6 +6,7 @@
 //!
 //! | file | the question it answers |
 //! |---|---|
+//! | [`plan`] | which images are compiled, with which options, and which stay as they are? |
 //! | [`options`] | which of an image's options does the driver get? |
 //! | [`failure`] | why did a module not build? |
 //! | [`pool`] | who compiles what, when, and how often is it tried? |
@@ -17,6 +18,7 @@
 pub mod failure;
 pub mod opencl;
 pub mod options;
+pub mod plan;
 pub mod pool;
 pub mod process;
 pub mod protocol;
@@ -116,7 +118,7 @@ impl Settings {
     /// The usual patience with a number of workers.
     pub fn new(jobs: NonZeroUsize) -> Self {
         // One compile takes 30 to 80 ms, the largest modules seen take seconds; a context takes 20 to 200 ms.
-        let (timeout, startup_timeout) = (Duration::from_secs(120), Duration::from_secs(60));
+        let (timeout, startup_timeout) = (Duration::from_secs(60), Duration::from_secs(60));
         Settings { jobs, timeout, startup_timeout, retries: 2 }
     }
 }

@@ -31,7 +31,8 @@ const NO_PLATFORM: cl_int = -1001;
 /// What the binding answers where it could not load the loader, or the loader lacks a function.
 const NO_LOADER: [cl_int; 2] = [-2000, -2001];
 
-const REMEDY: &str = "`sycl-bundle doctor --install-driver` installs Intel's OpenCL CPU driver for this user";
+const REMEDY: &str =
+    "`--install-driver` (of `doctor` and `build`) installs Intel's OpenCL CPU driver from PyPI for this user";
 
 /// Intel's OpenCL CPU driver, found at the first use.
 #[derive(Default)]

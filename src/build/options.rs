@@ -7,7 +7,7 @@
 //! stays, and where the driver refuses it, so it would at run time.
 //!
 //! Measured on driver 2026.2.0: it takes the `-cl-` options of the OpenCL specification, `-g`, `-w`, `-Werror`, `-D`,
-//! `-I`, `-x spir`, `-s FILE`; it refuses every option of [`DROPPED`] and of [`DROPPED_WITH_VALUE`].
+//! `-I`, `-x spir`, `-s FILE`; it refuses every option of the tables `DROPPED` and `DROPPED_WITH_VALUE`.
 
 use std::borrow::Cow;
 

@@ -47,8 +47,10 @@ impl Worker {
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let doing = || format!("starting a worker process, {}", launch.program.display());
-        let mut child = command.spawn().map_err(|error| Error::io(doing(), &error))?;
+        let mut child = command.spawn().map_err(|error| {
+            let program = launch.program.display();
+            Error::new(ErrorKind::Environment, format!("starting a worker process, {program}: {error}"))
+        })?;
         let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {

@@ -1,12 +1,15 @@
 //! Which device images are in a file, and what is attached to them?
 
 pub mod aspect;
+pub mod decode;
 pub mod descriptor;
 pub mod format;
 pub mod image;
 pub mod property;
+pub mod property_text;
 pub mod requirements;
 pub mod structure;
+pub mod table;
 
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Problem, Result};

@@ -2,7 +2,6 @@
 
 use std::env;
 use std::io::{self, Write};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,6 +9,8 @@ use sycl_bundle::build::{Inventory, inventory};
 use sycl_bundle::error::{Error, Result};
 
 use super::driver::{self, InstallArgs, Installed};
+use super::exit::Exit;
+use super::global::Global;
 use super::pip::Pip;
 use super::worker;
 
@@ -67,7 +68,7 @@ struct Findings {
 
 impl Args {
     /// Looks around and reports.
-    pub fn run(self) -> Result<ExitCode> {
+    pub fn run(self, _global: &Global) -> Result<Exit> {
         if self.install.install_driver {
             driver::install(&self.install.driver_version)?;
         }
@@ -78,8 +79,7 @@ impl Args {
         };
         let written = io::stdout().lock().write_all(text.as_bytes());
         written.map_err(|error| Error::io("writing to standard output", &error))?;
-        // 5: the machine lacks something.
-        Ok(if findings.compiles() { ExitCode::SUCCESS } else { ExitCode::from(5) })
+        Ok(if findings.compiles() { Exit::Done } else { Exit::Environment })
     }
 }
 
@@ -105,7 +105,7 @@ impl Findings {
             Err(error) => problems.push(error.clone()),
             Ok(_) if !self.compiles() => {
                 let message = "no device compiles for spir64_x86_64: that takes Intel's OpenCL CPU driver";
-                let remedy = "`sycl-bundle doctor --install-driver` installs it for this user";
+                let remedy = "`sycl-bundle doctor --install-driver` installs it from PyPI for this user";
                 problems.push(environment(message, remedy));
             }
             Ok(_) => {}

@@ -11,6 +11,8 @@
 //! - Neither the loader, `libOpenCL.so.1`, nor the driver finds its siblings by itself: they need `LD_LIBRARY_PATH`.
 //! - The `.icd` files of the wheel name a path that exists nowhere.
 
+#![allow(clippy::print_stderr, reason = "a verb talks on standard error")]
+
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -35,6 +37,9 @@ const LOADER: &str = "libOpenCL.so.1";
 
 /// Variables by which the user says which loader and drivers to use: one of them set, and ours stays out of it.
 pub const CHOICES: [&str; 3] = ["OPENCL_DYLIB_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS"];
+
+/// How long a driver may take to tell what it is; it can hang.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Variables for a process.
 pub type Environment = Vec<(OsString, OsString)>;
@@ -135,6 +140,26 @@ pub fn install(version: &str) -> Result<Installed> {
     Ok(driver)
 }
 
+impl InstallArgs {
+    /// What `--install-driver` asks of a verb that needs the driver: nothing where one is found.
+    // Not for `doctor`, where the option is an order.
+    pub fn apply(&self) -> Result<()> {
+        if self.install_driver && !works(environment())? {
+            install(&self.driver_version)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether there is a device that compiles for `spir64_x86_64`.
+fn works(environment: Environment) -> Result<bool> {
+    match inventory(&worker::launch_with(environment, None)?, PATIENCE) {
+        Ok(seen) => Ok(seen.devices.iter().any(|device| device.compiles)),
+        Err(error) if error.kind() == ErrorKind::Environment => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Has pip put a version beside its place, tries it, and moves it there.
 fn fetch(version: &str, base: &Path, place: PathBuf) -> Result<Installed> {
     let pip = Pip::find()?;
@@ -150,7 +175,7 @@ fn fetch(version: &str, base: &Path, place: PathBuf) -> Result<Installed> {
         Error::new(ErrorKind::Environment, message).with_remedy("try another --driver-version")
     })?;
     let launch = worker::launch_with(staged.environment(), None)?;
-    let seen = inventory(&launch, Duration::from_secs(60)).context(|| "trying the new driver".to_owned())?;
+    let seen = inventory(&launch, PATIENCE).context(|| "trying the new driver".to_owned())?;
     if !seen.devices.iter().any(|device| device.compiles) {
         let message = "the new driver loads but offers no CPU device on this machine";
         return Err(Error::new(ErrorKind::Environment, message));
@@ -196,6 +221,51 @@ fn find(dir: &Path, name: &str, depth: u32) -> Option<PathBuf> {
     below.filter(|path| path.is_dir()).find_map(|path| find(&path, name, depth))
 }
 
+/// A failure of the system that leaves the machine without the driver, which is more to the point than its kind.
 fn io(doing: &str, path: &Path, error: &std::io::Error) -> Error {
-    Error::io(format!("{doing} {}", path.display()), error)
+    Error::new(ErrorKind::Environment, format!("{doing} {}: {error}", path.display()))
+        .with_remedy("the driver takes 800 MB below XDG_DATA_HOME, or below .local/share in HOME")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touch(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn an_installation_is_found_wherever_pip_put_it_but_only_whole() {
+        for sub in ["lib", "local/lib"] {
+            let dir = tempfile::tempdir().unwrap();
+            let lib = dir.path().join(sub);
+            let find = || Installed::in_dir("1.2.3", dir.path().to_owned());
+            touch(&lib.join(DRIVER), "");
+            assert_eq!(find(), None, "a loader is needed too");
+            touch(&lib.join(LOADER), "");
+            let driver = find().unwrap();
+            assert_eq!(driver.lib, lib);
+            assert_eq!(driver.licence(), None);
+            let metadata = lib.join("python3.11/site-packages/intel_opencl_rt-1.2.3.dist-info/METADATA");
+            touch(&metadata, "Name: intel-opencl-rt\nLicense: Some Licence\n");
+            assert_eq!(driver.licence().as_deref(), Some("Some Licence"));
+
+            let environment = driver.environment();
+            let value = |name: &str| environment.iter().find(|(known, _)| known == name).unwrap().1.clone();
+            assert_eq!(value("OPENCL_DYLIB_PATH"), lib.join(LOADER));
+            assert_eq!(value("OCL_ICD_FILENAMES"), lib.join(DRIVER));
+            assert!(value("LD_LIBRARY_PATH").to_str().unwrap().starts_with(lib.to_str().unwrap()));
+            assert!(CHOICES.iter().all(|name| !value(name).is_empty()));
+        }
+    }
+
+    #[test]
+    fn a_version_is_no_path_and_no_option() {
+        assert_eq!(valid(VERSION).unwrap(), VERSION);
+        for bad in ["", "../x", "..", "-r", "1.0/2", "1 2", ".1"] {
+            assert_eq!(valid(bad).unwrap_err().kind(), ErrorKind::Usage, "{bad}");
+        }
+    }
 }

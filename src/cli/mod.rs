@@ -1,6 +1,98 @@
-//! The command line: one file per verb.
+//! What did the user ask for?
+//!
+//! The clap tree, one line and one file per verb. A verb's file holds `Args` with its flags, help and examples, and
+//! `Args::run`. The verbs print; everything they say comes from the library.
 
-pub mod doctor;
-pub mod driver;
-pub mod pip;
-pub mod worker;
+mod completions;
+mod doctor;
+mod driver;
+pub mod exit;
+mod extract;
+mod files;
+#[cfg(test)]
+mod generated;
+mod global;
+mod input;
+mod inspect;
+mod man;
+mod output;
+mod pip;
+mod selection;
+mod worker;
+
+use exit::Exit;
+use global::{Global, GlobalArgs};
+use sycl_bundle::error::Result;
+
+/// Reads, explains, compiles ahead of time and rewrites the device code inside SYCL programs.
+#[derive(clap::Parser)]
+#[command(version, max_term_width = 100, after_help = AFTER_HELP, propagate_version = false, infer_long_args = false)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    global: GlobalArgs,
+}
+
+const AFTER_HELP: &str = "\
+Exit status:
+  0  done, or yes
+  1  ran well, and the answer is no; nothing matches what was selected
+  2  the command line makes no sense
+  3  an input cannot be read or is malformed
+  4  some image did not build
+  5  the machine lacks something: an OpenCL loader, a driver, a device, space
+  6  the files are sound but hold no device code";
+
+impl Cli {
+    /// What holds for every verb: the flags, and what the environment says of the terminal.
+    pub fn global(&self) -> Global {
+        self.global.resolve()
+    }
+
+    /// Runs the verb.
+    ///
+    /// # Errors
+    /// Whatever ended it early; `exit::report` prints it.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        self.verb.run(global)
+    }
+}
+
+macro_rules! verbs {
+    ($($(#[$attribute:meta])* $module:ident => $name:ident,)*) => {
+        #[derive(clap::Subcommand)]
+        enum Verb {
+            $($(#[$attribute])* $name($module::Args),)*
+        }
+
+        impl Verb {
+            fn run(self, global: &Global) -> Result<Exit> {
+                match self {
+                    $(Verb::$name(args) => args.run(global),)*
+                }
+            }
+        }
+    };
+}
+
+// In the order of the help screen.
+verbs! {
+    inspect => Inspect,
+    extract => Extract,
+    doctor => Doctor,
+    completions => Completions,
+    man => Man,
+    #[command(hide = true)]
+    worker => Worker,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_tree_is_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

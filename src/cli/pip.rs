@@ -55,7 +55,8 @@ impl Pip {
         }
         command.env("PIP_USER", "0").env("PIP_REQUIRE_VIRTUALENV", "0").env("PIP_ROOT_USER_ACTION", "ignore");
         let status = command.stdin(Stdio::null()).stdout(io::stderr()).status();
-        let status = status.map_err(|error| Error::io(format!("starting {}", self.name()), &error))?;
+        let status =
+            status.map_err(|error| Error::new(ErrorKind::Environment, format!("starting {}: {error}", self.name())))?;
         if status.success() {
             return Ok(());
         }

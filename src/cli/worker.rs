@@ -5,7 +5,6 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use rustix::process::{Resource, Rlimit, Signal};
 use sycl_bundle::build::Launch;
@@ -15,6 +14,8 @@ use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, Result};
 
 use super::driver;
+use super::exit::Exit;
+use super::global::Global;
 
 /// The name of the verb.
 const VERB: &str = "worker";
@@ -25,7 +26,7 @@ pub struct Args {}
 
 impl Args {
     /// Serves until the parent closes standard input or dies.
-    pub fn run(self) -> Result<ExitCode> {
+    pub fn run(self, _global: &Global) -> Result<Exit> {
         let failed = |error: io::Error| Error::io("preparing the worker process", &error);
         // A driver that hangs would outlive a parent that was killed. Where the parent is gone already, standard
         // input is closed too.
@@ -35,7 +36,7 @@ impl Args {
         rustix::process::setrlimit(Resource::Core, none).map_err(|e| failed(e.into()))?;
         let output = private_stdout().map_err(failed)?;
         serve(&mut io::stdin().lock(), &mut BufWriter::new(output), &mut Driver::default())?;
-        Ok(ExitCode::SUCCESS)
+        Ok(Exit::Done)
     }
 }
 

@@ -1,3 +1,4 @@
 //! Can this image be compiled for, and run on, that target?
 
+pub mod examine;
 pub mod native;

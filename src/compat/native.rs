@@ -4,11 +4,9 @@
 //! compiled only where the native code does everything the SPIR-V did. What cannot be told from outside (a capability
 //! that the driver lacks) is left to the driver, which refuses it.
 
+use super::examine::Examined;
 use crate::bundle::format::Format;
-use crate::bundle::image::Image;
 use crate::bundle::property::set;
-use crate::bundle::requirements::Requirements;
-use crate::spirv::Module;
 use std::fmt;
 
 /// Sub-group sizes of Intel's OpenCL CPU driver (`CL_DEVICE_SUB_GROUP_SIZES_INTEL` of 2026.2).
@@ -98,42 +96,34 @@ fn no_cpu_has(aspect: &str) -> bool {
 }
 
 /// The first reason why an image must stay as it is on CPU devices; none where it can be compiled.
-///
-/// `module` is the image's SPIR-V, where it is SPIR-V; `kernels` are the image's kernels.
-pub fn stays(
-    image: &Image<'_>,
-    format: Format,
-    module: Option<&Module>,
-    kernels: usize,
-    requirements: &Requirements,
-) -> Option<Stay> {
-    let Some(module) = module.filter(|_| format == Format::SpirV) else { return Some(Stay::NotSpirV(format)) };
-    if kernels == 0 {
+pub fn stays(examined: &Examined<'_, '_>) -> Option<Stay> {
+    let image = examined.image;
+    let Some(module) = &examined.module else { return Some(Stay::NotSpirV(examined.format)) };
+    if examined.kernels.is_empty() {
         return Some(Stay::NoKernel);
     }
-    let imports = image.imports();
-    if !imports.is_empty() {
-        return Some(Stay::Imports(imports.into_iter().map(str::to_owned).collect()));
+    if !examined.imports.is_empty() {
+        return Some(Stay::Imports(examined.imports.clone()));
     }
+    let flag = |name| image.properties.get(set::MISC, name).and_then(|value| value.number()) == Some(1);
     let constants = image.properties.set(set::SPEC_CONSTANTS).len().max(module.spec_constants.len());
-    let frozen = image.properties.get(set::MISC, "specConstsReplacedWithDefault").and_then(|value| value.number());
-    if constants > 0 && frozen != Some(1) {
+    if constants > 0 && !flag("specConstsReplacedWithDefault") {
         return Some(Stay::SpecConstants(constants));
     }
-    let esimd = image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number()) == Some(1);
-    if esimd || module.used_aspects.contains("ext_intel_esimd") {
+    if flag("isEsimdImage") || module.used_aspects.contains("ext_intel_esimd") {
         return Some(Stay::Esimd);
     }
     if !image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty() {
         return Some(Stay::VirtualFunctions);
     }
-    if let Some(aspect) = requirements.aspects.iter().find(|aspect| no_cpu_has(aspect)) {
+    let required = &examined.requirements;
+    if let Some(aspect) = required.aspects.iter().find(|aspect| no_cpu_has(aspect)) {
         return Some(Stay::Aspect(aspect.clone()));
     }
-    if let Some(size) = requirements.reqd_sub_group_size.filter(|size| !CPU_SUB_GROUP_SIZES.contains(size)) {
+    if let Some(size) = required.reqd_sub_group_size.filter(|size| !CPU_SUB_GROUP_SIZES.contains(size)) {
         return Some(Stay::SubGroupSize(size));
     }
     let items =
-        requirements.reqd_work_group_size.iter().flatten().fold(1u64, |product, size| product.saturating_mul(*size));
+        required.reqd_work_group_size.iter().flatten().fold(1u64, |product, size| product.saturating_mul(*size));
     (items > CPU_MAX_WORK_GROUP_SIZE).then_some(Stay::WorkGroupSize(items))
 }

@@ -2,5 +2,6 @@
 
 pub mod convert;
 pub mod embed;
+pub mod extract;
 pub mod image_data;
 pub mod shared;

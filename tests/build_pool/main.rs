@@ -1,9 +1,12 @@
 //! Does the pool survive its workers?
 //!
 //! The workers here are this test executable, started as [`the_worker`], with a compiler that does what a module's
-//! text says: build it, crash, hang, exit, talk nonsense, crash once.
+//! text says: see `scripted.rs`.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests are tests")]
 
-use std::fs::{self, File, OpenOptions};
+mod scripted;
+
+use std::fs;
 use std::io::{Read, Write, stdin};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -11,91 +14,14 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, getpid, kill_process, set_parent_process_death_signal};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use sycl_bundle::build::failure::Death;
-use sycl_bundle::build::serve::{Compiled, Compiler, serve};
-use sycl_bundle::build::{Device, Event, Failure, FailureCause, Inventory, Job, Launch, Outcome, Settings};
-use sycl_bundle::build::{inventory, run};
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::build::protocol::{Reply, Request};
+use sycl_bundle::build::serve::serve;
+use sycl_bundle::build::{Event, Failure, FailureCause, Job, Launch, Outcome, Settings, inventory, run};
+use sycl_bundle::error::{ErrorKind, Result};
 
-/// Where a worker leaves its process id and its traces, and how it behaves at the start.
-const DIR: &str = "BUILD_POOL_TEST_DIR";
-const START: &str = "BUILD_POOL_TEST_START";
-
-struct Scripted;
-
-impl Compiler for Scripted {
-    fn open(&mut self) -> Result<String> {
-        let dir = std::env::var(DIR).unwrap();
-        // What a driver prints goes to descriptor 1, which is not the protocol's.
-        println!("the driver says hello on standard output");
-        File::create(Path::new(&dir).join(format!("pid-{}", getpid().as_raw_nonzero()))).unwrap();
-        match std::env::var(START).unwrap_or_default().as_str() {
-            "unavailable" => Err(Error::new(ErrorKind::Environment, "no loader").with_remedy("get one")),
-            "hang" => hang(),
-            "crash" => crash(Signal::ABORT),
-            "crash once" if first_time("start") => crash(Signal::SEGV),
-            _ => Ok("scripted".to_owned()),
-        }
-    }
-
-    fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled {
-        let text = String::from_utf8_lossy(il).trim_end_matches('.').to_owned();
-        let log = format!("{compile_options}|{link_options}");
-        match text.as_str() {
-            "crash" => {
-                eprintln!("PLEASE submit a bug report");
-                crash(Signal::SEGV)
-            }
-            "crash once" if first_time("once") => crash(Signal::SEGV),
-            "hang" => hang(),
-            "exit" => std::process::exit(10),
-            "nonsense" => {
-                protocol().write_all(b"LLVM ERROR: out of everything").unwrap();
-                hang()
-            }
-            "refuse" => Compiled::Refused { code: -11, name: "CL_BUILD_PROGRAM_FAILURE".into(), log },
-            "hollow" => Compiled::Hollow { reason: "nothing inside".into(), log },
-            "chatter" => {
-                // More than a pipe holds, on both.
-                println!("{}", "o".repeat(200_000));
-                eprintln!("{}", "e".repeat(200_000));
-                Compiled::Built { binary: il.to_vec(), log }
-            }
-            _ => Compiled::Built { binary: [b"native ", il].concat(), log },
-        }
-    }
-
-    fn inventory(&mut self) -> Result<Inventory> {
-        self.open()?;
-        let device = Device { name: "scripted".into(), compiles: true, ..Device::default() };
-        Ok(Inventory { loader: "/lib/x".into(), devices: vec![device] })
-    }
-}
-
-fn hang() -> ! {
-    loop {
-        sleep(Duration::from_secs(3600));
-    }
-}
-
-/// Rust's own handler of SIGSEGV takes the first for a fault that will come again, so more follow.
-fn crash(signal: Signal) -> ! {
-    loop {
-        kill_process(getpid(), signal).unwrap();
-    }
-}
-
-/// Whether nobody asked before, in any worker of this test.
-fn first_time(what: &str) -> bool {
-    let path = Path::new(&std::env::var(DIR).unwrap()).join(what);
-    OpenOptions::new().write(true).create_new(true).open(path).is_ok()
-}
-
-/// The worker's pipe to its parent, see [`launch`].
-fn protocol() -> File {
-    OpenOptions::new().write(true).open("/dev/fd/3").unwrap()
-}
+use scripted::{DIR, START, Scripted, protocol};
 
 #[test]
 #[ignore = "not a test: what the tests start as a worker process"]
@@ -164,6 +90,15 @@ fn pids(dir: &Path) -> Vec<u32> {
 fn alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z') && !rest.starts_with('X'))
+}
+
+/// Waits for something that is to happen in a moment.
+fn soon(what: &str, done: &dyn Fn() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+        sleep(Duration::from_millis(10));
+    }
 }
 
 fn failure(outcomes: &[Outcome], place: usize) -> &Failure {
@@ -279,7 +214,8 @@ fn a_driver_that_never_starts_ends_the_run_and_one_that_fails_once_does_not() {
     let mut absent = launch(dir.path(), "");
     absent.program = "/nonexistent/worker".into();
     let error = run(&jobs(&["a"]), &absent, &settings(2), &mut |_| {}).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io(std::io::ErrorKind::NotFound));
+    assert_eq!(error.kind(), ErrorKind::Environment);
+    assert!(error.message().starts_with("starting a worker process, /nonexistent/worker: "), "{error}");
 }
 
 #[test]
@@ -289,6 +225,51 @@ fn the_inventory_comes_from_a_process_of_its_own() {
     assert_eq!((seen.loader.as_str(), seen.devices[0].compiles), ("/lib/x", true));
     let error = inventory(&launch(dir.path(), "crash"), Duration::from_secs(20)).unwrap_err();
     assert!(error.to_string().contains("died of SIGABRT"), "{error}");
+}
+
+/// The product's worker, on a machine where the loader finds no driver.
+fn without_drivers() -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.env("OCL_ICD_VENDORS", "/nonexistent").env_remove("OCL_ICD_FILENAMES");
+    command
+}
+
+#[test]
+fn the_real_worker_says_what_the_machine_lacks() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut launch = launch(dir.path(), "");
+    launch.program = env!("CARGO_BIN_EXE_sycl-bundle").into();
+    launch.args = vec!["worker".into()];
+    let none = |command: &Command| {
+        let set = command.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap_or_default().to_owned()));
+        set.collect::<Vec<_>>()
+    };
+    launch.env = none(&without_drivers());
+    let error = run(&jobs(&["a", "b"]), &launch, &settings(2), &mut |_| {}).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Environment);
+    assert!(error.message().contains("OpenCL loader"), "{error}");
+    assert!(error.remedy().unwrap().contains("--install-driver"));
+}
+
+#[test]
+fn the_real_worker_dies_with_its_parent_while_its_input_is_open() {
+    let script = r#"exec 3<&0; "$0" worker <&3 & echo $!; wait"#;
+    let mut shell = without_drivers()
+        .args(["-c", script, env!("CARGO_BIN_EXE_sycl-bundle")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = shell.stdout.take().unwrap();
+    let pid: Vec<u8> = output.by_ref().bytes().map(|byte| byte.unwrap()).take_while(|byte| *byte != b'\n').collect();
+    let pid = String::from_utf8(pid).unwrap().parse().unwrap();
+    // Its answer proves that it is up, its preparations done.
+    shell.stdin.as_mut().unwrap().write_all(&Request::Inventory.encode().unwrap()).unwrap();
+    assert!(matches!(Reply::read(&mut output).unwrap(), Some(Reply::Unavailable { .. })));
+    assert!(alive(pid));
+    shell.kill().unwrap();
+    soon("the worker is left", &|| !alive(pid));
+    shell.wait().unwrap();
 }
 
 #[test]
@@ -319,17 +300,8 @@ fn a_killed_parent_leaves_no_workers() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let soon = |what: &str, done: &dyn Fn() -> bool| {
-        let begun = Instant::now();
-        while !done() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
-            sleep(Duration::from_millis(10));
-        }
-    };
     soon("no workers", &|| pids(dir.path()).len() == 2);
     parent.kill().unwrap();
     parent.wait().unwrap();
     soon("a worker is left", &|| pids(dir.path()).iter().all(|pid| !alive(*pid)));
-    let mut rest = String::new();
-    parent.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
 }

@@ -1,0 +1,217 @@
+//! What does a well-known property say?
+//!
+//! Raw values become names, numbers and records where the meaning is documented (DPC++ `PropertySets.md`,
+//! `SYCLDeviceRequirements.cpp`, `ComputeModuleRuntimeInfo.cpp`); everything else stays raw.
+
+use super::aspect::{self, Epoch};
+use super::property::{Properties, Property, set};
+use crate::bytes;
+
+/// The meaning of a property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decoded {
+    /// One number.
+    Number(u64),
+    /// Numbers, as stored.
+    Numbers(Vec<u64>),
+    /// A yes or no.
+    Flag(bool),
+    /// One text.
+    Text(String),
+    /// Several names.
+    Names(Vec<String>),
+    /// Which arguments of the source the compiler removed.
+    Arguments {
+        /// Arguments in the source.
+        count: u64,
+        /// Positions of the removed ones.
+        eliminated: Vec<u64>,
+    },
+    /// The parts of a specialization constant.
+    SpecConstant(Vec<SpecConstant>),
+    /// The default of each specialization constant as hexadecimal bytes, in the order of the set.
+    Defaults(Vec<(String, String)>),
+    /// A device global.
+    DeviceGlobal {
+        /// Bytes.
+        size: u32,
+        /// Whether each image has a copy of its own (`device_image_scope`).
+        image_scope: bool,
+    },
+}
+
+/// One scalar leaf of a specialization constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// `SpecId` in the module; `u32::MAX` marks padding.
+    pub id: u32,
+    /// Byte offset in the constant's value.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+}
+
+/// Decodes a property of a set; none where its meaning is not known or its value is no more than its number.
+pub fn decode(all: &Properties<'_>, set_name: &str, property: &Property<'_>, epoch: Epoch) -> Option<Decoded> {
+    let value = &property.value;
+    let text = || value.text().map(|text| Decoded::Text(text.to_owned()));
+    let words = || value.words().map(|words| Decoded::Numbers(words.into_iter().map(u64::from).collect()));
+    let list = |separator| value.text().map(|text| Decoded::Names(split(text, separator)));
+    match (set_name, property.name) {
+        (set::REQUIREMENTS, "aspects") => {
+            Some(Decoded::Names(value.words()?.into_iter().map(|number| aspect::label(epoch, number)).collect()))
+        }
+        (set::REQUIREMENTS, "reqd_work_group_size_uint64_t") => value.double_words().map(Decoded::Numbers),
+        (set::REQUIREMENTS, "reqd_work_group_size" | "fixed_target") => words(),
+        (set::REQUIREMENTS, "joint_matrix" | "joint_matrix_mad") => list(';'),
+        (set::REQUIREMENTS, "compile_target") | (set::MISC, "sanUsed") | ("SYCL/registered kernels", _) => text(),
+        (set::PARAM_OPT, _) => arguments(property),
+        (set::SPEC_CONSTANTS, _) => spec_constant(property).map(Decoded::SpecConstant),
+        ("SYCL/specialization constants default values", "all") => defaults(all, value.payload()?),
+        (set::MISC, "isEsimdImage" | "specConstsReplacedWithDefault" | "asanUsed") => {
+            value.number().map(|number| Decoded::Flag(number != 0))
+        }
+        (set::MISC, "sycl-grf-size") if value.number() == Some(0) => Some(Decoded::Text("automatic".to_owned())),
+        (set::MISC, "sycl-register-alloc-mode") => match value.number()? {
+            0 => Some(Decoded::Text("automatic".to_owned())),
+            2 => Some(Decoded::Text("large".to_owned())),
+            _ => None,
+        },
+        (set::DEVICE_GLOBALS, _) => match value.words()?.as_slice() {
+            &[size, scope, ..] => Some(Decoded::DeviceGlobal { size, image_scope: scope != 0 }),
+            _ => None,
+        },
+        (set::VIRTUAL_FUNCTIONS, "uses-virtual-functions-set") => list(','),
+        (set::VIRTUAL_FUNCTIONS, _) => text(),
+        (set::DEVICELIB, "bfloat16") => match value.number()? {
+            0 => Some(Decoded::Text("fallback".to_owned())),
+            1 => Some(Decoded::Text("native".to_owned())),
+            _ => None,
+        },
+        ("SYCL/devicelib req mask", _) => value.number().map(device_libraries),
+        ("SYCL/host pipes", _) => value.words()?.first().map(|&size| Decoded::Number(size.into())),
+        (set::PROGRAM_METADATA, key) => match key.rsplit_once('@')?.1 {
+            "reqd_work_group_size" | "max_work_group_size" => words(),
+            "max_linear_work_group_size" => value.double_words()?.first().copied().map(Decoded::Number),
+            "global_id_mapping" => text(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn split(text: &str, separator: char) -> Vec<String> {
+    text.split(separator).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// Bit i of the array, lowest first, says that argument i of the source was removed.
+fn arguments(property: &Property<'_>) -> Option<Decoded> {
+    let super::property::Value::Bytes(raw) = property.value else { return None };
+    let payload = property.value.payload()?;
+    let stored = (payload.len() as u64).saturating_mul(8);
+    let count = bytes::u64_at(raw, 0)?.min(stored);
+    let bit = |at: u64| {
+        let byte = usize::try_from(at / 8).ok().and_then(|at| payload.get(at)).copied().unwrap_or(0);
+        byte >> (at % 8) & 1 == 1
+    };
+    Some(Decoded::Arguments { count, eliminated: (0..count).filter(|&at| bit(at)).collect() })
+}
+
+fn spec_constant(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
+    let tuples = property.value.payload()?.as_chunks::<12>().0;
+    let read = |tuple: &[u8; 12]| {
+        let at = |offset| bytes::u32_at(tuple, offset).unwrap_or(0);
+        SpecConstant { id: at(0), offset: at(4), size: at(8) }
+    };
+    Some(tuples.iter().map(read).collect())
+}
+
+/// The values stand one after another, each as long as its last part reaches.
+fn defaults(all: &Properties<'_>, blob: &[u8]) -> Option<Decoded> {
+    let mut rest = blob;
+    let mut found = Vec::new();
+    for property in all.set(set::SPEC_CONSTANTS) {
+        let parts = spec_constant(property)?;
+        let end = parts.iter().map(|part| u64::from(part.offset) + u64::from(part.size)).max().unwrap_or(0);
+        let (value, tail) = rest.split_at_checked(usize::try_from(end).ok()?)?;
+        rest = tail;
+        found.push((property.name.to_owned(), value.iter().map(|byte| format!("{byte:02x}")).collect()));
+    }
+    (!found.is_empty()).then_some(Decoded::Defaults(found))
+}
+
+/// Bit n of the mask stands for the n-th fallback library (`DeviceLibFuncMap`, before 2026).
+fn device_libraries(mask: u32) -> Decoded {
+    const NAMES: [&str; 10] = [
+        "assert",
+        "math",
+        "math_fp64",
+        "complex",
+        "complex_fp64",
+        "cstring",
+        "imf",
+        "imf_fp64",
+        "imf_bf16",
+        "bfloat16",
+    ];
+    let set = NAMES.iter().enumerate().filter(|(bit, _)| mask >> bit & 1 == 1);
+    Decoded::Names(set.map(|(_, name)| (*name).to_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::property::{PropertySet, Value};
+    use super::*;
+
+    fn array(bits: u64, payload: &[u8]) -> Vec<u8> {
+        [&bits.to_le_bytes()[..], payload].concat()
+    }
+
+    fn one(set: &str, name: &str, value: Value<'_>) -> Option<Decoded> {
+        decode(&Properties::default(), set, &Property { name, value }, Epoch::From2026)
+    }
+
+    #[test]
+    fn aspects_and_arguments() {
+        let raw = array(64, &[6, 0, 0, 0, 27, 0, 0, 0]);
+        let names = Decoded::Names(vec!["fp64".to_owned(), "atomic64".to_owned()]);
+        assert_eq!(one(set::REQUIREMENTS, "aspects", Value::Bytes(&raw)), Some(names));
+        let raw = array(11, &[0xc0, 0x04]);
+        let arguments = Decoded::Arguments { count: 11, eliminated: vec![6, 7, 10] };
+        assert_eq!(one(set::PARAM_OPT, "_ZTS1k", Value::Bytes(&raw)), Some(arguments));
+        // A forged length asks for no more bits than there are.
+        let raw = array(u64::MAX, &[1]);
+        let arguments = Decoded::Arguments { count: 8, eliminated: vec![0] };
+        assert_eq!(one(set::PARAM_OPT, "_ZTS1k", Value::Bytes(&raw)), Some(arguments));
+    }
+
+    #[test]
+    fn specialization_constants_with_their_defaults() {
+        let tuple = |id: u32, offset: u32, size: u32| [id, offset, size].map(u32::to_le_bytes).concat();
+        let (first, second) = (array(192, &[tuple(0, 0, 4), tuple(1, 4, 8)].concat()), array(96, &tuple(2, 0, 2)));
+        let blob = array(112, &[1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 7, 8]);
+        let property = |name, raw| Property { name, value: Value::Bytes(raw) };
+        let sets = vec![PropertySet {
+            name: set::SPEC_CONSTANTS,
+            properties: vec![property("a", &first), property("b", &second)],
+        }];
+        let all = Properties { sets };
+        let decoded =
+            decode(&all, "SYCL/specialization constants default values", &property("all", &blob), Epoch::From2026);
+        let expected = [("a", "010000000200000000000000"), ("b", "0708")];
+        assert_eq!(
+            decoded,
+            Some(Decoded::Defaults(expected.map(|(name, hex)| (name.to_owned(), hex.to_owned())).to_vec()))
+        );
+        let parts = one(set::SPEC_CONSTANTS, "b", Value::Bytes(&second));
+        assert_eq!(parts, Some(Decoded::SpecConstant(vec![SpecConstant { id: 2, offset: 0, size: 2 }])));
+    }
+
+    #[test]
+    fn what_is_not_known_stays_raw() {
+        assert_eq!(one("SYCL/new set", "x", Value::U32(1)), None);
+        assert_eq!(one(set::MISC, "optLevel", Value::U32(2)), None);
+        assert_eq!(one(set::MISC, "isEsimdImage", Value::U32(1)), Some(Decoded::Flag(true)));
+        assert_eq!(one(set::REQUIREMENTS, "aspects", Value::U32(1)), None);
+    }
+}

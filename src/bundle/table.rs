@@ -1,0 +1,129 @@
+//! Which files make up a set of images on disk?
+//!
+//! The file table that DPC++'s tools exchange (`llvm/lib/Support/SimpleTable.cpp`): a first line of column titles
+//! in brackets, then one row per image; cells are separated by `|` and may be empty.
+
+use crate::error::{Error, Result};
+
+/// A file table: titled columns of file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Column titles; empty where the table has no title line.
+    pub titles: Vec<String>,
+    /// Rows of as many cells as there are columns.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The columns that `sycl-post-link` writes and `clang-offload-wrapper` reads.
+pub const TITLES: [&str; 3] = ["Code", "Properties", "Symbols"];
+
+impl Table {
+    /// An empty table with the columns `Code`, `Properties` and `Symbols`.
+    pub fn of_images() -> Table {
+        Table { titles: TITLES.map(str::to_owned).to_vec(), rows: Vec::new() }
+    }
+
+    /// The text of the table.
+    ///
+    /// # Errors
+    /// `Usage` for a cell with `|` or a line break, which the form cannot hold, and for rows of another width.
+    pub fn write(&self) -> Result<String> {
+        let mut out = String::new();
+        if !self.titles.is_empty() {
+            out.push_str(&format!("[{}]\n", joined(&self.titles)?));
+        }
+        let width = self.titles.len();
+        for row in &self.rows {
+            if width != 0 && row.len() != width {
+                return Err(Error::input(format!("a row of {} cells in a table of {width} columns", row.len())));
+            }
+            out.push_str(&joined(row)?);
+            out.push('\n');
+        }
+        Ok(out)
+    }
+
+    /// Reads the text of a table. Empty lines are skipped, CRLF is taken.
+    ///
+    /// # Errors
+    /// `Input` with the offset of the line, where it is not UTF-8 or a row has another width than the first line.
+    pub fn read(bytes: &[u8]) -> Result<Table> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| Error::at(error.valid_up_to() as u64, "the file table is not UTF-8"))?;
+        let mut table = Table { titles: Vec::new(), rows: Vec::new() };
+        let mut offset = 0u64;
+        for line in text.split_inclusive('\n') {
+            let here = offset;
+            offset = offset.saturating_add(line.len() as u64);
+            let line = line.trim_end_matches(['\n', '\r']);
+            if line.is_empty() {
+                continue;
+            }
+            let first = table.titles.is_empty() && table.rows.is_empty();
+            if first && let Some(titles) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                table.titles = cells(titles);
+                continue;
+            }
+            let row = cells(line);
+            let width =
+                if table.titles.is_empty() { table.rows.first().map(Vec::len) } else { Some(table.titles.len()) };
+            if width.is_some_and(|width| width != row.len()) {
+                return Err(Error::at(
+                    here,
+                    format!("a row of {} cells in a file table of {}", row.len(), width.unwrap_or(0)),
+                ));
+            }
+            table.rows.push(row);
+        }
+        Ok(table)
+    }
+
+    /// The cells of the column with a title.
+    pub fn column(&self, title: &str) -> Option<Vec<&str>> {
+        let at = self.titles.iter().position(|known| known == title)?;
+        Some(self.rows.iter().filter_map(|row| row.get(at)).map(String::as_str).collect())
+    }
+}
+
+fn cells(line: &str) -> Vec<String> {
+    line.split('|').map(str::to_owned).collect()
+}
+
+fn joined(cells: &[String]) -> Result<String> {
+    match cells.iter().find(|cell| cell.contains(['|', '\n', '\r'])) {
+        Some(cell) => Err(Error::new(
+            crate::error::ErrorKind::Usage,
+            format!("a file table cannot hold the name {cell:?}, for its `|` or line break"),
+        )),
+        None => Ok(cells.join("|")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip() {
+        let mut table = Table::of_images();
+        table.rows.push(["a_0.spv", "a_0.prop", ""].map(str::to_owned).to_vec());
+        let text = table.write().unwrap();
+        assert_eq!(text, "[Code|Properties|Symbols]\na_0.spv|a_0.prop|\n");
+        assert_eq!(Table::read(text.as_bytes()).unwrap(), table);
+        assert_eq!(table.column("Code").unwrap(), ["a_0.spv"]);
+    }
+
+    #[test]
+    fn titles_are_optional_and_widths_must_agree() {
+        assert_eq!(Table::read(b"a.bin|||\r\n\r\n").unwrap().rows, [["a.bin", "", "", ""]]);
+        assert_eq!(Table::read(b"[Code|Symbols]\na\n").unwrap_err().offset(), Some(15));
+        assert_eq!(Table::read(b"\xff").unwrap_err().offset(), Some(0));
+    }
+
+    #[test]
+    fn a_name_with_a_bar_is_refused() {
+        let mut table = Table::of_images();
+        table.rows.push(["a|b", "", ""].map(str::to_owned).to_vec());
+        assert!(table.write().unwrap_err().to_string().contains("a|b"));
+    }
+}

@@ -1,0 +1,133 @@
+//! `extract`: which files do the images of a binary make?
+
+use super::exit::{Exit, report};
+use super::files::each_file;
+use super::global::Global;
+use super::output::{self, Folder};
+use super::selection::Selection;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use sycl_bundle::compat::examine::Examined;
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::report::FileFacts;
+use sycl_bundle::report::extracted::{self, Written};
+use sycl_bundle::rewrite::extract::{self, Names};
+
+const AFTER_HELP: &str = "\
+Each image makes STEM_INDEX.EXT (.spv, .bc, .bin, ...), STEM_INDEX.prop (its property sets as text) and
+STEM_INDEX.sym (its entries); `images.table` lists them as `[Code|Properties|Symbols]`. A part that an image does
+not have is an empty cell.
+
+Examples:
+  sycl-bundle extract libfoo.so -o images
+  sycl-bundle extract libfoo.so --image 3 -o - | spirv-dis
+  sycl-bundle extract libfoo.so --kernel '*gemm*' -o images --format json";
+
+/// Write the images of a file to files of their own
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// An executable, a shared library or a SPIR-V module; `-` is standard input
+    file: PathBuf,
+    /// The folder to write to; `-` writes the payload of one selected image to standard output
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+    #[command(flatten)]
+    selection: Selection,
+    /// Keep compressed payloads as they are stored
+    #[arg(long)]
+    stored: bool,
+    /// How to list what was written
+    #[arg(long, value_name = "FORM", default_value = "none")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A note on standard error
+    None,
+    /// A document on standard output
+    Json,
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        let selector = self.selection.selector()?;
+        let to_stdout = self.output == Path::new("-");
+        if to_stdout && self.format == Format::Json {
+            return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
+        }
+        let mut damaged = false;
+        let exit = each_file(global, std::slice::from_ref(&self.file), &selector, |facts| {
+            if facts.images.is_empty() {
+                return Ok(());
+            }
+            for problem in &facts.problems {
+                let error = match problem.image {
+                    Some(image) => problem.error.clone().context(format!("image {image}")),
+                    None => problem.error.clone(),
+                };
+                report(global, &error.context(facts.path));
+            }
+            if to_stdout { one(facts, self.stored) } else { self.folder(global, facts, &mut damaged) }
+        })?;
+        Ok(if damaged && exit == Exit::Done { Exit::Input } else { exit })
+    }
+
+    fn folder(&self, global: &Global, facts: &FileFacts<'_>, damaged: &mut bool) -> Result<()> {
+        let stem = match self.file.file_stem().and_then(|stem| stem.to_str()) {
+            Some("-") | None => "stdin",
+            Some(stem) => stem,
+        };
+        let mut folder = Folder::begin(&self.output)?;
+        let mut written = Vec::new();
+        for image in &facts.images {
+            match self.image(&mut folder, stem, image) {
+                Ok(entry) => written.push(entry),
+                // What failed to inflate has been reported with the file's other problems.
+                Err(error) if error.kind() == ErrorKind::Input => {
+                    *damaged = true;
+                    if image.problem.is_none() {
+                        report(global, &error.context(format!("image {}", image.image.index)).context(facts.path));
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        // The table last: where it is, so is everything it names.
+        folder.add(extract::TABLE, extract::table(written.iter().map(|entry| &entry.names))?.as_bytes())?;
+        folder.finish()?;
+        if self.format == Format::Json {
+            let mut out = output::stdout();
+            extracted::json(&mut out, facts.path, &self.output.display().to_string(), &written)?;
+            return out.flush().map_err(|error| output::lost(&error));
+        }
+        global.note(&extracted::summary(&self.output.display().to_string(), &written));
+        Ok(())
+    }
+
+    /// Makes all parts of an image before the first is written, so that one that fails leaves none.
+    fn image(&self, folder: &mut Folder, stem: &str, image: &Examined<'_, '_>) -> Result<Written> {
+        let names = Names::of(stem, image, self.stored);
+        let code = extract::code(image, self.stored)?;
+        let properties = extract::properties(image)?;
+        folder.add(&names.code, &code)?;
+        if let Some(name) = &names.properties {
+            folder.add(name, properties.as_bytes())?;
+        }
+        if let Some(name) = &names.symbols {
+            folder.add(name, extract::symbols(image).as_bytes())?;
+        }
+        Ok(Written { index: image.image.index, bytes: code.len() as u64, names })
+    }
+}
+
+fn one(facts: &FileFacts<'_>, stored: bool) -> Result<()> {
+    let [image] = facts.images.as_slice() else {
+        let error = Error::new(ErrorKind::Usage, format!("{} images do not fit one stream", facts.images.len()));
+        return Err(error.with_remedy("select one with `--image N`, or name a folder with `-o`"));
+    };
+    let code = extract::code(image, stored).context(|| format!("image {}", image.image.index))?;
+    output::binary_to_stdout(&code)
+}

@@ -1,0 +1,115 @@
+//! What holds for every verb: colour, width, how much is said, how kernels are named?
+//!
+//! The one place that asks the environment about the terminal.
+
+use std::borrow::Cow;
+use std::io::{IsTerminal as _, Write as _};
+use sycl_bundle::report::name;
+
+/// Columns where the terminal does not tell.
+const WIDTH: usize = 100;
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Color {
+    /// On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE colours everywhere.
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// Flags that every verb takes.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Global options")]
+pub struct GlobalArgs {
+    /// When to colour the output
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
+    color: Color,
+    /// Say less: no notes, no progress
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 901)]
+    quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 902)]
+    verbose: u8,
+    /// Show kernel names as they are in the file
+    #[arg(long, global = true, display_order = 903)]
+    no_demangle: bool,
+}
+
+/// What holds for every verb.
+#[derive(Debug)]
+pub struct Global {
+    /// No notes, no progress.
+    pub quiet: bool,
+    /// How often `-v` was given.
+    pub verbose: u8,
+    /// Whether kernels are shown by the names they have in the source.
+    pub demangle: bool,
+    width: usize,
+    stdout_color: bool,
+    stderr_color: bool,
+}
+
+impl GlobalArgs {
+    /// Asks the environment what the flags leave open.
+    pub fn resolve(&self) -> Global {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
+        let color = |terminal: bool| match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => !set("NO_COLOR") && (forced || terminal),
+        };
+        Global {
+            quiet: self.quiet,
+            verbose: self.verbose,
+            demangle: !self.no_demangle,
+            width: width(),
+            stdout_color: color(std::io::stdout().is_terminal()),
+            stderr_color: color(std::io::stderr().is_terminal()),
+        }
+    }
+}
+
+fn width() -> usize {
+    let stdout = std::io::stdout();
+    let terminal = || {
+        let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+        (size.ws_col > 0).then_some(usize::from(size.ws_col))
+    };
+    let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
+    // Narrower than this no table says anything; wider, lines are hard to follow.
+    terminal().or_else(columns).map_or(WIDTH, |width| width.clamp(40, 400))
+}
+
+impl Global {
+    /// Columns to write in.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Whether stdout is coloured.
+    pub fn stdout_color(&self) -> bool {
+        self.stdout_color
+    }
+
+    /// Whether stderr is coloured.
+    pub fn stderr_color(&self) -> bool {
+        self.stderr_color
+    }
+
+    /// A kernel's name as the user wants it.
+    pub fn kernel<'n>(&self, mangled: &'n str) -> Cow<'n, str> {
+        if self.demangle { name::demangle(mangled) } else { Cow::Borrowed(mangled) }
+    }
+
+    /// Says something on stderr, unless asked to be quiet.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            let word = if self.stderr_color { "\x1b[1mnote:\x1b[0m" } else { "note:" };
+            let _ = writeln!(std::io::stderr().lock(), "{word} {text}");
+        }
+    }
+}

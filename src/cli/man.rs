@@ -1,0 +1,55 @@
+//! `man`: what does the manual say?
+
+use super::exit::Exit;
+use super::global::Global;
+use super::output;
+use clap::{Command, CommandFactory as _};
+use std::io::Write as _;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+
+/// Print a page of the manual
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The verb; without one the page of the whole program
+    verb: Option<String>,
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, _: &Global) -> Result<Exit> {
+        let wanted = match &self.verb {
+            Some(verb) => format!("sycl-bundle-{verb}.1"),
+            None => "sycl-bundle.1".to_owned(),
+        };
+        let lost = |error: std::io::Error| output::lost(&error);
+        let pages = pages().map_err(lost)?;
+        let Some((_, page)) = pages.into_iter().find(|(name, _)| *name == wanted) else {
+            let verb = self.verb.unwrap_or_default();
+            return Err(Error::new(ErrorKind::Usage, format!("there is no verb `{verb}`")));
+        };
+        let mut out = output::stdout();
+        out.write_all(&page).and_then(|()| out.flush()).map_err(lost)?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Every page by file name: the program's, then one for each verb that the help shows.
+///
+/// # Errors
+/// Where rendering fails, which for a page in memory it does not.
+pub fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
+    let mut root = super::Cli::command().name("sycl-bundle").disable_help_subcommand(true);
+    root.build();
+    let mut pages = vec![("sycl-bundle.1".to_owned(), page(root.clone())?)];
+    for verb in root.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        let name = format!("sycl-bundle-{}", verb.get_name());
+        pages.push((format!("{name}.1"), page(verb.clone())?));
+    }
+    Ok(pages)
+}
+
+fn page(command: Command) -> std::io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).date("").render(&mut page)?;
+    Ok(page)
+}

@@ -1,0 +1,84 @@
+//! How does a person see a long build move?
+//!
+//! A bar on a terminal; elsewhere a line now and then. Failures are said as they happen, above the bar.
+
+#![allow(clippy::print_stderr, reason = "a verb talks on standard error")]
+
+use super::global::Global;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+use sycl_bundle::build::Event;
+
+/// Least time between two lines where there is no terminal.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Shows how many images are done.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    lines: bool,
+    total: usize,
+    done: usize,
+    failed: usize,
+    begun: Instant,
+    said: Instant,
+}
+
+impl Progress {
+    /// For a number of images.
+    pub fn new(global: &Global, total: usize) -> Progress {
+        let terminal = std::io::stderr().is_terminal();
+        let bar = (terminal && !global.quiet && total > 0).then(|| {
+            let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+            let template = "  compiling [{bar:32}] {pos}/{len} images, {per_sec}, {eta} left {msg}";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        let now = Instant::now();
+        Progress { bar, lines: !terminal && !global.quiet, total, done: 0, failed: 0, begun: now, said: now }
+    }
+
+    /// Takes note of an event. `name` gives an image's place and kernel.
+    pub fn on(&mut self, event: &Event<'_>, name: &dyn Fn(usize) -> String) {
+        match event {
+            Event::Started { .. } => return,
+            Event::Retrying { image, attempt, cause } => {
+                self.say(&format!("note: {}: {cause}; attempt {attempt}", name(*image)));
+                return;
+            }
+            Event::Finished(_) => {}
+            Event::Failed(failure) => {
+                self.failed = self.failed.saturating_add(1);
+                self.say(&format!("error: {}: {failure}", name(failure.image)));
+            }
+        }
+        self.done = self.done.saturating_add(1);
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.done as u64);
+            if self.failed > 0 {
+                bar.set_message(format!("({} failed)", self.failed));
+            }
+        } else if self.lines && self.said.elapsed() >= PAUSE {
+            self.said = Instant::now();
+            let seconds = self.begun.elapsed().as_secs();
+            eprintln!("compiled {} of {} images in {seconds} s, {} failed", self.done, self.total, self.failed);
+        }
+    }
+
+    fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{line}")),
+            None => eprintln!("{line}"),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

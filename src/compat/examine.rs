@@ -1,0 +1,141 @@
+//! What does each image of a bundle hold, once inflated and walked?
+//!
+//! One pass over the payload of every image, in parallel: size, hash, SPIR-V facts, kernels, requirements. A damaged
+//! payload costs that image its facts, not the file.
+
+use crate::bundle::Bundle;
+use crate::bundle::aspect::Epoch;
+use crate::bundle::format::Format;
+use crate::bundle::image::{Image, State};
+use crate::bundle::requirements::Requirements;
+use crate::error::Error;
+use crate::spirv::Module;
+use rayon::prelude::*;
+
+/// An image with everything that can be told without a device.
+#[derive(Debug)]
+pub struct Examined<'b, 'a> {
+    /// The image.
+    pub image: &'b Image<'a>,
+    /// The format of the inflated payload.
+    pub format: Format,
+    /// Bytes of the inflated payload; the stored size where it does not inflate.
+    pub size: u64,
+    /// BLAKE3 of the inflated payload; of the stored bytes where it does not inflate.
+    pub blake3: [u8; 32],
+    /// The facts of a SPIR-V payload.
+    pub module: Option<Module>,
+    /// Mangled kernel names: listed entries that are not exported functions, or a bare module's entry points.
+    pub kernels: Vec<String>,
+    /// Symbols that other images may import.
+    pub exports: Vec<String>,
+    /// Symbols that other images must define.
+    pub imports: Vec<String>,
+    /// The state in the kernel-bundle model.
+    pub state: State,
+    /// What the compiler recorded that a device must offer.
+    pub requirements: Requirements,
+    /// Why the payload could not be inflated or walked to its end, where it could not.
+    pub problem: Option<Error>,
+}
+
+/// Examines every image of a bundle. The order of the images is kept.
+pub fn examine<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
+    bundle.images.par_iter().map(|image| examine_image(image, bundle.epoch)).collect()
+}
+
+/// Examines one image.
+pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b, 'a> {
+    let (contents, mut problem) = match image.contents() {
+        Ok(contents) => (contents, None),
+        Err(error) => (image.stored.into(), Some(error)),
+    };
+    let format = if problem.is_none() { Format::sniff(&contents) } else { Format::Unknown };
+    let module = match format {
+        Format::SpirV => match Module::parse(&contents) {
+            Ok(module) => {
+                problem = module.stopped.as_ref().map(|error| in_file(image, error));
+                Some(module)
+            }
+            Err(error) => {
+                problem = Some(in_file(image, &error));
+                None
+            }
+        },
+        _ => None,
+    };
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    // Only a bare module speaks for itself; in a host file the entry table is what the runtime goes by.
+    let (kernels, exports, imports) = match (&module, image.origin) {
+        (Some(module), None) => {
+            (module.kernels().map(str::to_owned).collect(), module.exports.clone(), module.imports.clone())
+        }
+        _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
+    };
+    Examined {
+        image,
+        format,
+        size: contents.len() as u64,
+        blake3: *blake3::hash(&contents).as_bytes(),
+        module,
+        kernels,
+        exports,
+        imports,
+        state: image.state(),
+        requirements: Requirements::of(image, epoch),
+        problem,
+    }
+}
+
+/// The error of a module, placed in the file where the module is stored as it is.
+#[cold]
+fn in_file(image: &Image<'_>, error: &Error) -> Error {
+    let message = error.message();
+    let message = message.split(" (at offset").next().unwrap_or_default();
+    match (image.compression(), error.offset()) {
+        (None, Some(offset)) => Error::at(image.offset.saturating_add(offset), format!("SPIR-V module: {message}")),
+        (Some(_), Some(offset)) => {
+            Error::at(image.offset, format!("SPIR-V module, {offset:#x} bytes into what inflates: {message}"))
+        }
+        (_, None) => Error::at(image.offset, format!("SPIR-V module: {message}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::Host;
+
+    fn module(instructions: &[u32]) -> Vec<u8> {
+        [&[0x0723_0203, 0x0001_0200, 0, 10, 0], instructions]
+            .concat()
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn a_bare_module_speaks_for_itself() {
+        // OpEntryPoint Kernel %1 "k"
+        let bytes = module(&[0x0004_000f, 6, 1, u32::from_le_bytes(*b"k\0\0\0")]);
+        let host = Host::read(&bytes).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        let examined = examine(&bundle);
+        assert_eq!(examined[0].kernels, ["k"]);
+        assert_eq!(examined[0].state, State::Input);
+        assert_eq!(examined[0].size, bytes.len() as u64);
+        assert!(examined[0].problem.is_none());
+    }
+
+    #[test]
+    fn a_broken_module_keeps_its_facts_and_names_the_file_offset() {
+        let bytes = module(&[0x0002_0011, 6, 0x0009_000f]);
+        let host = Host::read(&bytes).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        let examined = examine(&bundle);
+        assert_eq!(examined[0].module.as_ref().unwrap().capabilities, [6]);
+        let problem = examined[0].problem.as_ref().unwrap();
+        assert_eq!(problem.offset(), Some(28));
+        assert_eq!(problem.to_string().matches("at offset").count(), 1, "{problem}");
+    }
+}

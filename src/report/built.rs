@@ -1,0 +1,184 @@
+//! What came of a build?
+
+use crate::build::Failure;
+use crate::compat::native::Stay;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How many images of one kind are named where not all are.
+const NAMED: usize = 4;
+
+/// The result of one `build`.
+#[derive(Debug, Default, Serialize)]
+pub struct Built {
+    /// Version of this document's schema.
+    pub schema_version: u32,
+    /// The inputs.
+    pub inputs: Vec<String>,
+    /// The output.
+    pub output: String,
+    /// How the output is made: `embed`, `shared` or `table`.
+    pub emit: &'static str,
+    /// The target.
+    pub target: &'static str,
+    /// The instruction set.
+    pub march: &'static str,
+    /// Images in the inputs.
+    pub images: usize,
+    /// Images that were not selected.
+    pub unselected: usize,
+    /// Native images of an earlier run that were taken over.
+    pub taken_over: usize,
+    /// Images that were compiled.
+    pub compiled: usize,
+    /// Images that stay as they are.
+    pub staying: Vec<Staying>,
+    /// Images that did not build; they stay as they are too.
+    pub failed: Vec<Failed>,
+    /// Options that the driver did not get, and how many images have them.
+    pub removed_options: BTreeMap<String, usize>,
+    /// Bytes of native code.
+    pub native_bytes: u64,
+    /// Bytes of the inputs and of the output.
+    pub bytes_before: u64,
+    /// Bytes of the output.
+    pub bytes_after: u64,
+    /// Seconds that compiling took.
+    pub seconds: f64,
+}
+
+/// An image that stays as it is.
+#[derive(Debug, Serialize)]
+pub struct Staying {
+    /// The image.
+    pub image: usize,
+    /// The first of its kernels, mangled.
+    pub kernel: Option<String>,
+    /// A word for the reason.
+    pub kind: &'static str,
+    /// Why, as a sentence.
+    pub reason: String,
+}
+
+impl Staying {
+    /// From a reason.
+    pub fn new(image: usize, kernel: Option<String>, stay: &Stay) -> Staying {
+        Staying { image, kernel, kind: stay.label(), reason: stay.to_string() }
+    }
+}
+
+/// An image that did not build.
+#[derive(Debug, Serialize)]
+pub struct Failed {
+    /// The image.
+    pub image: usize,
+    /// Its kernels, mangled.
+    pub kernels: Vec<String>,
+    /// Why.
+    pub cause: String,
+    /// What the compiler said.
+    pub log: String,
+    /// How often it was tried.
+    pub attempts: u32,
+}
+
+impl Failed {
+    /// From a failure.
+    pub fn new(kernels: Vec<String>, failure: &Failure) -> Failed {
+        Failed {
+            image: failure.image,
+            kernels,
+            cause: failure.to_string(),
+            log: failure.log.clone(),
+            attempts: failure.attempts,
+        }
+    }
+}
+
+impl Built {
+    /// The document as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// The summary for a person; `verbose` names every image, with `kernel` giving the name a kernel is shown by.
+    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String) -> String {
+        let mut lines = Vec::new();
+        let size = |bytes: u64| super::units::bytes(bytes);
+        lines.push(format!(
+            "{} of {} images compiled for {} ({}) in {:.1} s: {} of native code",
+            self.compiled,
+            self.images,
+            self.target,
+            self.march,
+            self.seconds,
+            size(self.native_bytes)
+        ));
+        if self.taken_over > 0 {
+            lines.push(format!("  {} native images of an earlier build taken over", self.taken_over));
+        }
+        if self.unselected > 0 {
+            lines.push(format!("  {} images not selected", self.unselected));
+        }
+        let mut kinds: BTreeMap<&str, Vec<&Staying>> = BTreeMap::new();
+        for staying in &self.staying {
+            kinds.entry(staying.kind).or_default().push(staying);
+        }
+        for (kind, all) in kinds {
+            lines.push(format!("  {} stay as they are: {kind}", count(all.len(), "image")));
+            let shown = if verbose { all.len() } else { NAMED };
+            for staying in all.iter().take(shown) {
+                let name = staying.kernel.as_deref().map(kernel).unwrap_or_default();
+                let name = if name.is_empty() { String::new() } else { format!(" {}", super::name::shorten(&name, 60)) };
+                lines.push(format!("    image {}{name}: {}", staying.image, staying.reason));
+            }
+            if all.len() > shown {
+                lines.push(format!("    and {} more (-v names all)", all.len() - shown));
+            }
+        }
+        for failed in &self.failed {
+            let names: Vec<String> = failed.kernels.iter().map(|name| kernel(name)).collect();
+            let names = super::name::shorten(&names.join(", "), 60).into_owned();
+            lines.push(format!("  image {} {names} did not build and stays as it is: {}", failed.image, failed.cause));
+            let said = failed.log.lines().filter(|line| !line.trim().is_empty());
+            let shown = if verbose { usize::MAX } else { 12 };
+            lines.extend(said.take(shown).map(|line| format!("    | {line}")));
+        }
+        if verbose {
+            for (option, images) in &self.removed_options {
+                lines.push(format!("  option {option} not given to the driver ({})", count(*images, "image")));
+            }
+        }
+        lines.push(format!(
+            "{} ({}): {} before, {} after",
+            self.output,
+            self.emit,
+            size(self.bytes_before),
+            size(self.bytes_after)
+        ));
+        lines.join("\n")
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_names_reasons_and_a_few_images() {
+        let staying = (0..6).map(|image| {
+            Staying::new(image, Some(format!("k{image}")), &Stay::Imports(vec!["sin".to_owned()]))
+        });
+        let built = Built { images: 8, compiled: 2, staying: staying.collect(), ..Built::default() };
+        let text = built.summary(false, &str::to_owned);
+        assert!(text.contains("2 of 8 images compiled"), "{text}");
+        assert!(text.contains("6 images stay as they are: imported symbols"), "{text}");
+        assert!(text.contains("image 3 k3: it imports sin"), "{text}");
+        assert!(!text.contains("image 4") && text.contains("and 2 more"), "{text}");
+        assert!(built.summary(true, &str::to_owned).contains("image 5 k5"));
+    }
+}

@@ -1,0 +1,32 @@
+//! One set of facts, as a table and as JSON.
+//!
+//! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
+
+pub mod extracted;
+pub mod json;
+pub mod name;
+pub mod units;
+
+use crate::bundle::Bundle;
+use crate::compat::examine::Examined;
+use crate::container::Host;
+use crate::error::Problem;
+
+/// What is known of one file: as much as could be read.
+#[derive(Debug, Default)]
+pub struct FileFacts<'a> {
+    /// The path as the user gave it; `-` for standard input.
+    pub path: &'a str,
+    /// The absolute path, where the input is a file.
+    pub absolute: Option<&'a str>,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// The container, where it was recognised.
+    pub host: Option<&'a Host<'a>>,
+    /// The bundle, where there is one.
+    pub bundle: Option<&'a Bundle<'a>>,
+    /// The images that are to be shown, in file order.
+    pub images: Vec<Examined<'a, 'a>>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}

@@ -1,0 +1,90 @@
+//! How does a bundle look as files?
+//!
+//! Names and contents of what `extract` writes; deterministic, so that a second run writes the same bytes. The files
+//! are those DPC++'s tools exchange: code, `.prop`, `.sym`, and a table over them.
+
+use crate::bundle::property_text;
+use crate::bundle::table::Table;
+use crate::compat::examine::Examined;
+use crate::error::Result;
+use std::borrow::Cow;
+
+/// The name of the table in a folder.
+pub const TABLE: &str = "images.table";
+
+/// The names of one image's files. A part that the image does not have has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names {
+    /// The payload's file.
+    pub code: String,
+    /// The property sets' file; none where the image has no property set.
+    pub properties: Option<String>,
+    /// The entries' file; none where the image has no entry.
+    pub symbols: Option<String>,
+}
+
+impl Names {
+    /// The names for an image of a file with this stem.
+    pub fn of(stem: &str, image: &Examined<'_, '_>, stored: bool) -> Names {
+        let base = format!("{stem}_{}", image.image.index);
+        let compressed = stored && image.image.compression().is_some();
+        Names {
+            code: format!("{base}{}{}", image.format.extension(), if compressed { ".zst" } else { "" }),
+            properties: (!image.image.properties.sets.is_empty()).then(|| format!("{base}.prop")),
+            symbols: (!entries(image).is_empty()).then(|| format!("{base}.sym")),
+        }
+    }
+}
+
+/// The payload: inflated, or as stored.
+///
+/// # Errors
+/// `Input` where it does not inflate.
+pub fn code<'a>(image: &Examined<'_, 'a>, stored: bool) -> Result<Cow<'a, [u8]>> {
+    if stored { Ok(Cow::Borrowed(image.image.stored)) } else { image.image.contents() }
+}
+
+/// The property sets as text.
+///
+/// # Errors
+/// `Input`, naming the property that the text form cannot hold.
+pub fn properties(image: &Examined<'_, '_>) -> Result<String> {
+    property_text::write(&image.image.properties)
+}
+
+/// The entries, one per line.
+pub fn symbols(image: &Examined<'_, '_>) -> String {
+    entries(image).into_iter().flat_map(|entry| [entry, "\n"]).collect()
+}
+
+/// What the host file lists; for a bare module its kernels.
+fn entries<'b>(image: &'b Examined<'_, '_>) -> Vec<&'b str> {
+    match image.image.origin {
+        Some(_) => image.image.entries.clone(),
+        None => image.kernels.iter().map(String::as_str).collect(),
+    }
+}
+
+/// The table over the files of all images.
+///
+/// # Errors
+/// `Usage` where a name cannot stand in a table.
+pub fn table<'n>(all: impl IntoIterator<Item = &'n Names>) -> Result<String> {
+    let mut table = Table::of_images();
+    for names in all {
+        let optional = |name: &Option<String>| name.clone().unwrap_or_default();
+        table.rows.push(vec![names.code.clone(), optional(&names.properties), optional(&names.symbols)]);
+    }
+    table.write()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_part_is_an_empty_cell() {
+        let names = Names { code: "a_0.spv".to_owned(), properties: None, symbols: Some("a_0.sym".to_owned()) };
+        assert_eq!(table([&names]).unwrap(), "[Code|Properties|Symbols]\na_0.spv||a_0.sym\n");
+    }
+}

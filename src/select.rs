@@ -1,0 +1,201 @@
+//! Which images does the user mean?
+//!
+//! One selector for every verb: images that fulfil all kinds of condition given; within one kind any will do. Globs
+//! see a kernel's mangled and its demangled name.
+
+use crate::bundle::image::State;
+use crate::compat::examine::Examined;
+use crate::error::{Error, ErrorKind, Result};
+use globset::{GlobBuilder, GlobMatcher};
+use std::ops::RangeInclusive;
+
+/// The conditions. An empty one selects everything.
+#[derive(Debug, Default)]
+pub struct Selector {
+    /// Indexes.
+    pub images: Vec<RangeInclusive<usize>>,
+    /// Kernel name globs.
+    pub kernels: Vec<Pattern>,
+    /// States.
+    pub states: Vec<State>,
+    /// Globs over the target, or the compile target where the image names one.
+    pub targets: Vec<Pattern>,
+}
+
+/// A glob as the user wrote it. `*` and `?` match any character, `[...]` a class, `{a,b}` alternatives.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    text: String,
+    matcher: GlobMatcher,
+}
+
+impl Pattern {
+    /// Compiles a glob.
+    ///
+    /// # Errors
+    /// `Usage` where the glob is malformed.
+    pub fn new(text: &str) -> Result<Pattern> {
+        let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build();
+        let glob = glob.map_err(|error| Error::new(ErrorKind::Usage, format!("glob `{text}`: {}", error.kind())))?;
+        Ok(Pattern { text: text.to_owned(), matcher: glob.compile_matcher() })
+    }
+
+    /// Whether a name matches, by the glob or letter by letter (names hold `[` and `*` themselves).
+    pub fn matches(&self, name: &str) -> bool {
+        self.text == name || self.matcher.is_match(name)
+    }
+}
+
+/// Reads `N` or `A-B`.
+///
+/// # Errors
+/// `Usage` for anything else.
+pub fn range(text: &str) -> Result<RangeInclusive<usize>> {
+    let bad = || Error::new(ErrorKind::Usage, format!("`{text}` is neither an image number nor a range like 3-7"));
+    let number = |text: &str| text.parse::<usize>().map_err(|_| bad());
+    match text.split_once('-') {
+        None => number(text).map(|at| at..=at),
+        Some((first, last)) => {
+            let range = number(first)?..=number(last)?;
+            if range.is_empty() { Err(bad()) } else { Ok(range) }
+        }
+    }
+}
+
+impl Selector {
+    /// Whether everything is selected.
+    pub fn is_all(&self) -> bool {
+        self.images.is_empty() && self.kernels.is_empty() && self.states.is_empty() && self.targets.is_empty()
+    }
+
+    /// Whether an image is selected. `demangle` gives a kernel's name as the source has it.
+    pub fn selects(&self, image: &Examined<'_, '_>, demangle: &dyn Fn(&str) -> String) -> bool {
+        let any = |empty: bool, found: bool| empty || found;
+        let kernel = |pattern: &Pattern| {
+            image.kernels.iter().any(|name| pattern.matches(name) || pattern.matches(&demangle(name)))
+        };
+        let target = |pattern: &Pattern| {
+            pattern.matches(image.image.target)
+                || image.image.compile_target().is_some_and(|name| pattern.matches(name))
+        };
+        any(self.images.is_empty(), self.images.iter().any(|range| range.contains(&image.image.index)))
+            && any(self.states.is_empty(), self.states.contains(&image.state))
+            && any(self.targets.is_empty(), self.targets.iter().any(target))
+            && any(self.kernels.is_empty(), self.kernels.iter().any(kernel))
+    }
+
+    /// The error for a selector that matches none of these images, with the kernel names nearest to what was asked.
+    pub fn no_match(&self, images: &[Examined<'_, '_>], demangle: &dyn Fn(&str) -> String) -> Error {
+        let error = Error::new(ErrorKind::NoMatch, format!("no image matches {}", self.describe()));
+        let last = images.iter().map(|image| image.image.index).max();
+        let in_range = |range: &RangeInclusive<usize>| last.is_some_and(|last| *range.start() <= last);
+        if let Some(last) = last.filter(|_| !self.images.is_empty() && !self.images.iter().any(in_range)) {
+            return error.with_remedy(format!("the images are 0 to {last}"));
+        }
+        match self.kernels.first().and_then(|pattern| nearest(&pattern.text, images, demangle)) {
+            Some(name) => error.with_remedy(format!("the nearest kernel is `{name}`")),
+            None => error,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.images.iter().map(|range| match (range.start(), range.end()) {
+            (first, last) if first == last => format!("--image {first}"),
+            (first, last) => format!("--image {first}-{last}"),
+        }));
+        parts.extend(self.kernels.iter().map(|pattern| format!("--kernel '{}'", pattern.text)));
+        parts.extend(self.states.iter().map(|state| format!("--state {}", state.name())));
+        parts.extend(self.targets.iter().map(|pattern| format!("--target '{}'", pattern.text)));
+        parts.join(" ")
+    }
+}
+
+/// The demangled kernel name that shares most with what was asked, if it shares half of it: by groups of three letters.
+fn nearest(asked: &str, images: &[Examined<'_, '_>], demangle: &dyn Fn(&str) -> String) -> Option<String> {
+    let letters: Vec<char> = asked.to_lowercase().chars().filter(|letter| !"*?[]{}\\".contains(*letter)).collect();
+    let groups: Vec<String> = letters.windows(3).map(|group| group.iter().collect()).collect();
+    let score = |name: &str| {
+        let name = name.to_lowercase();
+        groups.iter().filter(|group| name.contains(group.as_str())).count()
+    };
+    let names = images.iter().flat_map(|image| &image.kernels).map(|name| demangle(name));
+    let best = names.map(|name| (score(&name), name)).max_by(|one, other| {
+        // Of equally near ones the shortest, then the first by name.
+        one.0.cmp(&other.0).then(other.1.len().cmp(&one.1.len())).then_with(|| other.1.cmp(&one.1))
+    });
+    best.filter(|(score, _)| *score > 0 && score.saturating_mul(2) >= groups.len()).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundle::Bundle;
+    use crate::compat::examine::examine;
+    use crate::container::Host;
+
+    fn with_kernel(name: &str, check: impl Fn(&[Examined<'_, '_>])) {
+        let mut text: Vec<u8> = name.bytes().collect();
+        text.resize((name.len() / 4 + 1) * 4, 0);
+        let length = u32::try_from(3 + text.len() / 4).unwrap();
+        let head = [0x0723_0203, 0x0001_0200, 0, 10, 0, length << 16 | 15, 6, 1];
+        let bytes: Vec<u8> = head.into_iter().flat_map(u32::to_le_bytes).chain(text).collect();
+        let host = Host::read(&bytes).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        check(&examine(&bundle));
+    }
+
+    fn demangle(name: &str) -> String {
+        if name == "_ZTS3add" { "add<float>".to_owned() } else { name.to_owned() }
+    }
+
+    #[test]
+    fn kernels_match_by_either_name() {
+        with_kernel("_ZTS3add", |images| {
+            for (glob, expected) in [("_ZTS*", true), ("add<*", true), ("add<float>", true), ("add", false)] {
+                let selector = Selector { kernels: vec![Pattern::new(glob).unwrap()], ..Selector::default() };
+                assert_eq!(selector.selects(&images[0], &demangle), expected, "{glob}");
+            }
+        });
+    }
+
+    #[test]
+    fn kinds_of_condition_all_hold() {
+        with_kernel("_ZTS3add", |images| {
+            let selector = |state, target| Selector {
+                images: vec![range("0-3").unwrap()],
+                states: vec![state],
+                targets: vec![Pattern::new(target).unwrap()],
+                ..Selector::default()
+            };
+            assert!(selector(State::Input, "spir*").selects(&images[0], &demangle));
+            assert!(!selector(State::Input, "intel_*").selects(&images[0], &demangle));
+            assert!(!selector(State::Object, "spir*").selects(&images[0], &demangle));
+        });
+    }
+
+    #[test]
+    fn no_match_says_what_is_near() {
+        with_kernel("_ZTS3add", |images| {
+            let near = Selector { kernels: vec![Pattern::new("*add<floot>*").unwrap()], ..Selector::default() };
+            let error = near.no_match(images, &demangle);
+            assert_eq!(
+                (error.kind(), error.remedy()),
+                (ErrorKind::NoMatch, Some("the nearest kernel is `add<float>`"))
+            );
+            let far = Selector { kernels: vec![Pattern::new("convolution").unwrap()], ..Selector::default() };
+            assert_eq!(far.no_match(images, &demangle).remedy(), None);
+            let beyond = Selector { images: vec![range("7").unwrap()], ..Selector::default() };
+            assert_eq!(beyond.no_match(images, &demangle).remedy(), Some("the images are 0 to 0"));
+        });
+    }
+
+    #[test]
+    fn ranges() {
+        assert_eq!(range("7").unwrap(), 7..=7);
+        assert_eq!(range("3-7").unwrap(), 3..=7);
+        for bad in ["", "7-3", "x", "1-", "-1"] {
+            assert_eq!(range(bad).unwrap_err().kind(), ErrorKind::Usage, "{bad}");
+        }
+    }
+}

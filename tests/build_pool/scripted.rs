@@ -1,0 +1,96 @@
+//! What does the workers' compiler do with a module?
+//!
+//! What its text says: build it, crash, crash once, hang, exit, talk nonsense.
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit, reason = "drivers print and exit")]
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::{Signal, getpid, kill_process};
+use sycl_bundle::build::serve::{Compiled, Compiler};
+use sycl_bundle::build::{Device, Inventory};
+use sycl_bundle::error::{Error, ErrorKind, Result};
+
+/// Where a worker leaves its process id and its traces.
+pub const DIR: &str = "BUILD_POOL_TEST_DIR";
+/// How it behaves at the start.
+pub const START: &str = "BUILD_POOL_TEST_START";
+
+/// The compiler.
+pub struct Scripted;
+
+impl Compiler for Scripted {
+    fn open(&mut self) -> Result<String> {
+        let dir = std::env::var(DIR).unwrap();
+        // What a driver prints goes to descriptor 1, which is not the protocol's.
+        println!("the driver says hello on standard output");
+        File::create(Path::new(&dir).join(format!("pid-{}", getpid().as_raw_nonzero()))).unwrap();
+        match std::env::var(START).unwrap_or_default().as_str() {
+            "unavailable" => Err(Error::new(ErrorKind::Environment, "no loader").with_remedy("get one")),
+            "hang" => hang(),
+            "crash" => crash(Signal::ABORT),
+            "crash once" if first_time("start") => crash(Signal::SEGV),
+            _ => Ok("scripted".to_owned()),
+        }
+    }
+
+    fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled {
+        let text = String::from_utf8_lossy(il).trim_end_matches('.').to_owned();
+        let log = format!("{compile_options}|{link_options}");
+        match text.as_str() {
+            "crash" => {
+                eprintln!("PLEASE submit a bug report");
+                crash(Signal::SEGV)
+            }
+            "crash once" if first_time("once") => crash(Signal::SEGV),
+            "hang" => hang(),
+            "exit" => std::process::exit(10),
+            "nonsense" => {
+                protocol().write_all(b"LLVM ERROR: out of everything").unwrap();
+                hang()
+            }
+            "refuse" => Compiled::Refused { code: -11, name: "CL_BUILD_PROGRAM_FAILURE".into(), log },
+            "hollow" => Compiled::Hollow { reason: "nothing inside".into(), log },
+            "chatter" => {
+                // More than a pipe holds, on both.
+                println!("{}", "o".repeat(200_000));
+                eprintln!("{}", "e".repeat(200_000));
+                Compiled::Built { binary: il.to_vec(), log }
+            }
+            _ => Compiled::Built { binary: [b"native ", il].concat(), log },
+        }
+    }
+
+    fn inventory(&mut self) -> Result<Inventory> {
+        self.open()?;
+        let device = Device { name: "scripted".into(), compiles: true, ..Device::default() };
+        Ok(Inventory { loader: "/lib/x".into(), devices: vec![device] })
+    }
+}
+
+fn hang() -> ! {
+    loop {
+        sleep(Duration::from_secs(3600));
+    }
+}
+
+/// Rust's own handler of SIGSEGV takes the first for a fault that will come again, so more follow.
+fn crash(signal: Signal) -> ! {
+    loop {
+        kill_process(getpid(), signal).unwrap();
+    }
+}
+
+/// Whether nobody asked before, in any worker of this test.
+fn first_time(what: &str) -> bool {
+    let path = Path::new(&std::env::var(DIR).unwrap()).join(what);
+    OpenOptions::new().write(true).create_new(true).open(path).is_ok()
+}
+
+/// The worker's pipe to its parent, see `launch`.
+pub fn protocol() -> File {
+    OpenOptions::new().write(true).open("/dev/fd/3").unwrap()
+}
