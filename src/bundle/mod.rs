@@ -49,6 +49,31 @@ impl<'a> Bundle<'a> {
         }
     }
 
+    /// The images of several files as one bundle, numbered through. A single bundle stays as it is; of several, the
+    /// first says what the container and the numbering of aspects are.
+    pub fn union(bundles: Vec<Bundle<'a>>) -> Bundle<'a> {
+        let mut bundles = bundles.into_iter();
+        let mut union = bundles.next().unwrap_or(Bundle {
+            kind: Kind::SpirV,
+            descriptors: Vec::new(),
+            images: Vec::new(),
+            epoch: Epoch::From2026,
+            problems: Vec::new(),
+        });
+        for bundle in bundles {
+            let first = union.images.last().map_or(0, |image| image.index.saturating_add(1));
+            union.images.extend(bundle.images.into_iter().map(|mut image| {
+                image.index = image.index.saturating_add(first);
+                image
+            }));
+            union.problems.extend(bundle.problems.into_iter().map(|mut problem| {
+                problem.image = problem.image.map(|image| image.saturating_add(first));
+                problem
+            }));
+        }
+        union
+    }
+
     fn bare(host: &'a Host<'a>) -> Bundle<'a> {
         let image = Image {
             index: 0,

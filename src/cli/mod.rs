@@ -3,9 +3,11 @@
 //! The clap tree, one line and one file per verb. A verb's file holds `Args` with its flags, help and examples, and
 //! `Args::run`. The verbs print; everything they say comes from the library.
 
+mod build;
 mod completions;
 mod doctor;
 mod driver;
+mod emit;
 pub mod exit;
 mod extract;
 mod files;
@@ -17,6 +19,7 @@ mod inspect;
 mod man;
 mod output;
 mod pip;
+mod progress;
 mod selection;
 mod worker;
 
@@ -80,6 +83,7 @@ macro_rules! verbs {
 verbs! {
     inspect => Inspect,
     extract => Extract,
+    build => Build,
     doctor => Doctor,
     completions => Completions,
     man => Man,

@@ -129,7 +129,8 @@ impl Built {
             let shown = if verbose { all.len() } else { NAMED };
             for staying in all.iter().take(shown) {
                 let name = staying.kernel.as_deref().map(kernel).unwrap_or_default();
-                let name = if name.is_empty() { String::new() } else { format!(" {}", super::name::shorten(&name, 60)) };
+                let name =
+                    if name.is_empty() { String::new() } else { format!(" {}", super::name::shorten(&name, 60)) };
                 lines.push(format!("    image {}{name}: {}", staying.image, staying.reason));
             }
             if all.len() > shown {
@@ -170,9 +171,8 @@ mod tests {
 
     #[test]
     fn the_summary_names_reasons_and_a_few_images() {
-        let staying = (0..6).map(|image| {
-            Staying::new(image, Some(format!("k{image}")), &Stay::Imports(vec!["sin".to_owned()]))
-        });
+        let staying =
+            (0..6).map(|image| Staying::new(image, Some(format!("k{image}")), &Stay::Imports(vec!["sin".to_owned()])));
         let built = Built { images: 8, compiled: 2, staying: staying.collect(), ..Built::default() };
         let text = built.summary(false, &str::to_owned);
         assert!(text.contains("2 of 8 images compiled"), "{text}");

@@ -2,6 +2,7 @@
 //!
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
+pub mod built;
 pub mod extracted;
 pub mod json;
 pub mod name;

@@ -23,10 +23,12 @@ use crate::error::{Error, ErrorKind, Result};
 
 mod code;
 mod layout;
+mod sections;
 mod write;
 
 pub use code::Machine;
-use layout::{Layout, Names};
+use layout::Layout;
+use sections::Names;
 
 /// What the library is for and how it is called.
 #[derive(Debug, Clone)]

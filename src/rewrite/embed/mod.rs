@@ -11,6 +11,7 @@
 //! files only. Its structures, constants and readers are used throughout.
 
 mod arrays;
+mod earlier;
 mod place;
 mod plan;
 pub mod record;
@@ -22,6 +23,7 @@ use crate::bundle::Bundle;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use arrays::source;
+pub use earlier::earlier;
 use plan::Plan;
 use std::collections::HashMap;
 

@@ -43,7 +43,10 @@ const INT3: u8 = 0xcc;
 /// ```
 /// Displacements count from the end of their instruction.
 fn x86_64(here: u64, argument: u64, slot: u64) -> Option<Vec<u8>> {
-    let displacement = |from: u64, to: u64| Some(i32::try_from(to.checked_signed_diff(from)?).ok()?.to_le_bytes());
+    let displacement = |from: u64, to: u64| {
+        let difference = i64::try_from(to).ok()?.checked_sub(i64::try_from(from).ok()?)?;
+        Some(i32::try_from(difference).ok()?.to_le_bytes())
+    };
     let mut code = vec![0x48, 0x8d, 0x3d];
     code.extend(displacement(here.checked_add(7)?, argument)?);
     code.extend([0xff, 0x25]);

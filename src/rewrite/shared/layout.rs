@@ -1,25 +1,13 @@
 //! Where is everything in the library?
 
-use object::elf;
 use object::write::StringId;
-use object::write::elf::{SectionHeader, Writer};
+use object::write::elf::Writer;
 
 use super::code::{FUNCTION_SIZE, Machine};
+use super::sections::{self, Names, Section};
 use super::{SharedOptions, writing};
 use crate::error::{Error, Result};
 use crate::rewrite::image_data::{Block, ImageData, Location, PAYLOAD_ALIGN, Word};
-
-/// Names of sections that depend on the images.
-pub(super) struct Names {
-    payloads: Vec<String>,
-}
-
-impl Names {
-    pub(super) fn new(data: &ImageData) -> Self {
-        let name = |target| format!("__CLANG_OFFLOAD_BUNDLE__sycl-{target}");
-        Names { payloads: data.payloads.iter().map(|block| name(block.target)).collect() }
-    }
-}
 
 /// A range of the file and of memory.
 #[derive(Debug, Clone, Copy)]
@@ -30,19 +18,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn end(self) -> u64 {
+    pub(super) fn end(self) -> u64 {
         self.offset + self.size
     }
-}
-
-/// A section, in order of the headers. The writer fills those of the tables that it knows itself.
-pub(super) enum Section {
-    Hash,
-    Dynsym,
-    Dynstr,
-    Dynamic,
-    /// Any other; the offset of its name is filled in when all names are known.
-    Plain(StringId, SectionHeader),
 }
 
 /// The number of program headers: three segments, dynamic, read-only after relocation, stack.
@@ -85,7 +63,7 @@ pub(super) const DYNAMIC_ENTRIES: usize = 16;
 pub(super) const HASH_BUCKETS: u32 = 1;
 pub(super) const SYMBOLS: u32 = 1 + FUNCTIONS.len() as u32;
 
-const RELA_SIZE: u64 = 24;
+pub(super) const RELA_SIZE: u64 = 24;
 
 impl<'a> Layout<'a> {
     pub(super) fn new(
@@ -108,27 +86,28 @@ impl<'a> Layout<'a> {
         writer.reserve_program_headers(SEGMENTS);
         // Segments have pages of their own in memory and share them in the file: each address is a page further on.
         let page = page_size(options.machine);
+        let (read, execute, write) = (0, page, 2 * page);
         let place = |bias: u64, offset: u64, size: u64| Place { offset, address: offset + bias, size };
         let after = |writer: &Writer<'a>, bias, offset| place(bias, offset, writer.reserved_len() - offset);
 
         let offset = writer.reserve_hash(HASH_BUCKETS, SYMBOLS);
-        let hash = after(writer, 0, offset);
+        let hash = after(writer, read, offset);
         let offset = writer.reserve_dynsym();
-        let dynsym = after(writer, 0, offset);
+        let dynsym = after(writer, read, offset);
         let offset = writer.reserve_dynstr().map_err(writing)?;
-        let dynstr = after(writer, 0, offset);
+        let dynstr = after(writer, read, offset);
         let mut reserve = |bias, size, align| place(bias, writer.reserve(size, align), size);
-        let rela = reserve(0, (relative + FUNCTIONS.len()) as u64 * RELA_SIZE, 8);
-        let constants = reserve(0, data.constants.len() as u64, 8);
-        let payloads = data.payloads.iter().map(|block| reserve(0, block.size, PAYLOAD_ALIGN)).collect();
-        let text = reserve(page, descriptors * 2 * FUNCTION_SIZE, 16);
-        let init = reserve(2 * page, descriptors * 8, 16);
-        let fini = reserve(2 * page, descriptors * 8, 8);
-        let tgtimg = reserve(2 * page, data.ranges.len() as u64 * 16, 16);
-        let structures = reserve(2 * page, data.structures.len() as u64 * 8, 16);
+        let rela = reserve(read, (relative + FUNCTIONS.len()) as u64 * RELA_SIZE, 8);
+        let constants = reserve(read, data.constants.len() as u64, 8);
+        let payloads = data.payloads.iter().map(|block| reserve(read, block.size, PAYLOAD_ALIGN)).collect();
+        let text = reserve(execute, descriptors * 2 * FUNCTION_SIZE, 16);
+        let init = reserve(write, descriptors * 8, 16);
+        let fini = reserve(write, descriptors * 8, 8);
+        let tgtimg = reserve(write, data.ranges.len() as u64 * 16, 16);
+        let structures = reserve(write, data.structures.len() as u64 * 8, 16);
         let offset = writer.reserve_dynamic(DYNAMIC_ENTRIES);
-        let dynamic = after(writer, 2 * page, offset);
-        let got = place(2 * page, writer.reserve(FUNCTIONS.len() as u64 * 8, 8), FUNCTIONS.len() as u64 * 8);
+        let dynamic = after(writer, write, offset);
+        let got = place(write, writer.reserve(FUNCTIONS.len() as u64 * 8, 8), FUNCTIONS.len() as u64 * 8);
 
         let tool = concat!("sycl-bundle ", env!("CARGO_PKG_VERSION"));
         let comment: Vec<u8> =
@@ -158,7 +137,7 @@ impl<'a> Layout<'a> {
             sections: Vec::new(),
             relative,
         };
-        layout.sections(writer, names);
+        layout.sections = sections::plan(writer, &layout, names);
         writer.reserve_shstrtab_section_index();
         writer.reserve_shstrtab().map_err(writing)?;
         writer.reserve_section_headers();
@@ -182,55 +161,6 @@ impl<'a> Layout<'a> {
         let read = Place { offset: 0, address: 0, size: read_end };
         let write = Place { size: self.got.end() - self.init.offset, ..self.init };
         [read, self.text, write]
-    }
-
-    fn sections(&mut self, writer: &mut Writer<'a>, names: &'a Names) {
-        let read = elf::SHF_ALLOC;
-        let write = elf::SHF_ALLOC | elf::SHF_WRITE;
-        let mut sections = Vec::new();
-        writer.reserve_hash_section_index();
-        let symbols = writer.reserve_dynsym_section_index();
-        writer.reserve_dynstr_section_index();
-        sections.extend([Section::Hash, Section::Dynsym, Section::Dynstr]);
-        let add = |sections: &mut Vec<Section>,
-                   writer: &mut Writer<'a>,
-                   name: &'a str,
-                   kind,
-                   flags,
-                   place: Place,
-                   align,
-                   entry| {
-            let header = SectionHeader {
-                sh_name: 0,
-                sh_type: kind,
-                sh_flags: flags,
-                sh_addr: place.address,
-                sh_offset: place.offset,
-                sh_size: place.size,
-                sh_link: if kind == elf::SHT_RELA { symbols.0 } else { 0 },
-                sh_info: 0,
-                sh_addralign: align,
-                sh_entsize: entry,
-            };
-            sections.push(Section::Plain(writer.add_section_name(name.as_bytes()), header));
-            writer.reserve_section_index();
-        };
-        add(&mut sections, writer, ".rela.dyn", elf::SHT_RELA, read, self.rela, 8, RELA_SIZE);
-        add(&mut sections, writer, ".rodata", elf::SHT_PROGBITS, read, self.constants, 8, 0);
-        for (name, place) in names.payloads.iter().zip(&self.payloads) {
-            add(&mut sections, writer, name, elf::SHT_PROGBITS, read, *place, PAYLOAD_ALIGN, 0);
-        }
-        add(&mut sections, writer, ".text", elf::SHT_PROGBITS, elf::SHF_ALLOC | elf::SHF_EXECINSTR, self.text, 16, 0);
-        add(&mut sections, writer, ".init_array", elf::SHT_INIT_ARRAY, write, self.init, 8, 8);
-        add(&mut sections, writer, ".fini_array", elf::SHT_FINI_ARRAY, write, self.fini, 8, 8);
-        add(&mut sections, writer, ".tgtimg", elf::SHT_PROGBITS, write, self.tgtimg, 16, 0);
-        add(&mut sections, writer, ".data.rel.ro", elf::SHT_PROGBITS, write, self.structures, 16, 0);
-        sections.push(Section::Dynamic);
-        writer.reserve_dynamic_section_index();
-        add(&mut sections, writer, ".got", elf::SHT_PROGBITS, write, self.got, 8, 8);
-        let comment = Place { offset: self.comment_offset, address: 0, size: self.comment.len() as u64 };
-        add(&mut sections, writer, ".comment", elf::SHT_PROGBITS, elf::SHF_MERGE | elf::SHF_STRINGS, comment, 1, 1);
-        self.sections = sections;
     }
 }
 

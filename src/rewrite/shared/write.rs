@@ -4,7 +4,8 @@ use object::elf;
 use object::write::elf::{FileHeader, ProgramHeader, Rel, SectionHeader, Sym, Writer};
 
 use super::code::{self, FUNCTION_SIZE, Machine};
-use super::layout::{FUNCTIONS, HASH_BUCKETS, Layout, Place, SYMBOLS, Section, page_size};
+use super::layout::{FUNCTIONS, HASH_BUCKETS, Layout, Place, SYMBOLS, page_size};
+use super::sections::Section;
 use super::writing;
 use crate::error::Result;
 use crate::rewrite::image_data::Word;

@@ -59,14 +59,16 @@ pub fn every_property() -> Vec<ImageSpec> {
                 ("_Z6global@global_id_mapping", Value::bytes("global_variable")),
             ],
         )
-        .set("SYCL/misc properties", &[("optLevel", Value::U32(3)), ("sanUsed", Value::bytes("asan"))])
+        .set("SYCL/misc properties", &[("optLevel", Value::U32(3)), ("sycl-grf-size", Value::U32(256))])
         .set("SYCL/exported symbols", &[("halve_helper", Value::U32(1))])
         .set("SYCL/device globals", &[("unique id with spaces, 100%", Value::words(&[4, 1]))])
         .set("SYCL/virtual functions", &[("uses-virtual-functions-set", Value::bytes("first,second"))])
         .set("SYCL/implicit local arg", &[("halve", Value::U32(u32::MAX))])
         .set("SYCL/registered kernels", &[("ns::halve<\u{fc}>", Value::bytes("halve"))]);
-    let devicelib =
-        ImageSpec::new(spirv::module("add_one")).set("SYCL/devicelib metadata", &[("bfloat16", Value::U32(1))]);
+    // libsycl 2026.2 looks for the exported symbols of such an image without an end: they must be there.
+    let devicelib = ImageSpec::new(spirv::module("add_one"))
+        .set("SYCL/devicelib metadata", &[("bfloat16", Value::U32(1))])
+        .set("SYCL/exported symbols", &[("__devicelib_ConvertFToBF16INTEL", Value::U32(1))]);
     // Not a program of any device: what counts is that nothing looks into a native image.
     let native = ImageSpec::new(b"\x7fELF native code for one device".to_vec())
         .of("spir64_x86_64", 1)
