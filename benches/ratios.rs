@@ -1,0 +1,148 @@
+//! How does the tool's speed compare with what one would use instead, on this machine, now?
+//!
+//! `cargo bench --bench ratios [inspect|build]` prints ratios of medians; contenders take turns, so that whatever else
+//! the machine does falls on both. Times differ by machine and say little; nothing here fails because of one.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, reason = "the table is the result")]
+
+#[path = "../tests/real/world.rs"]
+#[allow(dead_code, reason = "not all of the installation is used here")]
+mod world;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use world::{succeed, world};
+
+/// One side of a comparison: its name and what it does once.
+type Contender<'a> = (&'a str, Box<dyn FnMut() + 'a>);
+
+fn main() {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let wants = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    println!("{:40} {:>10}   {:40} {:>10}   {:>5}  target", "ours", "median", "instead", "median", "ratio");
+    if wants("inspect") {
+        inspect();
+    }
+    if wants("build") {
+        build();
+    }
+}
+
+fn tool() -> Command {
+    world().command(env!("CARGO_BIN_EXE_sycl-bundle"))
+}
+
+/// Everything about 4,642 images against a list of the sections they lie in.
+fn inspect() {
+    let file = world().site_packages().join("dpnp/tensor/_tensor_impl.cpython-311-x86_64-linux-gnu.so");
+    let bundler = offload_bundler();
+    compare(
+        15,
+        0.5,
+        ("inspect --format json", Box::new(|| run(tool().arg("inspect").arg(&file).args(["--format", "json"])))),
+        (
+            "clang-offload-bundler --list",
+            Box::new(|| {
+                run(Command::new(&bundler).args(["--list", "--type=o"]).arg(format!("--input={}", file.display())))
+            }),
+        ),
+    );
+}
+
+/// Two hundred modules by two workers against one loop in C.
+fn build() {
+    let folder = tempfile::tempdir().unwrap();
+    // Not of the sorting library: some of its modules end the driver's process, and with it the loop.
+    let library = world().site_packages().join("dpnp/tensor/_tensor_elementwise_impl.cpython-311-x86_64-linux-gnu.so");
+    succeed(tool().arg("extract").arg(&library).arg("-o").arg(folder.path().join("all")));
+    let mut modules: Vec<PathBuf> = std::fs::read_dir(folder.path().join("all"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "spv"))
+        .collect();
+    modules.sort();
+    // Spread over the library, whose neighbours resemble each other.
+    let modules: Vec<PathBuf> = modules.iter().step_by(modules.len() / 200).take(200).cloned().collect();
+    let plain = folder.path().join("plain_loop");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/plain_loop.c");
+    succeed(Command::new("gcc").arg("-O2").arg("-o").arg(&plain).arg(source).arg("-ldl"));
+
+    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+    compare(
+        3,
+        0.6,
+        (
+            "build, 200 modules, --jobs 2",
+            Box::new(|| {
+                let mut command = tool();
+                command.arg("build").args(&modules).args([
+                    "-t",
+                    "spir64_x86_64",
+                    "--jobs",
+                    "2",
+                    "--emit",
+                    "table",
+                    "-o",
+                ]);
+                run(command.arg(ours.join("out.table")));
+                std::fs::remove_dir_all(&ours).unwrap();
+            }),
+        ),
+        (
+            "clBuildProgram in one process",
+            Box::new(|| {
+                let loader = world().root().join("venv/lib/libOpenCL.so.1");
+                let output = succeed(world().command(&plain).arg(loader).arg(&theirs).args(&modules));
+                assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "200");
+            }),
+        ),
+    );
+}
+
+fn run(command: &mut Command) {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(status.as_ref().is_ok_and(std::process::ExitStatus::success), "{command:?}: {status:?}");
+}
+
+fn compare(rounds: usize, target: f64, mut ours: Contender<'_>, mut theirs: Contender<'_>) {
+    let mut times = (Vec::new(), Vec::new());
+    // The first round warms the page cache and does not count.
+    for round in 0..=rounds {
+        let (a, b) = (timed(&mut ours.1), timed(&mut theirs.1));
+        if round > 0 {
+            times.0.push(a);
+            times.1.push(b);
+        }
+    }
+    let (a, b) = (median(times.0), median(times.1));
+    println!(
+        "{:40} {:>10.1?}   {:40} {:>10.1?}   {:>5.2}  <= {target}",
+        ours.0,
+        a,
+        theirs.0,
+        b,
+        a.as_secs_f64() / b.as_secs_f64()
+    );
+}
+
+fn timed(work: &mut dyn FnMut()) -> Duration {
+    let begin = Instant::now();
+    work();
+    begin.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// LLVM's bundler, wherever the distribution put it: the newest.
+fn offload_bundler() -> PathBuf {
+    let name = "clang-offload-bundler";
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join(name));
+    let packaged = (10..40).rev().map(|version| PathBuf::from(format!("/usr/lib/llvm-{version}/bin")).join(name));
+    on_path.chain(packaged).find(|path| path.exists()).unwrap_or_else(|| panic!("no {name}: install package clang"))
+}

@@ -1,0 +1,26 @@
+//! Does the tool agree with the real SYCL runtime about real libraries, and does that runtime run what it wrote?
+//!
+//! The libraries are those of dpctl, dpnp and oneMKL; the runtime is libsycl on the Intel CPU driver. All come from
+//! `tests/real/fetch.py`, once, by version and hash; without them these tests fail. The judges are not the tool's own
+//! code: the runtime's dumps, a reader in Python over the memory of a process, dpnp's test programs, elfutils, LLVM.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::print_stdout, reason = "measured times are worth a look and prove nothing")]
+
+#[path = "real/embed.rs"]
+mod embed;
+#[path = "real/files.rs"]
+mod files;
+#[path = "real/images.rs"]
+mod images;
+#[path = "real/installation.rs"]
+mod installation;
+#[path = "real/interrupted.rs"]
+mod interrupted;
+#[path = "real/judges.rs"]
+mod judges;
+#[path = "real/tool.rs"]
+mod tool;
+#[path = "real/trace.rs"]
+mod trace;
+#[path = "real/world.rs"]
+mod world;
