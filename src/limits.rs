@@ -21,6 +21,13 @@ pub const MAX_PROPERTY_SETS: usize = 256;
 /// Bytes of a NUL-terminated string (kernel names of deeply nested templates reach tens of kilobytes).
 pub const MAX_STRING: usize = 1 << 20;
 
+/// Bytes of all strings of one file together that are looked at, on top of the file's size. Many structures of a hostile
+/// file may name one long string.
+pub const MAX_STRING_BYTES: usize = 64 << 20;
+
+/// Bytes of a section's or needed library's name; longer ones are passed over.
+pub const MAX_NAME: usize = 4096;
+
 /// Loadable segments of one ELF file. Linkers write under ten.
 pub const MAX_SEGMENTS: usize = 512;
 

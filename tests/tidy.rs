@@ -28,6 +28,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap_complete", &["src/cli/"]),
     ("clap_mangen", &["src/cli/"]),
     ("indicatif", &["src/cli/progress.rs"]),
+    ("memchr", &["src/container/address.rs"]),
     ("memmap2", &["src/cli/input.rs"]),
     ("tempfile", &["src/cli/"]),
     ("rustix", &["src/cli/", "src/build/process.rs"]),

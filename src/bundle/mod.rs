@@ -99,7 +99,7 @@ impl<'a> Bundle<'a> {
             return Err(none_found(host, listed.len()));
         }
         let mut images: Vec<Image<'a>> = Vec::new();
-        let mut walker = structure::Walker::new(&host.addresses);
+        let mut walker = structure::Walker::new(&host.addresses, host.bytes.len());
         let mut index = 0usize;
         'all: for (place, found) in descriptors.iter().enumerate() {
             for nth in 0..found.count {
@@ -108,7 +108,8 @@ impl<'a> Bundle<'a> {
                         "more images than the limit of {}, or too many damaged",
                         limits::MAX_IMAGES
                     ));
-                    problems.push(Problem::general(stop));
+                    let offset = host.addresses.file_offset(found.address).unwrap_or(0);
+                    problems.push(Problem::general(stop.with_offset(offset)));
                     break 'all;
                 }
                 match walker.image(found, place, nth, index) {

@@ -17,12 +17,14 @@ pub struct Walker<'a> {
     map: &'a AddressMap<'a>,
     entries: usize,
     properties: usize,
+    string_bytes: usize,
 }
 
 impl<'a> Walker<'a> {
     /// A walker over a file's memory image.
-    pub fn new(map: &'a AddressMap<'a>) -> Self {
-        Walker { map, entries: limits::MAX_ENTRIES, properties: limits::MAX_PROPERTIES }
+    pub fn new(map: &'a AddressMap<'a>, file_len: usize) -> Self {
+        let string_bytes = limits::MAX_STRING_BYTES.saturating_add(file_len);
+        Walker { map, entries: limits::MAX_ENTRIES, properties: limits::MAX_PROPERTIES, string_bytes }
     }
 
     /// Reads image `nth` of a descriptor.
@@ -123,7 +125,7 @@ impl<'a> Walker<'a> {
     }
 
     /// `{char* name; void* value; u32 type; pad; u64 size}`; a number stands in the low half of the size.
-    fn property(&self, data: &[u8], table: u64) -> Result<Property<'a>> {
+    fn property(&mut self, data: &[u8], table: u64) -> Result<Property<'a>> {
         let at = |offset| bytes::u64_at(data, offset).unwrap_or(0);
         let name = self.string(at(0), table, "property's name")?;
         let kind = bytes::u32_at(data, 16).unwrap_or(0);
@@ -166,7 +168,7 @@ impl<'a> Walker<'a> {
         self.sized(address, len, address, what)
     }
 
-    fn string(&self, address: u64, holder: u64, what: &str) -> Result<&'a str> {
+    fn string(&mut self, address: u64, holder: u64, what: &str) -> Result<&'a str> {
         // The runtime takes a null pointer as an empty string.
         if address == 0 {
             return Ok("");
@@ -174,6 +176,7 @@ impl<'a> Walker<'a> {
         let bytes = self.map.c_string(address).ok_or_else(|| {
             self.error(holder, format!("the {what} at address {address:#x} is no string in the file"))
         })?;
+        spend(&mut self.string_bytes, bytes.len(), "bytes of names").map_err(|error| self.place(holder, error))?;
         std::str::from_utf8(bytes)
             .map_err(|_| self.error(holder, format!("the {what} at address {address:#x} is not UTF-8")))
     }
@@ -193,8 +196,8 @@ impl<'a> Walker<'a> {
 }
 
 fn spend(budget: &mut usize, count: usize, what: &str) -> Result<()> {
-    *budget = budget
-        .checked_sub(count)
-        .ok_or_else(|| Error::input(format!("the file's images list too many {what}; tables overlap or are forged")))?;
+    *budget = budget.checked_sub(count).ok_or_else(|| {
+        Error::input(format!("the file's images list too many {what}; tables or names overlap, or are forged"))
+    })?;
     Ok(())
 }

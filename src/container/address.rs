@@ -96,9 +96,14 @@ impl<'a> AddressMap<'a> {
 
     /// The NUL-terminated string at an address, without the NUL.
     pub fn c_string(&self, address: u64) -> Option<&[u8]> {
+        self.c_string_within(address, limits::MAX_STRING)
+    }
+
+    /// The same, where it is no longer than `max` bytes with its NUL.
+    pub fn c_string_within(&self, address: u64, max: usize) -> Option<&[u8]> {
         let tail = self.tail(address)?;
-        let window = tail.get(..tail.len().min(limits::MAX_STRING))?;
-        window.get(..window.iter().position(|&byte| byte == 0)?)
+        let window = tail.get(..tail.len().min(max))?;
+        window.get(..memchr::memchr(0, window)?)
     }
 
     /// Where in the file the byte at an address comes from.

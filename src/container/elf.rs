@@ -119,7 +119,7 @@ impl<'a> Elf<'a> {
         self.dynamic
             .iter()
             .filter(|entry| entry.tag == elf::DT_NEEDED)
-            .filter_map(|entry| addresses.c_string(strings.checked_add(entry.value)?))
+            .filter_map(|entry| addresses.c_string_within(strings.checked_add(entry.value)?, limits::MAX_NAME))
             .filter_map(|name| std::str::from_utf8(name).ok())
             .collect()
     }
@@ -138,13 +138,15 @@ impl<'a> Elf<'a> {
             Some(len) if len <= tail.len() => tail.get(..len).unwrap_or(tail),
             _ => tail,
         };
+        let wanted = [wanted.as_bytes(), &[0]].concat();
         while let Ok((symbol, rest)) = pod::from_bytes::<Sym64<LE>>(tail) {
             let name = u64::from(symbol.st_name.get(LE));
             if name >= size {
                 return false;
             }
             if symbol.st_shndx.get(LE) == elf::SHN_UNDEF
-                && strings.checked_add(name).and_then(|at| addresses.c_string(at)) == Some(wanted.as_bytes())
+                && strings.checked_add(name).and_then(|at| addresses.slice(at, wanted.len() as u64))
+                    == Some(&wanted[..])
             {
                 return true;
             }
@@ -255,9 +257,14 @@ fn sections<'a>(header: &'a FileHeader64<LE>, bytes: &'a [u8]) -> Result<Vec<Sec
     let at = header.e_shoff(LE);
     let table = header.sections(LE, bytes).map_err(|error| Error::at(at, format!("section headers: {error}")))?;
     let mut sections = Vec::new();
+    let mut budget = limits::MAX_STRING_BYTES;
     for section in table.iter() {
         let name = table.section_name(LE, section).ok().and_then(|name| std::str::from_utf8(name).ok());
-        if let (Some(name), Ok(data)) = (name, section.data(LE, bytes)) {
+        budget = budget.saturating_sub(name.map_or(0, str::len));
+        if budget == 0 {
+            return Err(Error::at(at, "the names of the sections overlap; too many bytes in all"));
+        }
+        if let (Some(name), Ok(data)) = (name.filter(|name| name.len() < limits::MAX_NAME), section.data(LE, bytes)) {
             sections.push(Section { name, address: section.sh_addr(LE), offset: section.sh_offset(LE), data });
         }
     }
