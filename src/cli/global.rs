@@ -2,9 +2,7 @@
 //!
 //! The one place that asks the environment about the terminal.
 
-use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
-use sycl_bundle::report::name;
 
 /// Columns where the terminal does not tell.
 const WIDTH: usize = 100;
@@ -98,11 +96,6 @@ impl Global {
     /// Whether stderr is coloured.
     pub fn stderr_color(&self) -> bool {
         self.stderr_color
-    }
-
-    /// A kernel's name as the user wants it.
-    pub fn kernel<'n>(&self, mangled: &'n str) -> Cow<'n, str> {
-        if self.demangle { name::demangle(mangled) } else { Cow::Borrowed(mangled) }
     }
 
     /// Says something on stderr, unless asked to be quiet.

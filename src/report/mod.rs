@@ -3,8 +3,13 @@
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
 pub mod extracted;
+pub mod image;
+pub mod inspect;
 pub mod json;
 pub mod name;
+pub mod sizes;
+pub mod table;
+pub mod text;
 pub mod units;
 
 use crate::bundle::Bundle;
