@@ -89,7 +89,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__extract)
-            opts="-o -q -v -h --output --image --kernel --state --target --stored --format --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --stored --format --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -101,6 +101,10 @@ _sycl__bundle() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "none json" -- "${cur}"))
                     return 0
                     ;;
                 --image)
@@ -117,10 +121,6 @@ _sycl__bundle() {
                     ;;
                 --target)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --format)
-                    COMPREPLY=($(compgen -W "none json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -219,12 +219,16 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__inspect)
-            opts="-q -v -h --image --kernel --state --target --all --sizes --format --schema --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --all --sizes --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
                 --image)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -239,10 +243,6 @@ _sycl__bundle() {
                     ;;
                 --target)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --format)
-                    COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
                     return 0
                     ;;
                 --color)

@@ -3,6 +3,8 @@
 //! Drop a `.case` file below `tests/cli`; `tests/cli/README.case` documents the directives. Each case runs in a fresh
 //! folder; what it prints stands in the `.out` file beside it. `BLESS=1 cargo test --test cli` rewrites those.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -93,3 +93,14 @@ pub fn each_file(
     }
     Ok(exit)
 }
+
+/// Prints the problems of a file that could be read; those of other files have been printed.
+pub fn report_problems(global: &Global, facts: &FileFacts<'_>) {
+    for problem in facts.problems.iter().filter(|_| facts.bundle.is_some()) {
+        let error = match problem.image {
+            Some(image) => problem.error.clone().context(format!("image {image}")),
+            None => problem.error.clone(),
+        };
+        report(global, &error.context(facts.path));
+    }
+}

@@ -10,11 +10,9 @@ const WIDTH: usize = 100;
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Color {
-    /// On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE colours everywhere.
+    // On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE colours everywhere.
     Auto,
-    /// Everywhere.
     Always,
-    /// Nowhere.
     Never,
 }
 
@@ -22,7 +20,7 @@ enum Color {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
-    /// When to colour the output
+    /// When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
     color: Color,
     /// Say less: no notes, no progress

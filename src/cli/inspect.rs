@@ -1,7 +1,7 @@
 //! `inspect`: what device code is in these files?
 
 use super::exit::Exit;
-use super::files::each_file;
+use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
@@ -28,8 +28,6 @@ pub struct Args {
     /// Executables, shared libraries, SPIR-V modules; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     files: Vec<PathBuf>,
-    #[command(flatten)]
-    selection: Selection,
     /// List each image
     #[arg(long)]
     all: bool,
@@ -42,6 +40,9 @@ pub struct Args {
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
+    // Last, for the heading it opens.
+    #[command(flatten)]
+    selection: Selection,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -86,7 +87,11 @@ impl Args {
                 document.close()?;
                 exit
             }
-            Format::Jsonl => each_file(global, &self.files, &selector, |facts| json::lines(&mut out, facts))?,
+            Format::Jsonl => each_file(global, &self.files, &selector, |facts| {
+                // A line is an image: what is wrong with the file has no place among them.
+                report_problems(global, facts);
+                json::lines(&mut out, facts)
+            })?,
         };
         out.flush().map_err(lost)?;
         Ok(exit)

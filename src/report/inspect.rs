@@ -109,7 +109,7 @@ pub fn requires(requirements: &Requirements) -> String {
     }
     parts.extend(requirements.reqd_sub_group_size.map(|size| format!("sub-group {size}")));
     if let Some(fixed) = &requirements.fixed_targets {
-        parts.push(format!("{}", if fixed.is_empty() { "no target" } else { "fixed target" }));
+        parts.push(if fixed.is_empty() { "no target" } else { "fixed target" }.to_owned());
     }
     if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
 }
@@ -248,7 +248,7 @@ pub fn problems(facts: &FileFacts<'_>, view: &View) -> String {
     if facts.problems.is_empty() || facts.bundle.is_none() {
         return String::new();
     }
-    let mut out = view.heading(&counted(facts.problems.len(), "problem"));
+    let mut out = format!("\n{}", view.heading(&counted(facts.problems.len(), "problem")));
     for problem in facts.problems.iter().take(SHOWN) {
         let image = problem.image.map(|image| format!("image {image}: ")).unwrap_or_default();
         for (at, line) in wrap(&format!("{image}{}", problem.error), view.width.saturating_sub(4)).iter().enumerate() {
