@@ -95,7 +95,9 @@ pub fn header(facts: &FileFacts<'_>, view: &View) -> String {
     if facts.bundle.is_some() {
         let mut totals = Totals::default();
         totals.add(facts);
-        out.push_str(&format!("  {}\n", totals.sentence()));
+        for line in wrap(&totals.sentence(), view.width.saturating_sub(2)) {
+            out.push_str(&format!("  {line}\n"));
+        }
     }
     out
 }

@@ -19,8 +19,10 @@ pub enum Column {
 
 /// Columns between two cells.
 const GAP: usize = 2;
-/// Columns that the last cell gets at least.
+/// Columns that the last cell keeps while others can give way.
 const LEAST: usize = 12;
+/// Columns that a text cell keeps on a terminal however narrow.
+const NARROW: usize = 5;
 
 /// Renders rows under their titles, no line longer than `width`, without trailing spaces. `bold` emphasises the titles.
 pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bold: bool) -> String {
@@ -32,20 +34,29 @@ pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bo
         let title = columns.get(at).map_or(0, |(title, _)| title.chars().count());
         rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0).max(title)
     };
-    let mut taken = 0usize;
     let mut widths = Vec::new();
     for (at, (_, column)) in columns.iter().enumerate() {
-        let own = match column {
-            _ if at == last => width.saturating_sub(taken).max(LEAST).min(natural(at)),
+        widths.push(match column {
             Column::Wrapped(most) => natural(at).min(usize::from(*most)),
             Column::Text | Column::Number => natural(at),
-        };
-        widths.push(own);
-        taken = taken.saturating_add(own).saturating_add(GAP);
+        });
+    }
+    let gaps = last.saturating_mul(GAP);
+    let total = |widths: &[usize]| widths.iter().sum::<usize>().saturating_add(gaps);
+    // Where the width does not do, the last column gives way, then those that wrap, then other text; numbers never.
+    let order = [(last..columns.len(), LEAST), (0..last, NARROW), (last..columns.len(), NARROW)];
+    for (places, least) in order {
+        for at in places {
+            let excess = total(&widths).saturating_sub(width);
+            let number = columns.get(at).is_none_or(|(_, column)| *column == Column::Number);
+            if let Some(own) = widths.get_mut(at).filter(|_| !number) {
+                *own = own.saturating_sub(excess).max(least.min(*own));
+            }
+        }
     }
     for row in rows {
         table.add_row(row.iter().zip(&widths).enumerate().map(|(at, (cell, &own))| match columns.get(at) {
-            Some((_, Column::Wrapped(_))) => cell.clone(),
+            Some((_, Column::Wrapped(_))) if at != last => cell.clone(),
             _ => shorten(cell, own).into_owned(),
         }));
     }
@@ -61,7 +72,8 @@ pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bo
     }
     let mut out = String::new();
     for (at, line) in table.lines().enumerate() {
-        let line = line.trim_end();
+        // On a terminal too narrow even for that, the end is cut.
+        let line: String = line.trim_end().chars().take(width).collect();
         match (at, bold) {
             (0, true) => out.push_str(&format!("\x1b[1m{line}\x1b[0m\n")),
             _ => out.push_str(&format!("{line}\n")),
@@ -87,5 +99,9 @@ mod tests {
         assert!(text.starts_with(" N  Needs       Kernel\n"), "{text}");
         assert!(text.contains("…"), "{text}");
         assert!(text.ends_with("12  -           short\n"), "{text}");
+        for width in [10, 20, 30] {
+            let text = render(&columns, &rows, width, false);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        }
     }
 }
