@@ -103,4 +103,11 @@ impl Global {
             let _ = writeln!(std::io::stderr().lock(), "{word} {text}");
         }
     }
+
+    /// Says something on stderr that only `-v` asks for.
+    pub fn detail(&self, text: &str) {
+        if self.verbose > 0 {
+            self.note(text);
+        }
+    }
 }
