@@ -111,7 +111,8 @@ impl Selector {
     }
 }
 
-/// The demangled kernel name that shares most with what was asked, if it shares half of it: by groups of three letters.
+/// The demangled kernel name that shares most with what was asked, by groups of three letters, if it shares three
+/// fifths of them. Names too long to be of help are passed over.
 fn nearest(asked: &str, images: &[Examined<'_, '_>], demangle: &dyn Fn(&str) -> String) -> Option<String> {
     let letters: Vec<char> = asked.to_lowercase().chars().filter(|letter| !"*?[]{}\\".contains(*letter)).collect();
     let groups: Vec<String> = letters.windows(3).map(|group| group.iter().collect()).collect();
@@ -119,12 +120,14 @@ fn nearest(asked: &str, images: &[Examined<'_, '_>], demangle: &dyn Fn(&str) -> 
         let name = name.to_lowercase();
         groups.iter().filter(|group| name.contains(group.as_str())).count()
     };
-    let names = images.iter().flat_map(|image| &image.kernels).map(|name| demangle(name));
+    let names =
+        images.iter().flat_map(|image| &image.kernels).map(|name| demangle(name)).filter(|name| name.len() <= 200);
     let best = names.map(|name| (score(&name), name)).max_by(|one, other| {
         // Of equally near ones the shortest, then the first by name.
         one.0.cmp(&other.0).then(other.1.len().cmp(&one.1.len())).then_with(|| other.1.cmp(&one.1))
     });
-    best.filter(|(score, _)| *score > 0 && score.saturating_mul(2) >= groups.len()).map(|(_, name)| name)
+    best.filter(|(score, _)| *score > 0 && score.saturating_mul(5) >= groups.len().saturating_mul(3))
+        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

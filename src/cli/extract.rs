@@ -1,7 +1,7 @@
 //! `extract`: which files do the images of a binary make?
 
 use super::exit::{Exit, report};
-use super::files::each_file;
+use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output::{self, Folder};
 use super::selection::Selection;
@@ -14,9 +14,9 @@ use sycl_bundle::report::extracted::{self, Written};
 use sycl_bundle::rewrite::extract::{self, Names};
 
 const AFTER_HELP: &str = "\
-Each image makes STEM_INDEX.EXT (.spv, .bc, .bin, ...), STEM_INDEX.prop (its property sets as text) and
-STEM_INDEX.sym (its entries); `images.table` lists them as `[Code|Properties|Symbols]`. A part that an image does
-not have is an empty cell.
+Each image makes STEM_INDEX.EXT (.spv, .bc, .bin, ...), STEM_INDEX.prop (its property sets) and
+STEM_INDEX.sym (its entries); `images.table` lists them as `[Code|Properties|Symbols]`. A part that
+an image does not have is an empty cell.
 
 Examples:
   sycl-bundle extract libfoo.so -o images
@@ -32,14 +32,15 @@ pub struct Args {
     /// The folder to write to; `-` writes the payload of one selected image to standard output
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
-    #[command(flatten)]
-    selection: Selection,
     /// Keep compressed payloads as they are stored
     #[arg(long)]
     stored: bool,
     /// How to list what was written
     #[arg(long, value_name = "FORM", default_value = "none")]
     format: Format,
+    // Last, for the heading it opens.
+    #[command(flatten)]
+    selection: Selection,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -63,13 +64,7 @@ impl Args {
             if facts.images.is_empty() {
                 return Ok(());
             }
-            for problem in &facts.problems {
-                let error = match problem.image {
-                    Some(image) => problem.error.clone().context(format!("image {image}")),
-                    None => problem.error.clone(),
-                };
-                report(global, &error.context(facts.path));
-            }
+            report_problems(global, facts);
             if to_stdout { one(facts, self.stored) } else { self.folder(global, facts, &mut damaged) }
         })?;
         Ok(if damaged && exit == Exit::Done { Exit::Input } else { exit })

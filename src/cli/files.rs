@@ -12,7 +12,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
-use sycl_bundle::report::FileFacts;
+use sycl_bundle::report::{FileFacts, units};
 use sycl_bundle::select::Selector;
 
 /// Hands the facts of each file on, with problems of whole files among them, and gives the exit code for all.
@@ -47,11 +47,17 @@ pub fn each_file(
             ..FileFacts::default()
         };
         let host = Host::read(input.bytes());
-        let bundle = host.as_ref().map_err(Clone::clone).and_then(|host| Bundle::read(host));
+        let bundle = host.as_ref().map_err(Clone::clone).and_then(Bundle::read);
         facts.host = host.as_ref().ok();
         match &bundle {
             Ok(bundle) => {
                 tally.found();
+                global.detail(&format!(
+                    "{name}: {} in {}, {} bytes",
+                    units::counted(bundle.images.len(), "image"),
+                    units::counted(bundle.descriptors.len(), "descriptor"),
+                    facts.bytes
+                ));
                 facts.bundle = Some(bundle);
                 facts.problems.clone_from(&bundle.problems);
                 let images = examine(bundle);
@@ -92,4 +98,15 @@ pub fn each_file(
         }
     }
     Ok(exit)
+}
+
+/// Prints the problems of a file that could be read; those of other files have been printed.
+pub fn report_problems(global: &Global, facts: &FileFacts<'_>) {
+    for problem in facts.problems.iter().filter(|_| facts.bundle.is_some()) {
+        let error = match problem.image {
+            Some(image) => problem.error.clone().context(format!("image {image}")),
+            None => problem.error.clone(),
+        };
+        report(global, &error.context(facts.path));
+    }
 }

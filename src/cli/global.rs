@@ -2,9 +2,7 @@
 //!
 //! The one place that asks the environment about the terminal.
 
-use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
-use sycl_bundle::report::name;
 
 /// Columns where the terminal does not tell.
 const WIDTH: usize = 100;
@@ -12,11 +10,9 @@ const WIDTH: usize = 100;
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Color {
-    /// On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE colours everywhere.
+    // On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE colours everywhere.
     Auto,
-    /// Everywhere.
     Always,
-    /// Nowhere.
     Never,
 }
 
@@ -24,7 +20,7 @@ enum Color {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
-    /// When to colour the output
+    /// When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
     color: Color,
     /// Say less: no notes, no progress
@@ -100,16 +96,18 @@ impl Global {
         self.stderr_color
     }
 
-    /// A kernel's name as the user wants it.
-    pub fn kernel<'n>(&self, mangled: &'n str) -> Cow<'n, str> {
-        if self.demangle { name::demangle(mangled) } else { Cow::Borrowed(mangled) }
-    }
-
     /// Says something on stderr, unless asked to be quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             let word = if self.stderr_color { "\x1b[1mnote:\x1b[0m" } else { "note:" };
             let _ = writeln!(std::io::stderr().lock(), "{word} {text}");
+        }
+    }
+
+    /// Says something on stderr that only `-v` asks for.
+    pub fn detail(&self, text: &str) {
+        if self.verbose > 0 {
+            self.note(text);
         }
     }
 }

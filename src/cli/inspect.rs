@@ -1,29 +1,48 @@
 //! `inspect`: what device code is in these files?
 
 use super::exit::Exit;
-use super::files::each_file;
+use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
 use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::error::Result;
-use sycl_bundle::report::json;
+use sycl_bundle::report::inspect::{self as page, Totals, View};
+use sycl_bundle::report::{FileFacts, image, json, sizes};
+
+const AFTER_HELP: &str = "\
+Images that differ in their kernels only share a row; `--all` gives each its own, `--image N` shows all about one.
+
+Examples:
+  sycl-bundle inspect libfoo.so
+  sycl-bundle inspect libfoo.so --image 3
+  sycl-bundle inspect libfoo.so --kernel '*gemm*' --all
+  sycl-bundle inspect *.so --sizes
+  sycl-bundle inspect libfoo.so --format json | jq '.files[].images[].requirements.aspects'";
 
 /// Show the device images of files
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// Executables, shared libraries, SPIR-V modules; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     files: Vec<PathBuf>,
-    #[command(flatten)]
-    selection: Selection,
+    /// List each image
+    #[arg(long)]
+    all: bool,
+    /// Show who takes the space
+    #[arg(long, conflicts_with = "all")]
+    sizes: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
+    // Last, for the heading it opens.
+    #[command(flatten)]
+    selection: Selection,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -47,16 +66,47 @@ impl Args {
         }
         let selector = self.selection.selector()?;
         let exit = match self.format {
-            Format::Table => Exit::Done,
+            Format::Table => {
+                let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+                let mut totals = Totals::default();
+                let mut first = true;
+                let exit = each_file(global, &self.files, &selector, |facts| {
+                    if facts.images.is_empty() && facts.problems.is_empty() || facts.bundle.is_none() {
+                        return Ok(());
+                    }
+                    totals.add(facts);
+                    let gap = if std::mem::take(&mut first) { "" } else { "\n" };
+                    write!(out, "{gap}{}", self.page(facts, &view)).map_err(lost)
+                })?;
+                out.write_all(totals.line(&view).as_bytes()).map_err(lost)?;
+                exit
+            }
             Format::Json => {
                 let mut document = json::Document::open(&mut out)?;
                 let exit = each_file(global, &self.files, &selector, |facts| document.file(facts))?;
                 document.close()?;
                 exit
             }
-            Format::Jsonl => each_file(global, &self.files, &selector, |facts| json::lines(&mut out, facts))?,
+            Format::Jsonl => each_file(global, &self.files, &selector, |facts| {
+                // A line is an image: what is wrong with the file has no place among them.
+                report_problems(global, facts);
+                json::lines(&mut out, facts)
+            })?,
         };
         out.flush().map_err(lost)?;
         Ok(exit)
+    }
+
+    fn page(&self, facts: &FileFacts<'_>, view: &View) -> String {
+        if self.selection.names_images() && !self.all && !self.sizes {
+            let pages: Vec<String> = facts.images.iter().map(|one| image::image(facts, one, view)).collect();
+            return pages.join("\n");
+        }
+        let body = match (self.all, self.sizes) {
+            (true, _) => page::all(facts, view),
+            (_, true) => sizes::sizes(facts, view),
+            _ => page::groups(facts, view),
+        };
+        format!("{}\n{body}{}", page::header(facts, view), page::problems(facts, view))
     }
 }

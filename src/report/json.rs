@@ -4,6 +4,8 @@
 //! schema). Changes are additive. Images stand one per line, and are serialised in parallel.
 
 mod image;
+#[cfg(test)]
+mod schema;
 
 use super::FileFacts;
 use crate::error::{Error, Problem, Result};

@@ -4,8 +4,13 @@
 
 pub mod built;
 pub mod extracted;
+pub mod image;
+pub mod inspect;
 pub mod json;
 pub mod name;
+pub mod sizes;
+pub mod table;
+pub mod text;
 pub mod units;
 
 use crate::bundle::Bundle;

@@ -20,6 +20,39 @@ pub fn demangle(mangled: &str) -> Cow<'_, str> {
     }
 }
 
+/// A kernel's name for a table: demangled, without what every name has in common. The inline namespace `_V1` goes, and
+/// of SYCL's own wrappers around a kernel's type only the type stays; `[rounded]` marks the one that exists beside it.
+pub fn display(mangled: &str) -> String {
+    let name = demangle(mangled).replace("sycl::_V1::", "sycl::").replace("> >", ">>").replace("> >", ">>");
+    if let Some(kernel) = unwrapped(&name, "sycl::detail::RoundedRangeKernel") {
+        return format!("{kernel} [rounded]");
+    }
+    unwrapped(&name, "sycl::detail::__pf_kernel_wrapper").map(str::to_owned).unwrap_or(name)
+}
+
+/// The last template argument of a wrapper.
+fn unwrapped<'n>(name: &'n str, wrapper: &str) -> Option<&'n str> {
+    let (_, arguments) = name.strip_prefix(wrapper)?.split_once('<')?;
+    let arguments = arguments.strip_suffix('>')?;
+    let mut depth = 0usize;
+    let mut last = 0usize;
+    for (at, letter) in arguments.char_indices() {
+        match letter {
+            '<' | '(' | '{' | '[' => depth = depth.saturating_add(1),
+            '>' | ')' | '}' | ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => last = at.saturating_add(1),
+            _ => {}
+        }
+    }
+    arguments.get(last..).map(str::trim).filter(|kernel| !kernel.is_empty())
+}
+
+/// The family of a kernel as shown: what stands before its template arguments or parameters.
+pub fn family(shown: &str) -> &str {
+    let end = shown.find(['<', '(']).unwrap_or(shown.len());
+    shown.get(..end).filter(|family| !family.is_empty()).unwrap_or(shown)
+}
+
 /// A text of at most `width` characters: the middle gives way to `…`.
 pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     let count = text.chars().count();
@@ -64,6 +97,15 @@ mod tests {
         assert_eq!(demangle("_Z18free_function_iotai"), "free_function_iota(int)");
         assert_eq!(demangle("plain"), "plain");
         assert_eq!(demangle("_Zgarbage"), "_Zgarbage");
+    }
+
+    #[test]
+    fn wrappers_give_way_to_the_type() {
+        let rounded = "_ZTSN4sycl3_V16detail18RoundedRangeKernelINS0_4itemILi1ELb1EEELi1EN4dpnp3addIfiEEEE";
+        assert_eq!(display(rounded), "dpnp::add<float, int> [rounded]");
+        assert_eq!(display("_ZTSN4dpnp3addIfEE"), "dpnp::add<float>");
+        assert_eq!(family("dpnp::add<float, int> [rounded]"), "dpnp::add");
+        assert_eq!(family("(anonymous)"), "(anonymous)");
     }
 
     #[test]

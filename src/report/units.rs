@@ -29,7 +29,7 @@ pub fn count(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -49,6 +49,9 @@ pub fn share(part: u64, whole: u64) -> String {
     }
     #[allow(clippy::cast_precision_loss, reason = "two digits are shown")]
     let percent = part as f64 * 100.0 / whole as f64;
+    if part > 0 && percent < 0.05 {
+        return "< 0.1 %".to_owned();
+    }
     if percent < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
@@ -67,5 +70,6 @@ mod tests {
         assert_eq!([0, 999, 1000, 17_716, 1_234_567].map(count), ["0", "999", "1,000", "17,716", "1,234,567"]);
         assert_eq!(counted(1, "image"), "1 image");
         assert_eq!([share(1, 250), share(83, 100), share(1, 0)], ["0.4 %", "83 %", "0 %"]);
+        assert_eq!([share(1, 1_000_000), share(0, 5)], ["< 0.1 %", "0.0 %"]);
     }
 }

@@ -1,0 +1,94 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_sycl_bundle_global_optspecs
+    string join \n color= q/quiet v/verbose no-demangle h/help V/version
+end
+
+function __fish_sycl_bundle_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_sycl_bundle_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_sycl_bundle_using_subcommand
+    set -l cmd (__fish_sycl_bundle_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s h -l help -d 'Print help'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s V -l version -d 'Print version'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l format -d 'The form of the output' -r -f -a "table\t'For people'
+json\t'One document'
+jsonl\t'One line per image'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l all -d 'List each image'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l sizes -d 'Show who takes the space'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l schema -d 'Print the JSON Schema of `--format json` and end'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s o -l output -d 'The folder to write to; `-` writes the payload of one selected image to standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l format -d 'How to list what was written' -r -f -a "none\t'A note on standard error'
+json\t'A document on standard output'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l stored -d 'Keep compressed payloads as they are stored'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand completions" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand completions" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand completions" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand completions" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -s h -l help -d 'Print help'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -1,0 +1,197 @@
+//! What is everything that is known of one image?
+
+use super::FileFacts;
+use super::inspect::{View, requires};
+use super::name::{self, hex};
+use super::text::field;
+use super::units::{bytes, counted};
+use crate::bundle::aspect::Epoch;
+use crate::bundle::decode::{Decoded, decode};
+use crate::bundle::image::EntryLayout;
+use crate::bundle::property::{Properties, Property, Value};
+use crate::compat::examine::Examined;
+use crate::spirv::{Module, names};
+
+/// Where the values of fields stand.
+const COLUMN: usize = 20;
+/// Raw bytes of a property that are shown.
+const RAW: usize = 24;
+
+/// All about one image.
+pub fn image(facts: &FileFacts<'_>, examined: &Examined<'_, '_>, view: &View) -> String {
+    let image = examined.image;
+    let mut page = Page { out: view.heading(&format!("Image {} of {}", image.index, facts.path)), view };
+    page.field("State", examined.state.name());
+    page.field("Format", &format!("{}; declared {}", examined.format.name(), image.declared.name()));
+    page.field("Target", image.target);
+    page.optional("Compile target", image.compile_target());
+    page.field("Requires", &requires(&examined.requirements));
+    let stored = image.stored.len() as u64;
+    page.field(
+        "Size",
+        &match image.compression() {
+            None => size(stored),
+            Some(compression) => {
+                format!("{}, stored as {} of {}", size(examined.size), size(stored), compression.name())
+            }
+        },
+    );
+    page.field("BLAKE3", &hex(&examined.blake3));
+    page.field("File offset", &format!("{:#x}", image.offset));
+    if let Some(origin) = image.origin {
+        let entries = match origin.entry_layout {
+            None => "no entries",
+            Some(EntryLayout::Old) => "old entries of 32 bytes",
+            Some(EntryLayout::New) => "new entries of 56 bytes",
+        };
+        let place = format!(
+            "descriptor {}, address {:#x}, version {}, kind {}, {entries}",
+            origin.descriptor, origin.address, origin.version, origin.kind
+        );
+        page.field("Structure", &place);
+    }
+    let uri = facts.absolute.map(|path| name::uri(path, image.offset, image.stored.len()));
+    page.optional("URI", uri.as_deref());
+    page.optional("Compile options", Some(image.compile_options).filter(|options| !options.is_empty()));
+    page.optional("Link options", Some(image.link_options).filter(|options| !options.is_empty()));
+    page.names("Kernels", &examined.kernels);
+    let others: Vec<String> = image.entries.iter().map(|entry| (*entry).to_owned()).collect();
+    let others: Vec<String> = others.into_iter().filter(|entry| !examined.kernels.contains(entry)).collect();
+    page.names("Other entries", &others);
+    page.names("Exports", &examined.exports);
+    page.names("Imports", &examined.imports);
+    page.properties(&image.properties, facts.bundle.map_or(Epoch::From2026, |bundle| bundle.epoch));
+    if let Some(module) = &examined.module {
+        page.module(module);
+    }
+    if let Some(problem) = &examined.problem {
+        page.field("Problem", &problem.to_string());
+    }
+    page.out
+}
+
+fn size(count: u64) -> String {
+    if count < 1024 { bytes(count) } else { format!("{} ({count} bytes)", bytes(count)) }
+}
+
+struct Page<'v> {
+    out: String,
+    view: &'v View,
+}
+
+impl Page<'_> {
+    fn field(&mut self, label: &str, text: &str) {
+        field(&mut self.out, 2, label, COLUMN, text, self.view.width);
+    }
+
+    fn optional(&mut self, label: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.field(label, text);
+        }
+    }
+
+    /// A line, broken where it must be.
+    fn line(&mut self, indent: usize, text: &str) {
+        field(&mut self.out, indent, "", indent, text, self.view.width);
+    }
+
+    /// Names as the source has them, each with its mangled form under it.
+    fn names(&mut self, title: &str, names: &[String]) {
+        if names.is_empty() {
+            return;
+        }
+        self.line(2, &format!("{title} ({})", names.len()));
+        for mangled in names {
+            let demangled = name::demangle(mangled);
+            if self.view.demangle && demangled != mangled.as_str() {
+                self.line(4, &demangled);
+                self.line(6, mangled);
+            } else {
+                self.line(4, mangled);
+            }
+        }
+    }
+
+    fn properties(&mut self, all: &Properties<'_>, epoch: Epoch) {
+        for set in &all.sets {
+            self.line(2, &format!("Properties [{}]", set.name));
+            for property in &set.properties {
+                let name = if self.view.demangle { name::demangle(property.name) } else { property.name.into() };
+                let decoded = decode(all, set.name, property, epoch).map(|decoded| meaning(&decoded));
+                match (property.value, decoded) {
+                    (Value::U32(number), None) => self.line(4, &format!("{name}: {number}")),
+                    (Value::U32(number), Some(decoded)) => self.line(4, &format!("{name}: {decoded} ({number})")),
+                    (_, Some(decoded)) => {
+                        self.line(4, &format!("{name}: {decoded}"));
+                        self.line(6, &raw(property));
+                    }
+                    (_, None) => {
+                        self.line(4, &name);
+                        self.line(6, &raw(property));
+                    }
+                }
+            }
+        }
+    }
+
+    fn module(&mut self, module: &Module) {
+        let (major, minor) = module.version;
+        self.line(2, &format!("SPIR-V {major}.{minor}, {}", names::generator(module.generator)));
+        let capabilities: Vec<String> = module.capabilities.iter().map(|&number| names::capability(number)).collect();
+        let list = |names: &[String]| if names.is_empty() { "-".to_owned() } else { names.join(", ") };
+        self.sub("Capabilities", &list(&capabilities));
+        self.sub("Extensions", &list(&module.extensions));
+        let aspects: Vec<String> = module.used_aspects.iter().map(|&aspect| aspect.to_owned()).collect();
+        self.sub("Uses aspects", &list(&aspects));
+        if !module.spec_constants.is_empty() {
+            let ids: Vec<String> = module.spec_constants.iter().map(u32::to_string).collect();
+            self.sub("Spec ids", &list(&ids));
+        }
+        let entries: Vec<String> =
+            module.entry_points.iter().map(|entry| format!("%{} {}", entry.function, entry.name)).collect();
+        self.sub("Entry points", &counted(entries.len(), "function"));
+        for entry in entries {
+            self.line(6, &entry);
+        }
+    }
+
+    fn sub(&mut self, label: &str, text: &str) {
+        field(&mut self.out, 4, label, COLUMN, text, self.view.width);
+    }
+}
+
+fn meaning(decoded: &Decoded) -> String {
+    let numbers = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    match decoded {
+        Decoded::Number(number) => number.to_string(),
+        Decoded::Numbers(all) => numbers(all),
+        Decoded::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        Decoded::Text(text) => text.clone(),
+        Decoded::Names(names) if names.is_empty() => "none".to_owned(),
+        Decoded::Names(names) => names.join(", "),
+        Decoded::Arguments { count, eliminated } if eliminated.is_empty() => format!("{count} arguments, none removed"),
+        Decoded::Arguments { count, eliminated } => format!("{count} arguments, removed {}", numbers(eliminated)),
+        Decoded::SpecConstant(parts) => {
+            let part = |part: &crate::bundle::decode::SpecConstant| {
+                format!("id {} at byte {} of {} bytes", part.id, part.offset, part.size)
+            };
+            parts.iter().map(part).collect::<Vec<_>>().join("; ")
+        }
+        Decoded::Defaults(values) => {
+            values.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join("; ")
+        }
+        Decoded::DeviceGlobal { size, image_scope } => {
+            format!("{size} bytes, {}", if *image_scope { "one per image" } else { "shared by images" })
+        }
+    }
+}
+
+fn raw(property: &Property<'_>) -> String {
+    let bytes = match property.value {
+        Value::U32(number) => return format!("u32 {number}"),
+        Value::Bytes(bytes) | Value::Text(bytes) | Value::Unknown { bytes, .. } => bytes,
+    };
+    let head = hex(bytes.get(..bytes.len().min(RAW)).unwrap_or_default());
+    let more = if bytes.len() > RAW { "..." } else { "" };
+    format!("{} of {}: {head}{more}", property.value.type_name(), bytes.len())
+}

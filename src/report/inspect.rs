@@ -1,0 +1,264 @@
+//! What is in a file, for a person?
+//!
+//! One header per file, then one row per group of images that differ in their kernels only, or one row per image.
+
+use super::FileFacts;
+use super::name::{self, shorten};
+use super::table::{Column, render};
+use super::text::wrap;
+use super::units::{bytes, count, counted, share};
+use crate::bundle::requirements::Requirements;
+use crate::compat::examine::Examined;
+use std::collections::{BTreeSet, HashMap};
+
+/// Kernels of a group among which the example is chosen.
+const EXAMPLES: usize = 64;
+
+/// How it is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// Columns.
+    pub width: usize,
+    /// Whether kernels are shown by the names they have in the source.
+    pub demangle: bool,
+    /// Whether headings are emphasised.
+    pub color: bool,
+}
+
+impl View {
+    /// A kernel's name as a table shows it.
+    pub fn kernel(&self, mangled: &str) -> String {
+        if self.demangle { name::display(mangled) } else { mangled.to_owned() }
+    }
+
+    /// A heading.
+    pub fn heading(&self, text: &str) -> String {
+        let text = shorten(text, self.width);
+        if self.color { format!("\x1b[1m{text}\x1b[0m\n") } else { format!("{text}\n") }
+    }
+}
+
+/// Sums over files.
+#[derive(Debug, Default)]
+pub struct Totals {
+    files: usize,
+    images: usize,
+    kernels: usize,
+    stored: u64,
+    inflated: u64,
+    bytes: u64,
+}
+
+impl Totals {
+    /// Adds a file that holds device code.
+    pub fn add(&mut self, facts: &FileFacts<'_>) {
+        self.files = self.files.saturating_add(1);
+        self.images = self.images.saturating_add(facts.images.len());
+        for image in &facts.images {
+            self.kernels = self.kernels.saturating_add(image.kernels.len());
+            self.stored = self.stored.saturating_add(image.image.stored.len() as u64);
+            self.inflated = self.inflated.saturating_add(image.size);
+        }
+        self.bytes = self.bytes.saturating_add(facts.bytes);
+    }
+
+    fn sentence(&self) -> String {
+        let inflated =
+            if self.inflated == self.stored { String::new() } else { format!(" ({} inflated)", bytes(self.inflated)) };
+        format!(
+            "{}, {}; {}{inflated} of {}, {}",
+            counted(self.images, "image"),
+            counted(self.kernels, "kernel"),
+            bytes(self.stored),
+            bytes(self.bytes),
+            share(self.stored, self.bytes)
+        )
+    }
+
+    /// The sums, where there is more than one file.
+    pub fn line(&self, view: &View) -> String {
+        match self.files {
+            0 | 1 => String::new(),
+            files => format!("\n{}", view.heading(&format!("{}: {}", counted(files, "file"), self.sentence()))),
+        }
+    }
+}
+
+/// The header of a file: its name, what it is, and how much of it is device code.
+pub fn header(facts: &FileFacts<'_>, view: &View) -> String {
+    let mut out = view.heading(facts.path);
+    let Some(host) = facts.host else { return out };
+    let mut origin = vec![host.kind.name().to_owned()];
+    origin.extend(host.producer.as_ref().map(|producer| producer.name.clone()));
+    origin.extend(host.sycl_abi.map(|version| format!("libsycl.so.{version}")));
+    out.push_str(&format!("  {}\n", shorten(&origin.join(", "), view.width.saturating_sub(2))));
+    if facts.bundle.is_some() {
+        let mut totals = Totals::default();
+        totals.add(facts);
+        for line in wrap(&totals.sentence(), view.width.saturating_sub(2)) {
+            out.push_str(&format!("  {line}\n"));
+        }
+    }
+    out
+}
+
+/// What a device must offer, in few words; `-` for nothing.
+pub fn requires(requirements: &Requirements) -> String {
+    let mut parts = requirements.aspects.clone();
+    if let Some(size) = &requirements.reqd_work_group_size {
+        let size: Vec<String> = size.iter().map(u64::to_string).collect();
+        parts.push(format!("work-group {}", size.join("x")));
+    }
+    parts.extend(requirements.reqd_sub_group_size.map(|size| format!("sub-group {size}")));
+    if let Some(fixed) = &requirements.fixed_targets {
+        parts.push(if fixed.is_empty() { "no target" } else { "fixed target" }.to_owned());
+    }
+    if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
+}
+
+/// The format with its compression.
+fn code(image: &Examined<'_, '_>) -> String {
+    match image.image.compression() {
+        Some(compression) => format!("{}+{}", image.format.name(), compression.name()),
+        None => image.format.name().to_owned(),
+    }
+}
+
+/// The target; the one it was compiled for where the image names that.
+fn target(image: &Examined<'_, '_>) -> String {
+    match image.image.compile_target() {
+        Some(compiled) if compiled != image.image.target => format!("{} ({compiled})", image.image.target),
+        _ => image.image.target.to_owned(),
+    }
+}
+
+fn options(image: &Examined<'_, '_>) -> String {
+    match (image.image.compile_options, image.image.link_options) {
+        ("", "") => "none".to_owned(),
+        (compile, "") => format!("compile {compile}"),
+        ("", link) => format!("link {link}"),
+        (compile, link) => format!("compile {compile}, link {link}"),
+    }
+}
+
+/// One row per group of images that differ in their kernels only.
+pub fn groups(facts: &FileFacts<'_>, view: &View) -> String {
+    let mut places = HashMap::new();
+    let mut groups: Vec<Vec<&Examined<'_, '_>>> = Vec::new();
+    for image in &facts.images {
+        let key = (image.state, code(image), target(image), &image.requirements, options(image), image.image.declared);
+        let key = format!("{key:?}");
+        let place = *places.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(image),
+            None => groups.push(vec![image]),
+        }
+    }
+    let size = |group: &[&Examined<'_, '_>]| group.iter().map(|image| image.size).sum::<u64>();
+    // The largest first: that is what the file is about.
+    groups.sort_by_key(|group| std::cmp::Reverse(size(group)));
+    let distinct: BTreeSet<String> = facts.images.iter().map(options).collect();
+    let several = distinct.len() > 1;
+    let mut columns = vec![
+        ("Images", Column::Number),
+        ("State", Column::Text),
+        ("Format", Column::Text),
+        ("Target", Column::Wrapped(24)),
+        ("Size", Column::Number),
+        ("Kernels", Column::Number),
+        ("Requires", Column::Wrapped(20)),
+    ];
+    if several {
+        columns.push(("Options", Column::Text));
+    }
+    columns.push(("A kernel", Column::Text));
+    let mut rows = Vec::new();
+    for group in &groups {
+        let Some(first) = group.first() else { continue };
+        let mut row = vec![
+            count(group.len()),
+            first.state.name().to_owned(),
+            code(first),
+            target(first),
+            bytes(size(group)),
+            count(group.iter().map(|image| image.kernels.len()).sum()),
+            requires(&first.requirements),
+        ];
+        if several {
+            row.push(mark(distinct.iter().position(|known| *known == options(first)).unwrap_or(0)));
+        }
+        // Of some kernels the shortest name, which says most in little space.
+        let names = group.iter().filter_map(|image| image.kernels.first()).take(EXAMPLES);
+        let example = names.map(|kernel| view.kernel(kernel)).min_by_key(|name| name.chars().count());
+        row.push(example.unwrap_or_else(|| "-".to_owned()));
+        rows.push(row);
+    }
+    let mut out = render(&columns, &rows, view.width, view.color);
+    for (index, options) in distinct.iter().enumerate().filter(|(_, options)| several || *options != "none") {
+        let label = if several { format!("Options {}: ", mark(index)) } else { "Options: ".to_owned() };
+        for line in wrap(&format!("{label}{options}"), view.width) {
+            out.push_str(&format!("{line}\n"));
+        }
+    }
+    out
+}
+
+/// a, b, ... z, then numbers.
+fn mark(index: usize) -> String {
+    match u8::try_from(index) {
+        Ok(letter @ 0..26) => char::from(b'a'.saturating_add(letter)).to_string(),
+        _ => index.to_string(),
+    }
+}
+
+/// One row per image.
+pub fn all(facts: &FileFacts<'_>, view: &View) -> String {
+    let columns = [
+        ("Image", Column::Number),
+        ("State", Column::Text),
+        ("Format", Column::Text),
+        ("Target", Column::Wrapped(24)),
+        ("Size", Column::Number),
+        ("Requires", Column::Wrapped(20)),
+        ("Kernels", Column::Text),
+    ];
+    let row = |image: &Examined<'_, '_>| {
+        let kernels = match image.kernels.as_slice() {
+            [] => "-".to_owned(),
+            [only] => view.kernel(only),
+            [first, rest @ ..] => {
+                format!("{} kernels: {}, ...", count(rest.len().saturating_add(1)), view.kernel(first))
+            }
+        };
+        vec![
+            image.image.index.to_string(),
+            image.state.name().to_owned(),
+            code(image),
+            target(image),
+            bytes(image.size),
+            requires(&image.requirements),
+            kernels,
+        ]
+    };
+    let rows: Vec<Vec<String>> = facts.images.iter().map(row).collect();
+    render(&columns, &rows, view.width, view.color)
+}
+
+/// What could not be read.
+pub fn problems(facts: &FileFacts<'_>, view: &View) -> String {
+    const SHOWN: usize = 20;
+    if facts.problems.is_empty() || facts.bundle.is_none() {
+        return String::new();
+    }
+    let mut out = format!("\n{}", view.heading(&counted(facts.problems.len(), "problem")));
+    for problem in facts.problems.iter().take(SHOWN) {
+        let image = problem.image.map(|image| format!("image {image}: ")).unwrap_or_default();
+        for (at, line) in wrap(&format!("{image}{}", problem.error), view.width.saturating_sub(4)).iter().enumerate() {
+            out.push_str(&format!("{}{line}\n", if at == 0 { "  " } else { "    " }));
+        }
+    }
+    if facts.problems.len() > SHOWN {
+        out.push_str(&format!("  and {} more, in `--format json`\n", facts.problems.len().saturating_sub(SHOWN)));
+    }
+    out
+}

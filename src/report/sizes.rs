@@ -1,0 +1,115 @@
+//! Who takes the space?
+
+use super::FileFacts;
+use super::inspect::View;
+use super::name;
+use super::table::{Column, render};
+use super::units::{bytes, count, share};
+use std::collections::HashMap;
+
+/// Rows of the rankings.
+const SHOWN: usize = 20;
+
+#[derive(Default, Clone, Copy)]
+struct Sum {
+    things: usize,
+    stored: u64,
+    inflated: u64,
+}
+
+impl Sum {
+    fn add(&mut self, stored: u64, inflated: u64) {
+        self.things = self.things.saturating_add(1);
+        self.stored = self.stored.saturating_add(stored);
+        self.inflated = self.inflated.saturating_add(inflated);
+    }
+}
+
+/// By target and format, by family of kernels, and the largest images. An image of several kernels counts for each
+/// with an equal part of its bytes.
+pub fn sizes(facts: &FileFacts<'_>, view: &View) -> String {
+    let mut targets: HashMap<String, Sum> = HashMap::new();
+    let mut families: HashMap<String, Sum> = HashMap::new();
+    for image in &facts.images {
+        let stored = image.image.stored.len() as u64;
+        let target = image.image.compile_target().unwrap_or(image.image.target);
+        targets.entry(format!("{target}, {}", image.format.name())).or_default().add(stored, image.size);
+        let kernels = image.kernels.len() as u64;
+        if kernels == 0 {
+            families.entry("(no kernel)".to_owned()).or_default().add(stored, image.size);
+        }
+        for (at, kernel) in (0u64..).zip(&image.kernels) {
+            let shown = view.kernel(kernel);
+            let family = name::family(&shown).to_owned();
+            families.entry(family).or_default().add(part(stored, kernels, at), part(image.size, kernels, at));
+        }
+    }
+    let mut largest: Vec<_> = facts.images.iter().collect();
+    largest.sort_by_key(|image| (std::cmp::Reverse(image.image.stored.len()), image.image.index));
+    let images: Vec<Vec<String>> = largest
+        .iter()
+        .take(SHOWN)
+        .map(|image| {
+            let stored = image.image.stored.len() as u64;
+            let kernel = image.kernels.first().map_or_else(|| "-".to_owned(), |kernel| view.kernel(kernel));
+            vec![bytes(stored), bytes(image.size), share(stored, facts.bytes), image.image.index.to_string(), kernel]
+        })
+        .collect();
+    let columns = [
+        ("Stored", Column::Number),
+        ("Inflated", Column::Number),
+        ("Of file", Column::Number),
+        ("Image", Column::Number),
+        ("The largest images, by a kernel", Column::Text),
+    ];
+    let mut out = ranking("Images", "Target and format", targets, facts.bytes, view);
+    out.push('\n');
+    out.push_str(&ranking("Kernels", "Kernels of one template", families, facts.bytes, view));
+    out.push('\n');
+    out.push_str(&render(&columns, &images, view.width, view.color));
+    out
+}
+
+/// Part `at` of `whole` in `parts` equal ones; the first takes what is left over.
+fn part(whole: u64, parts: u64, at: u64) -> u64 {
+    let (each, rest) = (whole.checked_div(parts).unwrap_or(0), whole.checked_rem(parts).unwrap_or(0));
+    if at == 0 { each.saturating_add(rest) } else { each }
+}
+
+fn ranking(things: &str, title: &str, sums: HashMap<String, Sum>, file: u64, view: &View) -> String {
+    let mut sums: Vec<(String, Sum)> = sums.into_iter().collect();
+    sums.sort_by(|one, other| other.1.stored.cmp(&one.1.stored).then_with(|| one.0.cmp(&other.0)));
+    let mut rest = Sum::default();
+    for (_, sum) in sums.iter().skip(SHOWN) {
+        rest.things = rest.things.saturating_add(sum.things);
+        rest.stored = rest.stored.saturating_add(sum.stored);
+        rest.inflated = rest.inflated.saturating_add(sum.inflated);
+    }
+    let more = sums.len().saturating_sub(SHOWN);
+    sums.truncate(SHOWN);
+    if more > 0 {
+        sums.push((format!("({} more)", count(more)), rest));
+    }
+    let columns = [
+        ("Stored", Column::Number),
+        ("Inflated", Column::Number),
+        ("Of file", Column::Number),
+        (things, Column::Number),
+        (title, Column::Text),
+    ];
+    let row = |(name, sum): (String, Sum)| {
+        vec![bytes(sum.stored), bytes(sum.inflated), share(sum.stored, file), count(sum.things), name]
+    };
+    let rows: Vec<Vec<String>> = sums.into_iter().map(row).collect();
+    render(&columns, &rows, view.width, view.color)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn parts_make_the_whole() {
+        let parts: Vec<u64> = (0..3).map(|at| super::part(11, 3, at)).collect();
+        assert_eq!(parts, [5, 3, 3]);
+        assert_eq!(super::part(11, 0, 0), 0);
+    }
+}

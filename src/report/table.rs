@@ -1,0 +1,107 @@
+//! How do rows become a table that fits the width?
+//!
+//! The one user of comfy-table. Columns are as wide as what they hold; a wide one wraps; the last gets what is left and
+//! its cells give way in the middle.
+
+use super::name::shorten;
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+
+/// How a column's cells stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column {
+    /// Text, flush left.
+    Text,
+    /// Numbers, flush right.
+    Number,
+    /// Text that wraps at this many characters.
+    Wrapped(u16),
+}
+
+/// Columns between two cells.
+const GAP: usize = 2;
+/// Columns that the last cell keeps while others can give way.
+const LEAST: usize = 12;
+/// Columns that a text cell keeps on a terminal however narrow.
+const NARROW: usize = 5;
+
+/// Renders rows under their titles, no line longer than `width`, without trailing spaces. `bold` emphasises the titles.
+pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bold: bool) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(columns.iter().map(|(title, _)| *title));
+    let last = columns.len().saturating_sub(1);
+    let natural = |at: usize| {
+        let title = columns.get(at).map_or(0, |(title, _)| title.chars().count());
+        rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0).max(title)
+    };
+    let mut widths = Vec::new();
+    for (at, (_, column)) in columns.iter().enumerate() {
+        widths.push(match column {
+            Column::Wrapped(most) => natural(at).min(usize::from(*most)),
+            Column::Text | Column::Number => natural(at),
+        });
+    }
+    let gaps = last.saturating_mul(GAP);
+    let total = |widths: &[usize]| widths.iter().sum::<usize>().saturating_add(gaps);
+    // Where the width does not do, the last column gives way, then those that wrap, then other text; numbers never.
+    let order = [(last..columns.len(), LEAST), (0..last, NARROW), (last..columns.len(), NARROW)];
+    for (places, least) in order {
+        for at in places {
+            let excess = total(&widths).saturating_sub(width);
+            let number = columns.get(at).is_none_or(|(_, column)| *column == Column::Number);
+            if let Some(own) = widths.get_mut(at).filter(|_| !number) {
+                *own = own.saturating_sub(excess).max(least.min(*own));
+            }
+        }
+    }
+    for row in rows {
+        table.add_row(row.iter().zip(&widths).enumerate().map(|(at, (cell, &own))| match columns.get(at) {
+            Some((_, Column::Wrapped(_))) if at != last => cell.clone(),
+            _ => shorten(cell, own).into_owned(),
+        }));
+    }
+    for (at, own) in widths.iter().enumerate() {
+        let Some(column) = table.column_mut(at) else { continue };
+        let gap = if at == last { 0 } else { GAP };
+        column.set_padding((0, u16::try_from(gap).unwrap_or(0)));
+        let outer = u16::try_from(own.saturating_add(gap)).unwrap_or(u16::MAX);
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(outer)));
+        if columns.get(at).is_some_and(|(_, column)| *column == Column::Number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut out = String::new();
+    for (at, line) in table.lines().enumerate() {
+        // On a terminal too narrow even for that, the end is cut.
+        let line: String = line.trim_end().chars().take(width).collect();
+        match (at, bold) {
+            (0, true) => out.push_str(&format!("\x1b[1m{line}\x1b[0m\n")),
+            _ => out.push_str(&format!("{line}\n")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fits_the_width() {
+        let columns = [("N", Column::Number), ("Needs", Column::Wrapped(10)), ("Kernel", Column::Text)];
+        let rows = [
+            vec!["1".to_owned(), "fp64, atomic64".to_owned(), "k".repeat(80)],
+            vec!["12".to_owned(), "-".to_owned(), "short".to_owned()],
+        ];
+        let text = render(&columns, &rows, 40, false);
+        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(text.starts_with(" N  Needs       Kernel\n"), "{text}");
+        assert!(text.contains("…"), "{text}");
+        assert!(text.ends_with("12  -           short\n"), "{text}");
+        for width in [10, 20, 30] {
+            let text = render(&columns, &rows, width, false);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        }
+    }
+}

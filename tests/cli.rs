@@ -1,0 +1,130 @@
+//! Does the command line answer as recorded?
+//!
+//! Drop a `.case` file below `tests/cli`; `tests/cli/README.case` documents the directives. Each case runs in a fresh
+//! folder; what it prints stands in the `.out` file beside it. `BLESS=1 cargo test --test cli` rewrites those.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Words in hexadecimal and texts in quotes (padded with NULs to whole words), as little-endian bytes.
+fn words(text: &str) -> Vec<u8> {
+    let token = |token: &str| match token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(text) => {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize((bytes.len() / 4 + 1) * 4, 0);
+            bytes
+        }
+        None => u32::from_str_radix(token, 16).unwrap_or_else(|_| panic!("word {token}")).to_le_bytes().to_vec(),
+    };
+    text.split_whitespace().flat_map(token).collect()
+}
+
+/// Runs the program in a folder; the transcript of one run.
+fn run(folder: &Path, command: &str, expected: i32) -> String {
+    let (arguments, stdin) = match command.split_once('<') {
+        Some((arguments, file)) => (arguments, Stdio::from(std::fs::File::open(folder.join(file.trim())).unwrap())),
+        None => (command, Stdio::null()),
+    };
+    let output = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .env_clear()
+        .env("COLUMNS", "100")
+        .stdin(stdin)
+        .output()
+        .unwrap();
+    // A panic (101) or a signal is never expected.
+    let code = output.status.code();
+    assert!(
+        code == Some(expected) && expected != 101,
+        "`{command}` ended with {:?}, expected {expected}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut transcript = format!("$ sycl-bundle {command}\n{}", String::from_utf8_lossy(&output.stdout));
+    if !output.stderr.is_empty() {
+        write!(transcript, "--- stderr\n{}", String::from_utf8_lossy(&output.stderr)).unwrap();
+    }
+    if expected != 0 {
+        writeln!(transcript, "--- exit {expected}").unwrap();
+    }
+    transcript
+}
+
+fn transcript(case: &Path) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let mut out = String::new();
+    for line in std::fs::read_to_string(case).unwrap().lines() {
+        let Some((directive, text)) = line.strip_prefix("# ").and_then(|rest| rest.split_once(": ")) else { continue };
+        let named = || text.split_once('=').map(|(name, value)| (folder.path().join(name.trim()), value)).unwrap();
+        match directive {
+            "RUN" => out += &run(folder.path(), text, 0),
+            "WORDS" => {
+                let (path, value) = named();
+                std::fs::write(path, words(value)).unwrap();
+            }
+            "TEXT" => {
+                let (path, value) = named();
+                std::fs::write(path, value.trim()).unwrap();
+            }
+            "SHOW" => {
+                let shown = std::fs::read(folder.path().join(text)).unwrap();
+                write!(out, "--- {text}\n{}", String::from_utf8_lossy(&shown)).unwrap();
+            }
+            "LIST" => {
+                let entries = std::fs::read_dir(folder.path().join(text)).unwrap();
+                let mut names: Vec<_> =
+                    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+                names.sort();
+                writeln!(out, "--- {text}: {}", names.join(" ")).unwrap();
+            }
+            _ => match directive.strip_prefix("FAIL(").and_then(|rest| rest.strip_suffix(')')) {
+                Some(code) => out += &run(folder.path(), text, code.parse().unwrap()),
+                // Prose may hold a colon; a directive is one upper-case word.
+                None => {
+                    assert!(!directive.chars().all(char::is_uppercase), "{}: directive {directive}", case.display())
+                }
+            },
+        }
+    }
+    let real = folder.path().canonicalize().unwrap();
+    out.replace(real.to_str().unwrap(), "%tmp%").replace(env!("CARGO_PKG_VERSION"), "%version%")
+}
+
+fn cases(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            cases(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "case") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn cases_answer_as_recorded() {
+    let mut found = Vec::new();
+    cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli"), &mut found);
+    found.sort();
+    assert!(!found.is_empty());
+    let mut wrong = Vec::new();
+    for case in &found {
+        let golden = case.with_extension("out");
+        let Ok(actual) = std::panic::catch_unwind(|| transcript(case)) else {
+            wrong.push(format!("{}: see above", case.display()));
+            continue;
+        };
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&golden, &actual).unwrap();
+        }
+        let expected = std::fs::read_to_string(&golden).unwrap_or_default();
+        if expected != actual {
+            wrong.push(format!("{}\n--- recorded\n{expected}\n--- now\n{actual}", golden.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n`BLESS=1 cargo test --test cli` rewrites what is recorded", wrong.join("\n\n"));
+}
