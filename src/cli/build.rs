@@ -270,7 +270,7 @@ impl Args {
             .map(|image| {
                 (
                     image.image.index,
-                    image.kernels.first().map(|name| global.kernel(name).into_owned()).unwrap_or_default(),
+                    image.kernels.first().map(|name| shown(global, name)).unwrap_or_default(),
                 )
             })
             .collect();
@@ -309,7 +309,7 @@ impl Args {
                 .map_err(|error| output::lost(&error));
         }
         if !global.quiet {
-            let kernel = |name: &str| global.kernel(name).into_owned();
+            let kernel = |name: &str| shown(global, name);
             let text = built.summary(global.verbose > 0, &kernel);
             let _ = writeln!(std::io::stderr().lock(), "{text}");
         }
@@ -328,4 +328,9 @@ fn same_march(kept: &[Addition<'_>], march: CpuArch) -> Result<()> {
         )
         .with_remedy(format!("select all images, or use --march {found}"))),
     }
+}
+
+/// A kernel's name as the user wants it.
+fn shown(global: &Global, mangled: &str) -> String {
+    if global.demangle { sycl_bundle::report::name::display(mangled) } else { mangled.to_owned() }
 }
