@@ -106,14 +106,13 @@ pub fn find(host: &Host<'_>) -> Vec<Descriptor> {
     found
 }
 
-/// In a position-independent file a descriptor lies where relocations write; elsewhere anywhere but in code.
+/// In a position-independent file a descriptor lies where relocations write; elsewhere anywhere: linkers that make no
+/// segment of constants (`-z noseparate-code`, `--no-rosegment`) put it beside the code.
 fn may_hold_pointers(elf: &Elf<'_>, address: u64) -> bool {
     use object::LittleEndian as LE;
-    use object::elf::{PF_W, PF_X};
-    elf.program_headers.iter().filter(|header| header.p_vaddr.get(LE) == address).any(|header| {
-        let flags = header.p_flags.get(LE);
-        if elf.is_position_independent() { flags.contains(PF_W) } else { !flags.contains(PF_X) }
-    })
+    use object::elf::PF_W;
+    let headers = || elf.program_headers.iter().filter(|header| header.p_vaddr.get(LE) == address);
+    !elf.is_position_independent() || headers().any(|header| header.p_flags.get(LE).contains(PF_W))
 }
 
 /// The image count of a descriptor's first word; none where the word is no descriptor's.
@@ -135,15 +134,25 @@ fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> 
     sound.then_some(layout)
 }
 
-/// The payload addresses that `.tgtimg` lists; zero pairs are padding.
-pub fn listed_in_tgtimg(host: &Host<'_>) -> Vec<u64> {
+/// A payload that `.tgtimg` lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// Virtual address of the pair of payload address and size.
+    pub address: u64,
+    /// Virtual address of the payload.
+    pub payload: u64,
+}
+
+/// What `.tgtimg` lists; pairs without an address or of size 0 are padding.
+pub fn listed_in_tgtimg(host: &Host<'_>) -> Vec<Listed> {
     let Some(section) = host.elf.as_ref().and_then(|elf| elf.section(".tgtimg")) else { return Vec::new() };
     let Some(data) = host.addresses.slice(section.address, section.data.len() as u64) else { return Vec::new() };
     let pairs = data.as_chunks::<16>().0;
     pairs
         .iter()
-        .filter_map(|pair| Some((bytes::u64_at(pair, 0)?, bytes::u64_at(pair, 8)?)))
-        .filter(|&(address, size)| address != 0 && size != 0)
-        .map(|(address, _)| address)
+        .zip((section.address..).step_by(16))
+        .filter_map(|(pair, address)| Some((address, bytes::u64_at(pair, 0)?, bytes::u64_at(pair, 8)?)))
+        .filter(|&(_, payload, size)| payload != 0 && size != 0)
+        .map(|(address, payload, _)| Listed { address, payload })
         .collect()
 }
