@@ -18,9 +18,10 @@ const MAGIC: &[u8; 8] = b"SYCLBNDL";
 const VERSION: u32 = 1;
 const FIXED: usize = 64;
 /// How far into a segment the record is looked for: it stands behind the program headers.
-const SEARCHED: usize = 0x2000;
-/// Patches one record may hold: three words of the file header, three of the dynamic section, two per descriptor.
-const MAX_PATCHES: u32 = 1 << 18;
+const SEARCHED: usize = (crate::limits::MAX_SEGMENTS + 2) * size_of::<object::elf::ProgramHeader64<LE>>();
+/// Patches one record may hold: three words of the file header, three of the dynamic section, two per descriptor, one per
+/// replaced image.
+const MAX_PATCHES: u32 = 1 << 19;
 
 /// An overwritten word of the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Record {
                 .filter_map(|patch| Some(Patch { offset: u64_at(patch, 0)?, original: u64_at(patch, 8)? }))
                 .collect(),
             notes: text
-                .lines()
+                .split('\n')
                 .filter_map(|line| line.split_once('='))
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .collect(),

@@ -65,6 +65,10 @@ impl Plan<'_> {
             patch(&mut out, descriptor, 1 | (array.structures.len() as u64) << 16)?;
             patch(&mut out, descriptor.saturating_add(8), array.address)?;
         }
+        for address in &self.unlisted {
+            let size = host.addresses.file_offset(*address);
+            patch(&mut out, size.ok_or_else(|| Error::input("section .tgtimg is not in the file"))?, 0)?;
+        }
         self.record.patches = patches;
 
         let mut put = |address: u64, bytes: &[u8]| -> Result<()> {
