@@ -5,7 +5,6 @@ mod support;
 
 use std::path::Path;
 
-use rayon::prelude::*;
 use support::host::{self, Fixture, Kind, Linker, Relocations, Strip, load, matrix, samples, view};
 use support::spirv;
 use sycl_bundle::bundle::Bundle;
@@ -31,7 +30,7 @@ fn bytes(file: &Path) -> Vec<u8> {
 fn every_form_reads_as_it_loads() {
     let forms = matrix::forms();
     assert!(forms.iter().filter(|form| form.loads()).count() > 60, "{}", forms.len());
-    forms.par_iter().for_each(|form| {
+    matrix::each(&forms, |form| {
         let file = form.build();
         let loaded = if form.loads() { load(&file) } else { form.expected() };
         with(&bytes(&file), |bundle| {

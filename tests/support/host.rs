@@ -17,7 +17,7 @@ use std::path::PathBuf;
 pub use image::{Entries, ImageSpec, PropertySpec, SetSpec, Value};
 pub use loaded::{Loaded, LoadedImage, fnv1a, load, load_all, load_result};
 pub use ours::view;
-pub use toolchain::tool;
+pub use toolchain::{runtime, tool};
 
 /// What kind of ELF file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

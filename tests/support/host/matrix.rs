@@ -4,6 +4,8 @@
 //! all combinations that exist; what is independent of it (versions, entries, ...) rotates through these, and is
 //! combined in full on one of them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::{Entries, Fixture, ImageSpec, Kind, Linker, Relocations, Strip, Symbols, samples};
 use crate::support::spirv;
 
@@ -28,6 +30,20 @@ pub fn forms() -> Vec<Fixture> {
         }
     }
     forms
+}
+
+/// Checks each form, as many at a time as there are cores. The threads belong to the test, and so does what they print.
+pub fn each(forms: &[Fixture], check: impl Fn(&Fixture) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, Into::into) {
+            scope.spawn(|| {
+                while let Some(form) = forms.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    check(form);
+                }
+            });
+        }
+    });
 }
 
 /// Those that this machine loads.

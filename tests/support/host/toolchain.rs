@@ -57,7 +57,7 @@ fn gcc(folder: &Path) -> Command {
 }
 
 /// The folder with the stand-ins for `libsycl.so.8` and `libsycl.so.9`.
-pub(super) fn runtime() -> PathBuf {
+pub fn runtime() -> PathBuf {
     let file = once(&[RUNTIME.as_bytes()], "libsycl.so.9", |folder| {
         std::fs::write(folder.join("runtime.c"), RUNTIME).unwrap();
         for version in ["8", "9"] {
