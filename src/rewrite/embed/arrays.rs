@@ -27,12 +27,15 @@ impl Structure {
     }
 }
 
+/// Descriptor, target and symbols.
+type Role<'a> = (usize, &'a str, &'a [&'a str]);
+
 /// The addresses of the structures of each descriptor that stay: all but those that an addition replaces. These have the
 /// addition's target, list the same symbols as its source in the same descriptor, and are not known to be compiled from
 /// another image: images that were added share the tables of their source. Damaged structures stay as they are.
 pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     let is_source: HashSet<usize> = additions.iter().map(|addition| addition.source).collect();
-    let mut replaced: HashMap<(usize, &str, &[&str]), HashSet<[u64; 4]>> = HashMap::new();
+    let mut replaced: HashMap<Role<'_>, HashSet<[u64; 4]>> = HashMap::new();
     for addition in additions {
         if let Some((image, origin)) = source(bundle, addition).and_then(|image| Some((image, image.origin?))) {
             let key = (origin.descriptor, addition.target, image.entries.as_slice());
