@@ -82,7 +82,7 @@ impl<'p> Plan<'p> {
         let mut cursor = Cursor(address);
         // The program headers stand first and belong to no section: GNU strip and objcopy know no other place for them in
         // a segment, and would shift what follows.
-        let header_size = (elf.program_headers.len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
+        let header_size = (place::kept_headers(elf).len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
         let headers = cursor.take(header_size, 8)?;
         let record_address = cursor.take(record.len() as u64, 8)?;
 
