@@ -98,7 +98,7 @@ impl<'a> Memory<'a> {
 #[test]
 fn relocated_files_are_the_same_in_memory() {
     let total = AtomicUsize::new(0);
-    matrix::each(&matrix::forms(), |form| {
+    matrix::each(&[matrix::forms(), matrix::layouts()].concat(), |form| {
         let file = form.build();
         let bytes = std::fs::read(&file).unwrap();
         let elf = Elf::parse(&bytes).unwrap();

@@ -28,7 +28,7 @@ fn bytes(file: &Path) -> Vec<u8> {
 
 #[test]
 fn every_form_reads_as_it_loads() {
-    let forms = matrix::forms();
+    let forms = [matrix::forms(), matrix::layouts()].concat();
     assert!(forms.iter().filter(|form| form.loads()).count() > 60, "{}", forms.len());
     matrix::each(&forms, |form| {
         let file = form.build();

@@ -39,28 +39,16 @@ fn relr_and_no_other_relocations() {
 }
 
 #[test]
-fn layouts_of_segments() {
-    for option in ["separate-code", "noseparate-code", "max-page-size=65536", "max-page-size=2097152"] {
-        on_all("layout", |form| form.option(&format!("-Wl,-z,{option}")));
-    }
-    // GNU ld knows the sizes of code segments of their own apart; lld puts the relocated data at the front so.
-    on_all("one_segment", |form| form.option("-Wl,--no-rosegment").linker(Linker::Lld));
-}
-
-#[test]
-fn relocations_kept_for_other_tools() {
-    on_all("emit_relocs", |form| form.option("-Wl,--emit-relocs"));
+fn every_layout() {
+    matrix::each(&matrix::layouts(), |form| {
+        check(form);
+    });
 }
 
 #[test]
 fn hardened_files() {
     on_all("hardened", |form| form.bind_now(true).relro(true).option("-fcf-protection=full"));
-    on_all("soft", |form| form.bind_now(false).relro(false).option("-Wl,--hash-style=sysv"));
-}
-
-#[test]
-fn files_with_a_build_id_note() {
-    on_all("noted", |form| form.option("-Wl,--build-id=sha1"));
+    on_all("soft", |form| form.bind_now(false).relro(false));
 }
 
 /// A constructor that runs after those of the images, and ends the process where a thread's variables, the writable

@@ -229,6 +229,11 @@ impl Fixture {
         self.strip != Strip::SectionHeaders
     }
 
+    /// Whether the relocations of the objects stay in the file.
+    pub fn emits_relocations(&self) -> bool {
+        self.options.iter().any(|option| option == "-Wl,--emit-relocs")
+    }
+
     fn needed(&self) -> &'static str {
         if self.version == 3 { "libsycl.so.9" } else { "libsycl.so.8" }
     }

@@ -46,6 +46,37 @@ pub fn each(forms: &[Fixture], check: impl Fn(&Fixture) + Sync) {
     });
 }
 
+/// Options that decide where segments and tables stand and what else is in the file, on each kind of file by each
+/// linker that knows them.
+pub fn layouts() -> Vec<Fixture> {
+    const BOTH: [Linker; 2] = [Linker::Gnu, Linker::Lld];
+    let options: [(&str, &[Linker]); 14] = [
+        ("-Wl,-z,separate-code", &BOTH),
+        ("-Wl,-z,noseparate-code", &BOTH),
+        ("-Wl,-z,max-page-size=65536", &BOTH),
+        ("-Wl,-z,max-page-size=2097152", &BOTH),
+        ("-Wl,-z,nocombreloc", &BOTH),
+        ("-Wl,--emit-relocs", &BOTH),
+        ("-Wl,--build-id=sha1", &BOTH),
+        ("-Wl,--hash-style=sysv", &BOTH),
+        ("-fcf-protection=full", &BOTH),
+        ("-Wl,--gc-sections", &BOTH),
+        ("-g", &BOTH),
+        ("-Wl,-z,separate-loadable-segments", &[Linker::Lld]),
+        ("-Wl,--no-rosegment", &[Linker::Lld]),
+        ("-Wl,--compress-debug-sections=zlib", &[Linker::Gnu]),
+    ];
+    let mut layouts = Vec::new();
+    for (option, linkers) in options {
+        for linker in linkers {
+            for kind in [Kind::Shared, Kind::Pie, Kind::NoPie] {
+                layouts.push(units(Fixture::new("layout"), 2).linker(*linker).kind(kind).option(option));
+            }
+        }
+    }
+    layouts
+}
+
 /// Those that this machine loads.
 pub fn loadable() -> Vec<Fixture> {
     forms().into_iter().filter(Fixture::loads).collect()
