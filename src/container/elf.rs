@@ -171,10 +171,9 @@ impl<'a> Elf<'a> {
                 .data(LE, self.bytes)
                 .map_err(|()| Error::at(header.p_offset(LE), format!("segment {index} passes the end of the file")))?;
             total = total.saturating_add(data.len() as u64);
-            // In a position-independent file pointers lie where relocations write; elsewhere anywhere but in code.
-            let flags = header.p_flags(LE);
-            let holds_pointers =
-                if self.is_position_independent() { flags.contains(elf::PF_W) } else { !flags.contains(elf::PF_X) };
+            // In a position-independent file pointers lie where relocations write; elsewhere anywhere: linkers that make
+            // no segment of constants (`-z noseparate-code`, `--no-rosegment`) put them beside the code.
+            let holds_pointers = !self.is_position_independent() || header.p_flags(LE).contains(elf::PF_W);
             segments.push(Segment {
                 address: header.p_vaddr(LE),
                 offset: header.p_offset(LE),

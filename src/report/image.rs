@@ -138,7 +138,8 @@ impl Page<'_> {
     fn module(&mut self, module: &Module) {
         let (major, minor) = module.version;
         self.line(2, &format!("SPIR-V {major}.{minor}, {}", names::generator(module.generator)));
-        let capabilities: Vec<_> = module.capabilities.iter().map(|&number| names::capability(number)).collect();
+        let capabilities: Vec<String> =
+            module.capabilities.iter().map(|&number| names::capability(number).into_owned()).collect();
         let list = |names: &[String]| if names.is_empty() { "-".to_owned() } else { names.join(", ") };
         self.sub("Capabilities", &list(&capabilities));
         self.sub("Extensions", &list(&module.extensions));
