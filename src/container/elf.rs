@@ -229,18 +229,19 @@ impl<'a> Elf<'a> {
     /// Whether `DT_RELR` relocates the pointer at an address.
     pub fn relr_covers(&self, map: &AddressMap<'a>, place: u64) -> bool {
         let table = self.table::<Relr64<LE>>(map, elf::DT_RELR, elf::DT_RELRSZ);
-        RelrIterator::<FileHeader64<LE>>::new(LE, &table).any(|address| address == place)
+        RelrIterator::<FileHeader64<LE>>::new(LE, table).any(|address| address == place)
     }
 
-    /// A relocation table named by two dynamic entries, copied since relocating may copy the segment it lies in.
-    fn table<T: pod::Pod + Copy>(&self, map: &AddressMap<'a>, start: DynamicTag, size: DynamicTag) -> Vec<T> {
-        let (Some(start), Some(size)) = (self.dynamic_value(start), self.dynamic_value(size)) else {
-            return Vec::new();
+    /// A relocation table named by two dynamic entries, as it stands in the file: loaders read it before they relocate.
+    fn table<T: pod::Pod>(&self, map: &AddressMap<'a>, start: DynamicTag, size: DynamicTag) -> &'a [T] {
+        let table = || {
+            let (start, size) = (self.dynamic_value(start)?, self.dynamic_value(size)?);
+            let offset = usize::try_from(map.file_offset(start)?).ok()?;
+            let len = map.tail(start)?.len().min(usize::try_from(size).unwrap_or(usize::MAX));
+            let count = len.checked_div(size_of::<T>())?;
+            pod::slice_from_bytes::<T>(self.bytes.get(offset..)?, count).ok().map(|(slice, _)| slice)
         };
-        let Some(tail) = map.tail(start) else { return Vec::new() };
-        let len = usize::try_from(size).unwrap_or(usize::MAX).min(tail.len());
-        let count = len.checked_div(size_of::<T>()).unwrap_or(0);
-        pod::slice_from_bytes::<T>(tail, count).map(|(slice, _)| slice.to_vec()).unwrap_or_default()
+        table().unwrap_or_default()
     }
 
     /// The value of a dynamic symbol that this file defines.
