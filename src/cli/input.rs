@@ -113,7 +113,8 @@ fn open(path: &Path) -> Result<Data> {
     let mut file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
-        return Err(Error::input("this is a folder, which is not read").with_remedy("name the files in it"));
+        return Err(Error::input("this is a folder, and this verb takes files as they are")
+            .with_remedy("name the files in it; `inspect` and `extract` read folders"));
     }
     contents(&mut file, &metadata).map_err(failed)
 }

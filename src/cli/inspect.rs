@@ -13,7 +13,8 @@ use sycl_bundle::report::json;
 /// Show the device images of files
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Executables, shared libraries, SPIR-V modules; `-` is standard input
+    /// Executables, shared libraries, SPIR-V modules; archives, wheels, other packages and folders of these; `pid:N` for
+    /// the libraries of a process; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     files: Vec<PathBuf>,
     #[command(flatten)]
