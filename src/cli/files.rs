@@ -71,7 +71,7 @@ impl<F: FnMut(&FileFacts<'_>) -> Result<()>> Files<'_, F> {
         facts.base = leaf.absolute.map_or(0, |(_, base)| base);
         facts.bytes = bytes.len() as u64;
         let host = Host::read(bytes);
-        let bundle = host.as_ref().map_err(Clone::clone).and_then(|host| Bundle::read(host));
+        let bundle = host.as_ref().map_err(Clone::clone).and_then(Bundle::read);
         facts.host = host.as_ref().ok();
         match &bundle {
             Ok(bundle) => {

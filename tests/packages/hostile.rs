@@ -53,6 +53,17 @@ fn members_that_share_their_bytes_are_refused() {
     let seen = inspect(&path);
     assert_eq!((seen.code, seen.images().len()), (3, 0));
     assert!(seen.problems[0].1.contains("overlap"), "{:?}", seen.problems);
+    // A damaged header beside them does not let them pass.
+    let mut bytes = make::zip(Stored, &[("a.spv", &module()), ("b.spv", &module()), ("c.spv", &module())]);
+    let second = position(&bytes, b"PK\x01\x02", 1);
+    bytes[second + 42..second + 46].fill(0);
+    let third = position(&bytes, b"PK\x03\x04", 2);
+    bytes[third] = 0;
+    let path = file(&folder, "overlap.zip", &bytes);
+    let seen = inspect(&path);
+    assert_eq!((seen.code, seen.names(&path)), (3, vec!["!a.spv".to_owned()]));
+    let told: Vec<_> = seen.problems.iter().map(|(path, _)| path.rsplit('!').next().unwrap()).collect();
+    assert_eq!(told, ["b.spv", "c.spv"], "{:?}", seen.problems);
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
 pub fn archive(bsd: bool, members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = b"!<arch>\n".to_vec();
     let add = |out: &mut Vec<u8>, name: &str, bytes: &[u8]| {
-        write!(out, "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, bytes.len()).unwrap();
+        writeln!(out, "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`", 0, 0, 0, 644, bytes.len()).unwrap();
         out.extend(bytes);
         if bytes.len() % 2 == 1 {
             out.push(b'\n');

@@ -34,6 +34,7 @@ impl Place<'_> {
     pub(super) fn join(&self, name: &[u8]) -> String {
         let mut path = format!("{}!", self.path);
         let name = name.get(..limits::MAX_MEMBER_PATH).unwrap_or(name);
+        let name = name.strip_prefix(b"./").unwrap_or(name);
         // A name must not steer the terminal that it is printed on.
         let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
         path.extend(String::from_utf8_lossy(name).chars().map(clean));

@@ -6,6 +6,7 @@ use crate::bytes::slice_at;
 use crate::error::{Error, Result};
 use crate::limits;
 use flate2::Crc;
+use std::collections::HashSet;
 use std::io::{Cursor, Read};
 use zip::read::ZipFile;
 use zip::{CompressionMethod, ZipArchive};
@@ -16,14 +17,18 @@ pub(super) fn walk(walk: &mut Walk<'_>, place: Place<'_>, bytes: &[u8]) -> Resul
         Ok(archive) => archive,
         Err(error) => return walk.damaged(place.path, broken(&error)),
     };
-    // Members that share bytes exist only to make much of little. Whether they do cannot be told where a header is
-    // damaged; then each member that can be read is.
+    // Members that share bytes exist only to make much of little. Where a header is damaged that cannot be told of all;
+    // then at least no two members may begin at the same place.
     if let Ok(true) = archive.has_overlapping_files() {
         return walk.damaged(place.path, broken(&"its members overlap"));
     }
+    let mut starts = HashSet::new();
     for index in 0..archive.len() {
         let error = match archive.by_index(index) {
             Ok(file) if file.is_dir() || file.is_symlink() => continue,
+            Ok(file) if file.compressed_size() > 0 && !file.data_start().is_none_or(|start| starts.insert(start)) => {
+                Error::input("the member shares its bytes with another")
+            }
             Ok(file) => {
                 member(walk, place, file, bytes)?;
                 continue;
