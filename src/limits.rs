@@ -42,3 +42,18 @@ pub const MAX_INFLATED_RATIO: u64 = 256;
 
 /// Problems reported for one file; the rest is counted.
 pub const MAX_PROBLEMS: usize = 10_000;
+
+/// Packages inside each other: an archive in a tar in a conda package in a wheel in a zip is five.
+pub const MAX_NESTING: usize = 8;
+
+/// Bytes that one member of a package may inflate to. The largest libraries with device code reach 3 GiB.
+pub const MAX_MEMBER: u64 = 4 << 30;
+
+/// Bytes that all members of a package together may inflate to, beyond [`MAX_INFLATED_RATIO`] times its size.
+pub const MAX_PACKAGE_FLOOR: u64 = 1 << 30;
+
+/// KiB of memory that an xz stream may ask for. The highest preset of xz needs 65 MiB.
+pub const MAX_XZ_MEMORY: u32 = 256 << 10;
+
+/// Bytes of the path of one member; the rest is cut off.
+pub const MAX_MEMBER_PATH: usize = 4096;

@@ -7,6 +7,7 @@ pub mod address;
 pub mod elf;
 pub mod inflate;
 pub mod kind;
+pub mod package;
 pub mod producer;
 
 use crate::error::{Error, Result};
