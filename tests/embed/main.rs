@@ -22,15 +22,15 @@ use sycl_bundle::error::Result;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed};
 
 /// An image to add, with its own bytes.
-pub struct Native {
-    pub source: usize,
-    pub target: &'static str,
-    pub payload: Vec<u8>,
+struct Native {
+    source: usize,
+    target: &'static str,
+    payload: Vec<u8>,
 }
 
 /// Native images for two targets, of sizes that fill nothing, a byte, a unit of alignment and pages, for every image
 /// whose symbols and targets are no other's in its descriptor: those would be replaced.
-pub fn natives(file: &[u8]) -> Vec<Native> {
+fn natives(file: &[u8]) -> Vec<Native> {
     let host = Host::read(file).unwrap();
     let bundle = Bundle::read(&host).unwrap();
     let mut natives: Vec<Native> = Vec::new();
@@ -46,7 +46,7 @@ pub fn natives(file: &[u8]) -> Vec<Native> {
     natives
 }
 
-pub fn additions(natives: &[Native]) -> Vec<Addition<'_>> {
+fn additions(natives: &[Native]) -> Vec<Addition<'_>> {
     natives
         .iter()
         .map(|native| Addition {
@@ -58,23 +58,23 @@ pub fn additions(natives: &[Native]) -> Vec<Addition<'_>> {
         .collect()
 }
 
-pub fn notes() -> Vec<(String, String)> {
+fn notes() -> Vec<(String, String)> {
     vec![("tool".to_owned(), "tests".to_owned()), ("march".to_owned(), "avx2".to_owned())]
 }
 
-pub fn try_embedded(file: &[u8], natives: &[Native]) -> Result<Vec<u8>> {
+fn try_embedded(file: &[u8], natives: &[Native]) -> Result<Vec<u8>> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
     embed(&host, &bundle, &additions(natives), &notes())
 }
 
-pub fn embedded(file: &[u8], natives: &[Native]) -> Vec<u8> {
+fn embedded(file: &[u8], natives: &[Native]) -> Vec<u8> {
     try_embedded(file, natives).unwrap()
 }
 
 /// What the runtime must see once `natives` are added to a file of which it sees `before`: an added image has all of
 /// its source but target, format and payload.
-pub fn expected(before: &Loaded, natives: &[Native]) -> Loaded {
+fn expected(before: &Loaded, natives: &[Native]) -> Loaded {
     let mut after = before.clone();
     let places: HashMap<usize, (usize, &LoadedImage)> = before
         .descriptors
@@ -97,14 +97,14 @@ pub fn expected(before: &Loaded, natives: &[Native]) -> Loaded {
 }
 
 /// A folder that is gone with the test, to put files into.
-pub struct Folder(tempfile::TempDir);
+struct Folder(tempfile::TempDir);
 
 impl Folder {
-    pub fn new() -> Self {
+    fn new() -> Self {
         Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
-    pub fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.0.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -112,12 +112,12 @@ impl Folder {
     }
 }
 
-pub fn read(file: &Path) -> Vec<u8> {
+fn read(file: &Path) -> Vec<u8> {
     std::fs::read(file).unwrap()
 }
 
 /// Rewrites the file of a form, loads the result and compares; returns the original and the result.
-pub fn check(form: &Fixture) -> (Vec<u8>, Vec<u8>) {
+fn check(form: &Fixture) -> (Vec<u8>, Vec<u8>) {
     let file = form.build();
     let before = load(&file);
     assert_eq!(before.descriptors, form.expected().descriptors, "{}", file.display());
@@ -131,7 +131,7 @@ pub fn check(form: &Fixture) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// Compares, and says of a difference where it is: the images as a whole fill pages.
-pub fn same(seen: &Loaded, expected: &Loaded, what: &str) {
+fn same(seen: &Loaded, expected: &Loaded, what: &str) {
     let brief = |loaded: &Loaded| {
         let image = |image: &LoadedImage| format!("{} {:?} {}", image.target, image.entries, image.payload_size);
         let lists = loaded.descriptors.iter();
