@@ -34,6 +34,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rustix", &["src/cli/", "src/build/process.rs"]),
     ("object", &["src/container/", "src/rewrite/"]),
     ("zstd", &["src/container/inflate.rs"]),
+    ("flate2", &["src/container/"]),
     ("rspirv", &["src/spirv/"]),
     ("opencl3", &["src/build/opencl.rs"]),
     ("comfy_table", &["src/report/table.rs"]),

@@ -68,6 +68,8 @@ impl<'a> Walker<'a> {
             offset: self.map.file_offset(start).unwrap_or(0),
             declared,
             target: self.string(pointer(8), address, "target")?,
+            arch: "",
+            stated: None,
             compile_options: self.string(pointer(16), address, "compile options")?,
             link_options: self.string(pointer(24), address, "link options")?,
             entries,
