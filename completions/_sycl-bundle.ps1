@@ -33,8 +33,11 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
+            [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Tell what this machine has for building, and how to get what it lacks')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a shell''s completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a page of the manual')
+            [CompletionResult]::new('worker', 'worker', [CompletionResultType]::ParameterValue, 'Answers requests of the process that started it')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -76,6 +79,47 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'sycl-bundle;build' {
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'What to compile for')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What to compile for')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write it: by default `embed` for a linked file, `table` for modules')
+            [CompletionResult]::new('--march', '--march', [CompletionResultType]::ParameterName, 'The instruction set of native CPU code, by the names of opencl-aot')
+            [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
+            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds that one image may take in one attempt')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show what was done')
+            [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;doctor' {
+            [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show it')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'sycl-bundle;completions' {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -98,11 +142,25 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'sycl-bundle;worker' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'sycl-bundle;help' {
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
+            [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Tell what this machine has for building, and how to get what it lacks')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a shell''s completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a page of the manual')
+            [CompletionResult]::new('worker', 'worker', [CompletionResultType]::ParameterValue, 'Answers requests of the process that started it')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -112,10 +170,19 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;help;extract' {
             break
         }
+        'sycl-bundle;help;build' {
+            break
+        }
+        'sycl-bundle;help;doctor' {
+            break
+        }
         'sycl-bundle;help;completions' {
             break
         }
         'sycl-bundle;help;man' {
+            break
+        }
+        'sycl-bundle;help;worker' {
             break
         }
         'sycl-bundle;help;help' {

@@ -16,8 +16,14 @@ _sycl__bundle() {
             ",$1")
                 cmd="sycl__bundle"
                 ;;
+            sycl__bundle,build)
+                cmd="sycl__bundle__subcmd__build"
+                ;;
             sycl__bundle,completions)
                 cmd="sycl__bundle__subcmd__completions"
+                ;;
+            sycl__bundle,doctor)
+                cmd="sycl__bundle__subcmd__doctor"
                 ;;
             sycl__bundle,extract)
                 cmd="sycl__bundle__subcmd__extract"
@@ -31,8 +37,17 @@ _sycl__bundle() {
             sycl__bundle,man)
                 cmd="sycl__bundle__subcmd__man"
                 ;;
+            sycl__bundle,worker)
+                cmd="sycl__bundle__subcmd__worker"
+                ;;
+            sycl__bundle__subcmd__help,build)
+                cmd="sycl__bundle__subcmd__help__subcmd__build"
+                ;;
             sycl__bundle__subcmd__help,completions)
                 cmd="sycl__bundle__subcmd__help__subcmd__completions"
+                ;;
+            sycl__bundle__subcmd__help,doctor)
+                cmd="sycl__bundle__subcmd__help__subcmd__doctor"
                 ;;
             sycl__bundle__subcmd__help,extract)
                 cmd="sycl__bundle__subcmd__help__subcmd__extract"
@@ -46,6 +61,9 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,man)
                 cmd="sycl__bundle__subcmd__help__subcmd__man"
                 ;;
+            sycl__bundle__subcmd__help,worker)
+                cmd="sycl__bundle__subcmd__help__subcmd__worker"
+                ;;
             *)
                 ;;
         esac
@@ -53,12 +71,90 @@ _sycl__bundle() {
 
     case "${cmd}" in
         sycl__bundle)
-            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect extract completions man help"
+            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect extract build doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__build)
+            opts="-t -o -j -q -v -h --for --output --emit --march --jobs --timeout --format --install-driver --driver-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --emit)
+                    COMPREPLY=($(compgen -W "embed shared table" -- "${cur}"))
+                    return 0
+                    ;;
+                --march)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --driver-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -77,6 +173,32 @@ _sycl__bundle() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__doctor)
+            opts="-q -v -h --install-driver --driver-version --format --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --driver-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -135,7 +257,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help)
-            opts="inspect extract completions man help"
+            opts="inspect extract build doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -148,7 +270,35 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__build)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__completions)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -218,6 +368,20 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__worker)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__inspect)
             opts="-q -v -h --all --sizes --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -257,6 +421,24 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__man)
+            opts="-q -v -h --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__worker)
             opts="-q -v -h --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -30,8 +30,11 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --version 'Print version'
             cand inspect 'Show the device images of files'
             cand extract 'Write the images of a file to files of their own'
+            cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
+            cand worker 'Answers requests of the process that started it'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'sycl-bundle;inspect'= {
@@ -70,6 +73,45 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'sycl-bundle;build'= {
+            cand -t 'What to compile for'
+            cand --for 'What to compile for'
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --emit 'As what to write it: by default `embed` for a linked file, `table` for modules'
+            cand --march 'The instruction set of native CPU code, by the names of opencl-aot'
+            cand -j 'How many worker processes; by default as many as there are cores'
+            cand --jobs 'How many worker processes; by default as many as there are cores'
+            cand --timeout 'Seconds that one image may take in one attempt'
+            cand --format 'How to show what was done'
+            cand --driver-version 'Which version of the driver to install'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;doctor'= {
+            cand --driver-version 'Which version of the driver to install'
+            cand --format 'How to show it'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'sycl-bundle;completions'= {
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand -q 'Say less: no notes, no progress'
@@ -90,20 +132,39 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help'
             cand --help 'Print help'
         }
+        &'sycl-bundle;worker'= {
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
         &'sycl-bundle;help'= {
             cand inspect 'Show the device images of files'
             cand extract 'Write the images of a file to files of their own'
+            cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
+            cand worker 'Answers requests of the process that started it'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'sycl-bundle;help;inspect'= {
         }
         &'sycl-bundle;help;extract'= {
         }
+        &'sycl-bundle;help;build'= {
+        }
+        &'sycl-bundle;help;doctor'= {
+        }
         &'sycl-bundle;help;completions'= {
         }
         &'sycl-bundle;help;man'= {
+        }
+        &'sycl-bundle;help;worker'= {
         }
         &'sycl-bundle;help;help'= {
         }

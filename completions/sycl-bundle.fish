@@ -34,8 +34,11 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s h -l help -d 'P
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s V -l version -d 'Print version'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "inspect" -d 'Show the device images of files'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "worker" -d 'Answers requests of the process that started it'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l format -d 'The form of the output' -r -f -a "table\t'For people'
 json\t'One document'
@@ -73,6 +76,42 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s q -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s t -l for -d 'What to compile for' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l emit -d 'As what to write it: by default `embed` for a linked file, `table` for modules' -r -f -a "embed\t'A copy of the linked file, with the native images in its own list'
+shared\t'A library that registers the native images when it is loaded'
+table\t'The images as files beside a file table'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s j -l jobs -d 'How many worker processes; by default as many as there are cores' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l timeout -d 'Seconds that one image may take in one attempt' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
+json\t'A document on standard output'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l driver-version -d 'Which version of the driver to install' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l driver-version -d 'Which version of the driver to install' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l format -d 'How to show it' -r -f -a "table\t'For people'
+json\t'For programs'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand completions" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -87,8 +126,18 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -s q -l qui
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -s h -l help -d 'Print help'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "inspect" -d 'Show the device images of files'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "extract" -d 'Write the images of a file to files of their own'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "man" -d 'Print a page of the manual'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s h -l help -d 'Print help'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract build doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract build doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract build doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract build doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract build doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract build doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract build doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect extract build doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -267,12 +267,7 @@ impl Args {
         let settings = Settings { timeout: self.timeout, ..Settings::new(self.jobs.unwrap_or(cores)) };
         let names: HashMap<usize, String> = images
             .iter()
-            .map(|image| {
-                (
-                    image.image.index,
-                    image.kernels.first().map(|name| global.kernel(name).into_owned()).unwrap_or_default(),
-                )
-            })
+            .map(|image| (image.image.index, image.kernels.first().map(|name| shown(global, name)).unwrap_or_default()))
             .collect();
         let name = |image: usize| {
             let kernel = names.get(&image).map(String::as_str).unwrap_or_default();
@@ -309,7 +304,7 @@ impl Args {
                 .map_err(|error| output::lost(&error));
         }
         if !global.quiet {
-            let kernel = |name: &str| global.kernel(name).into_owned();
+            let kernel = |name: &str| shown(global, name);
             let text = built.summary(global.verbose > 0, &kernel);
             let _ = writeln!(std::io::stderr().lock(), "{text}");
         }
@@ -328,4 +323,9 @@ fn same_march(kept: &[Addition<'_>], march: CpuArch) -> Result<()> {
         )
         .with_remedy(format!("select all images, or use --march {found}"))),
     }
+}
+
+/// A kernel's name as the user wants it.
+fn shown(global: &Global, mangled: &str) -> String {
+    if global.demangle { sycl_bundle::report::name::display(mangled) } else { mangled.to_owned() }
 }

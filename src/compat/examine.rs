@@ -8,6 +8,7 @@ use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
 use crate::bundle::requirements::Requirements;
+use crate::device::cpu::CpuArch;
 use crate::error::Error;
 use crate::spirv::Module;
 use rayon::prelude::*;
@@ -23,6 +24,8 @@ pub struct Examined<'b, 'a> {
     pub size: u64,
     /// BLAKE3 of the inflated payload; of the stored bytes where it does not inflate.
     pub blake3: [u8; 32],
+    /// The instruction set that native CPU code is for, where the binary tells.
+    pub march: Option<CpuArch>,
     /// The facts of a SPIR-V payload.
     pub module: Option<Module>,
     /// Mangled kernel names: listed entries that are not exported functions, or a bare module's entry points.
@@ -78,6 +81,7 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         format,
         size: contents.len() as u64,
         blake3: *blake3::hash(&contents).as_bytes(),
+        march: CpuArch::of_binary(&contents),
         module,
         kernels,
         exports,

@@ -25,6 +25,7 @@ pub fn image(facts: &FileFacts<'_>, examined: &Examined<'_, '_>, view: &View) ->
     page.field("Format", &format!("{}; declared {}", examined.format.name(), image.declared.name()));
     page.field("Target", image.target);
     page.optional("Compile target", image.compile_target());
+    page.optional("Instruction set", examined.march.map(crate::device::cpu::CpuArch::name));
     page.field("Requires", &requires(&examined.requirements));
     let stored = image.stored.len() as u64;
     page.field(

@@ -124,11 +124,13 @@ fn code(image: &Examined<'_, '_>) -> String {
     }
 }
 
-/// The target; the one it was compiled for where the image names that.
+/// The target; the one it was compiled for, or the instruction set, where the image tells.
 fn target(image: &Examined<'_, '_>) -> String {
-    match image.image.compile_target() {
-        Some(compiled) if compiled != image.image.target => format!("{} ({compiled})", image.image.target),
-        _ => image.image.target.to_owned(),
+    let target = image.image.target;
+    match (image.image.compile_target(), image.march) {
+        (Some(compiled), _) if compiled != target => format!("{target} ({compiled})"),
+        (_, Some(march)) => format!("{target} ({march})"),
+        _ => target.to_owned(),
     }
 }
 
