@@ -46,6 +46,10 @@ impl<'a> Reader<'a> {
             Ok(Kind::OffloadBundle | Kind::CompressedBundle) => {
                 offload_bundle::images(self, data, place, depth, outer);
             }
+            // Nothing but SYCL carries bare SPIR-V kernels.
+            Ok(Kind::SpirV) if outer.target.is_empty() => {
+                self.image(data, place, Image { target: "spir64", ..outer.clone() });
+            }
             _ => self.image(data, place, outer.clone()),
         }
     }
@@ -60,7 +64,13 @@ impl<'a> Reader<'a> {
         if self.images.len() >= limits::MAX_IMAGES {
             return self.problem(place.error(format!("more images than the limit of {}", limits::MAX_IMAGES)));
         }
-        self.images.push(Image { index: self.images.len(), stored, offset: place.offset(), ..like });
+        self.images.push(Image {
+            index: self.images.len(),
+            stored,
+            offset: place.offset(),
+            inflated: place.is_inflated(),
+            ..like
+        });
     }
 
     /// Notes what could not be read; what is beyond the limit is not noted.

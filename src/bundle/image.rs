@@ -89,8 +89,10 @@ pub struct Image<'a> {
     pub origin: Option<Origin>,
     /// The payload as stored.
     pub stored: &'a [u8],
-    /// Where the payload starts in the file.
+    /// Where the payload starts in the file; where the layer around it starts, if that is compressed.
     pub offset: u64,
+    /// Whether a layer around the payload was inflated, so that the payload is not in the file as it is here.
+    pub inflated: bool,
     /// The format that the structure declares.
     pub declared: Declared,
     /// `DeviceTargetSpec`, e.g. `spir64`.
@@ -117,6 +119,7 @@ impl<'a> Image<'a> {
             origin: None,
             stored,
             offset,
+            inflated: false,
             declared: Declared::None,
             target: "",
             arch: "",

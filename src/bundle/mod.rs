@@ -16,6 +16,7 @@ pub mod requirements;
 pub mod structure;
 pub mod syclbin;
 pub mod table;
+pub mod table_images;
 
 use crate::container::place::Place;
 use crate::container::{Host, Kind};
@@ -99,11 +100,21 @@ impl<'a> Bundle<'a> {
         Ok(Bundle { kind: host.kind, descriptors: Vec::new(), images, epoch: Epoch::of(host, None), problems })
     }
 
+    /// Reads the images of a file table, whose files the caller has opened. `host` is the table.
+    ///
+    /// # Errors
+    /// `NoDeviceCode` where it has no rows; the first problem where there is one and no image.
+    pub fn of_table(host: &'a Host<'a>, rows: &[table_images::Row<'a>]) -> Result<Bundle<'a>> {
+        let mut reader = Reader::new(&host.arena, host.bytes.len());
+        for row in rows {
+            table_images::read(&mut reader, row);
+        }
+        Self::of_blobs(host, reader)
+    }
+
     fn read_blob(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         let mut reader = Reader::new(&host.arena, host.bytes.len());
-        let target = if host.kind == Kind::SpirV { "spir64" } else { "" };
-        let outer = Image { target, ..Image::bare(host.bytes, 0) };
-        reader.read(host.bytes, Place::file(0), 0, &outer);
+        reader.read(host.bytes, Place::file(0), 0, &Image::bare(host.bytes, 0));
         Self::of_blobs(host, reader)
     }
 

@@ -66,6 +66,7 @@ impl<'a> Walker<'a> {
             origin: Some(Origin { descriptor: place, address, version, kind, payload: start, entry_layout }),
             stored: self.range(start, end, address, "payload")?,
             offset: self.map.file_offset(start).unwrap_or(0),
+            inflated: false,
             declared,
             target: self.string(pointer(8), address, "target")?,
             arch: "",

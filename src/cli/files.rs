@@ -7,10 +7,11 @@ use super::exit::{Exit, Tally, report};
 use super::global::Global;
 use super::input::Input;
 use super::selection;
+use super::table::Files;
 use std::path::PathBuf;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::examine;
-use sycl_bundle::container::Host;
+use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::{FileFacts, units};
 use sycl_bundle::select::Selector;
@@ -47,7 +48,13 @@ pub fn each_file(
             ..FileFacts::default()
         };
         let host = Host::read(input.bytes());
-        let bundle = host.as_ref().map_err(Clone::clone).and_then(Bundle::read);
+        let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table);
+        let files = table.map(|host| Files::open(path, host.bytes)).transpose();
+        let bundle = host.as_ref().map_err(Clone::clone).and_then(|host| match &files {
+            Ok(Some(files)) => files.bundle(host),
+            Ok(None) => Bundle::read(host),
+            Err(error) => Err(error.clone()),
+        });
         facts.host = host.as_ref().ok();
         match &bundle {
             Ok(bundle) => {

@@ -97,9 +97,9 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
 fn in_file(image: &Image<'_>, error: &Error) -> Error {
     let message = error.message();
     let message = message.split(" (at offset").next().unwrap_or_default();
-    match (image.compression(), error.offset()) {
-        (None, Some(offset)) => Error::at(image.offset.saturating_add(offset), format!("SPIR-V module: {message}")),
-        (Some(_), Some(offset)) => {
+    match (image.inflated || image.compression().is_some(), error.offset()) {
+        (false, Some(offset)) => Error::at(image.offset.saturating_add(offset), format!("SPIR-V module: {message}")),
+        (true, Some(offset)) => {
             Error::at(image.offset, format!("SPIR-V module, {offset:#x} bytes into what inflates: {message}"))
         }
         (_, None) => Error::at(image.offset, format!("SPIR-V module: {message}")),

@@ -35,6 +35,11 @@ impl Place {
         self.offset
     }
 
+    /// Whether it is in what a compressed part inflates to.
+    pub fn is_inflated(self) -> bool {
+        self.inside.is_some()
+    }
+
     /// Malformed input here.
     #[cold]
     pub fn error(self, message: impl Into<String>) -> Error {

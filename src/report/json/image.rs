@@ -74,7 +74,10 @@ impl<'b> ImageJson<'b> {
             stored_size: image.stored.len(),
             compression: image.compression().map(|compression| compression.name()),
             offset: image.offset,
-            uri: facts.absolute.map(|path| name::uri(path, image.offset, image.stored.len())),
+            uri: facts
+                .absolute
+                .filter(|_| !image.inflated)
+                .map(|path| name::uri(path, image.offset, image.stored.len())),
             descriptor: image.origin.map(|origin| origin.descriptor),
             blake3: name::hex(&examined.blake3),
             compile_options: image.compile_options,
