@@ -50,6 +50,9 @@ pub fn each_file(
         let host = Host::read(input.bytes());
         let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table);
         let files = table.map(|host| Files::open(path, host.bytes)).transpose();
+        if let Ok(Some(files)) = &files {
+            facts.bytes = facts.bytes.saturating_add(files.bytes());
+        }
         let bundle = host.as_ref().map_err(Clone::clone).and_then(|host| match &files {
             Ok(Some(files)) => files.bundle(host),
             Ok(None) => Bundle::read(host),

@@ -62,6 +62,12 @@ impl Files {
         Ok(Files { rows, problems })
     }
 
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        let parts = self.rows.iter().flat_map(|row| [Some(&row.code), row.properties.as_ref(), row.symbols.as_ref()]);
+        parts.flatten().map(|input| input.bytes().len() as u64).sum()
+    }
+
     /// The images of all rows.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ mod hostile;
 mod offload_binary;
 mod offload_bundle;
 mod syclbin;
+mod table;
 
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
