@@ -36,7 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("zstd", &["src/container/inflate.rs", "src/container/package/stream.rs"]),
     ("zip", &["src/container/package/"]),
     ("tar", &["src/container/package/"]),
-    ("flate2", &["src/container/package/"]),
+    ("flate2", &["src/container/"]),
     ("bzip2", &["src/container/package/stream.rs"]),
     ("lzma_rust2", &["src/container/package/stream.rs"]),
     ("rspirv", &["src/spirv/"]),

@@ -1,24 +1,31 @@
 //! Which device images are in a file, and what is attached to them?
 
 pub mod aspect;
+pub mod blob;
 pub mod decode;
 pub mod descriptor;
+pub mod dpcpp_base64;
+pub mod embedded;
 pub mod format;
 pub mod image;
+pub mod offload_binary;
+pub mod offload_bundle;
 pub mod property;
 pub mod property_text;
 pub mod requirements;
 pub mod structure;
+pub mod syclbin;
 pub mod table;
+pub mod table_images;
 
+use crate::container::place::Place;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::limits;
 use aspect::Epoch;
+use blob::Reader;
 use descriptor::Descriptor;
-use format::Declared;
 use image::Image;
-use property::Properties;
 use std::collections::HashSet;
 
 /// The images of one file.
@@ -44,7 +51,13 @@ impl<'a> Bundle<'a> {
     /// images with a SYCL runtime) but no list of images can be found.
     pub fn read(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         match host.kind {
-            Kind::SpirV => Ok(Self::bare(host)),
+            Kind::SpirV
+            | Kind::LlvmBitcode
+            | Kind::OffloadBinary
+            | Kind::SyclBin
+            | Kind::OffloadBundle
+            | Kind::CompressedBundle => Self::read_blob(host),
+            Kind::Table => Err(Error::at(0, "a file table names files, which are to be read beside it")),
             _ => Self::read_linked(host),
         }
     }
@@ -74,28 +87,47 @@ impl<'a> Bundle<'a> {
         union
     }
 
-    fn bare(host: &'a Host<'a>) -> Bundle<'a> {
-        let image = Image {
-            index: 0,
-            origin: None,
-            stored: host.bytes,
-            offset: 0,
-            declared: Declared::None,
-            target: "spir64",
-            compile_options: "",
-            link_options: "",
-            entries: Vec::new(),
-            properties: Properties::default(),
-        };
-        let epoch = Epoch::of(host, None);
-        Bundle { kind: host.kind, descriptors: Vec::new(), images: vec![image], epoch, problems: Vec::new() }
+    /// What a reader of blobs found in a file that is no linked one.
+    ///
+    /// # Errors
+    /// `NoDeviceCode` where it is sound and holds no image; the first problem where there is one and no image.
+    fn of_blobs(host: &'a Host<'a>, reader: Reader<'a>) -> Result<Bundle<'a>> {
+        let Reader { images, problems, .. } = reader;
+        if images.is_empty() {
+            let problem = problems.into_iter().next().map(|problem| problem.error);
+            return Err(problem.unwrap_or_else(no_device_code));
+        }
+        Ok(Bundle { kind: host.kind, descriptors: Vec::new(), images, epoch: Epoch::of(host, None), problems })
+    }
+
+    /// Reads the images of a file table, whose files the caller has opened. `host` is the table.
+    ///
+    /// # Errors
+    /// `NoDeviceCode` where it has no rows; the first problem where there is one and no image.
+    pub fn of_table(host: &'a Host<'a>, rows: &[table_images::Row<'a>]) -> Result<Bundle<'a>> {
+        let mut reader = Reader::new(&host.arena, host.bytes.len());
+        for row in rows {
+            table_images::read(&mut reader, row);
+        }
+        Self::of_blobs(host, reader)
+    }
+
+    fn read_blob(host: &'a Host<'a>) -> Result<Bundle<'a>> {
+        let mut reader = Reader::new(&host.arena, host.bytes.len());
+        reader.read(host.bytes, Place::file(0), 0, &Image::bare(host.bytes, 0));
+        Self::of_blobs(host, reader)
     }
 
     fn read_linked(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         let descriptors = descriptor::find(host);
         let mut problems = Vec::new();
         let listed = descriptor::listed_in_tgtimg(host);
+        let mut blobs = Reader::new(&host.arena, host.bytes.len());
+        embedded::read(host, descriptors.is_empty(), &mut blobs);
         if descriptors.is_empty() {
+            if !blobs.images.is_empty() || !blobs.problems.is_empty() {
+                return Self::of_blobs(host, blobs);
+            }
             return Err(none_found(host, listed.len()));
         }
         let mut images: Vec<Image<'a>> = Vec::new();
@@ -119,6 +151,9 @@ impl<'a> Bundle<'a> {
                 index = index.saturating_add(1);
             }
         }
+        images
+            .extend(blobs.images.into_iter().map(|image| Image { index: image.index.saturating_add(index), ..image }));
+        problems.extend(blobs.problems);
         let known: HashSet<u64> = images.iter().filter_map(|image| Some(image.origin?.payload)).collect();
         let payloads = listed.iter().map(|listed| listed.payload);
         let missing: Vec<u64> = payloads.filter(|address| !known.contains(address)).collect();
@@ -138,6 +173,10 @@ impl<'a> Bundle<'a> {
     }
 }
 
+fn no_device_code() -> Error {
+    Error::new(ErrorKind::NoDeviceCode, "no device code")
+}
+
 /// Tells "holds no device code" from "should, but its list of images is damaged".
 fn none_found(host: &Host<'_>, listed: usize) -> Error {
     const REMEDY: &str = "the file may be cut, packed, or made by a compiler newer than this tool knows";
@@ -149,6 +188,6 @@ fn none_found(host: &Host<'_>, listed: usize) -> Error {
         Error::at(0, "the file registers device images with a SYCL runtime, but no sound image list was found in it")
             .with_remedy(REMEDY)
     } else {
-        Error::new(ErrorKind::NoDeviceCode, "no device code")
+        no_device_code()
     }
 }

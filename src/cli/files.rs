@@ -7,10 +7,11 @@ use super::exit::{Exit, Tally, report};
 use super::expand::{Form, Leaf, expand};
 use super::global::Global;
 use super::selection;
-use std::path::PathBuf;
+use super::table::Files as Parts;
+use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::examine;
-use sycl_bundle::container::Host;
+use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::{FileFacts, units};
 use sycl_bundle::select::Selector;
@@ -71,7 +72,17 @@ impl<F: FnMut(&FileFacts<'_>) -> Result<()>> Files<'_, F> {
         facts.base = leaf.absolute.map_or(0, |(_, base)| base);
         facts.bytes = bytes.len() as u64;
         let host = Host::read(bytes);
-        let bundle = host.as_ref().map_err(Clone::clone).and_then(Bundle::read);
+        // The parts of a table lie beside it, which they do only where it is a file itself.
+        let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table && form == Form::Plain);
+        let parts = table.map(|host| Parts::open(Path::new(leaf.path), host.bytes)).transpose();
+        if let Ok(Some(parts)) = &parts {
+            facts.bytes = facts.bytes.saturating_add(parts.bytes());
+        }
+        let bundle = host.as_ref().map_err(Clone::clone).and_then(|host| match &parts {
+            Ok(Some(parts)) => parts.bundle(host),
+            Ok(None) => Bundle::read(host),
+            Err(error) => Err(error.clone()),
+        });
         facts.host = host.as_ref().ok();
         match &bundle {
             Ok(bundle) => {

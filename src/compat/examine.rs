@@ -68,9 +68,10 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         _ => None,
     };
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-    // Only a bare module speaks for itself; in a host file the entry table is what the runtime goes by.
-    let (kernels, exports, imports) = match (&module, image.origin) {
-        (Some(module), None) => {
+    // A module of which its container says nothing speaks for itself; else what is listed is what the runtime goes by.
+    let unlisted = image.origin.is_none() && image.entries.is_empty();
+    let (kernels, exports, imports) = match &module {
+        Some(module) if unlisted => {
             (module.kernels().map(str::to_owned).collect(), module.exports.clone(), module.imports.clone())
         }
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
@@ -96,9 +97,9 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
 fn in_file(image: &Image<'_>, error: &Error) -> Error {
     let message = error.message();
     let message = message.split(" (at offset").next().unwrap_or_default();
-    match (image.compression(), error.offset()) {
-        (None, Some(offset)) => Error::at(image.offset.saturating_add(offset), format!("SPIR-V module: {message}")),
-        (Some(_), Some(offset)) => {
+    match (image.inflated || image.compression().is_some(), error.offset()) {
+        (false, Some(offset)) => Error::at(image.offset.saturating_add(offset), format!("SPIR-V module: {message}")),
+        (true, Some(offset)) => {
             Error::at(image.offset, format!("SPIR-V module, {offset:#x} bytes into what inflates: {message}"))
         }
         (_, None) => Error::at(image.offset, format!("SPIR-V module: {message}")),

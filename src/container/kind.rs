@@ -132,10 +132,11 @@ impl Kind {
     }
 }
 
-/// A bundle of text files begins with a comment that names its first part.
+/// A bundle of text files begins with a line break and a comment that names its first part.
 fn is_text_bundle(bytes: &[u8]) -> bool {
-    let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    line.len() < 1024 && line.windows(33).any(|window| window == b"__CLANG_OFFLOAD_BUNDLE____START__")
+    let head = bytes.get(..bytes.len().min(1024)).unwrap_or_default();
+    let line = head.split(|&byte| byte == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
+    line.windows(33).any(|window| window == b"__CLANG_OFFLOAD_BUNDLE____START__")
 }
 
 /// A tar archive names itself in its first header; a compressed one is told by the compressor's magic number.

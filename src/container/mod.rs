@@ -4,14 +4,17 @@
 //! segments with relocations applied, sections, and what the producer left about itself.
 
 pub mod address;
+pub mod arena;
 pub mod elf;
 pub mod inflate;
 pub mod kind;
 pub mod package;
+pub mod place;
 pub mod producer;
 
 use crate::error::{Error, Result};
 use address::AddressMap;
+use arena::Arena;
 use elf::Elf;
 pub use kind::Kind;
 use producer::Producer;
@@ -48,6 +51,8 @@ pub struct Host<'a> {
     pub sycl_abi: Option<u32>,
     /// Whether the file calls the runtime's registration function, so that it should hold images.
     pub registers: bool,
+    /// What readers inflate or decode from the file.
+    pub arena: Arena,
 }
 
 impl<'a> Host<'a> {
@@ -66,11 +71,27 @@ impl<'a> Host<'a> {
                 let producer = comment.and_then(|section| Producer::from_comment(section.data));
                 let sycl_abi = elf.needed(&addresses).iter().find_map(|name| producer::sycl_abi(name));
                 let registers = elf.imports(&addresses, "__sycl_register_lib");
-                Ok(Host { kind, bytes, addresses, sections, elf: Some(elf), producer, sycl_abi, registers })
+                Ok(Host {
+                    kind,
+                    bytes,
+                    addresses,
+                    sections,
+                    elf: Some(elf),
+                    producer,
+                    sycl_abi,
+                    registers,
+                    arena: Arena::default(),
+                })
             }
-            Kind::SpirV => Ok(Host::plain(kind, bytes)),
+            Kind::SpirV
+            | Kind::LlvmBitcode
+            | Kind::OffloadBinary
+            | Kind::SyclBin
+            | Kind::OffloadBundle
+            | Kind::CompressedBundle
+            | Kind::Table => Ok(Host::plain(kind, bytes)),
             other => Err(Error::at(0, format!("this is {}, which is not read", other.description()))
-                .with_remedy("name a linked ELF executable or shared library, or a SPIR-V module")),
+                .with_remedy("name a linked ELF file, a SPIR-V module, or a bundle of device code")),
         }
     }
 
@@ -85,6 +106,7 @@ impl<'a> Host<'a> {
             producer: None,
             sycl_abi: None,
             registers: false,
+            arena: Arena::default(),
         }
     }
 

@@ -51,7 +51,9 @@ pub fn image(facts: &FileFacts<'_>, examined: &Examined<'_, '_>, view: &View) ->
         );
         page.field("Structure", &place);
     }
-    let uri = facts.absolute.map(|path| name::uri_at(&name::uri(path), image.offset, image.stored.len()));
+    let absolute = facts.absolute.filter(|_| !image.inflated);
+    let offset = facts.base.saturating_add(image.offset);
+    let uri = absolute.map(|path| name::uri_at(&name::uri(path), offset, image.stored.len()));
     page.optional("URI", uri.as_deref());
     page.optional("Compile options", Some(image.compile_options).filter(|options| !options.is_empty()));
     page.optional("Link options", Some(image.link_options).filter(|options| !options.is_empty()));

@@ -74,7 +74,9 @@ impl<'b> ImageJson<'b> {
             stored_size: image.stored.len(),
             compression: image.compression().map(|compression| compression.name()),
             offset: image.offset,
-            uri: base.map(|base| name::uri_at(base, facts.base.saturating_add(image.offset), image.stored.len())),
+            uri: base
+                .filter(|_| !image.inflated)
+                .map(|base| name::uri_at(base, facts.base.saturating_add(image.offset), image.stored.len())),
             descriptor: image.origin.map(|origin| origin.descriptor),
             blake3: name::hex(&examined.blake3),
             compile_options: image.compile_options,

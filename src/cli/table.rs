@@ -1,0 +1,95 @@
+//! Which files does a file table name?
+//!
+//! The library opens no files; this opens those of a table, each relative to the table, and keeps them open while their
+//! images are in use.
+
+use super::input::Input;
+use std::path::Path;
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::table::Table;
+use sycl_bundle::bundle::table_images::Row;
+use sycl_bundle::container::Host;
+use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
+
+/// The open files of a table.
+#[derive(Debug)]
+pub struct Files {
+    rows: Vec<Opened>,
+    /// Files that could not be opened.
+    problems: Vec<Problem>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    code: Input,
+    properties: Option<Input>,
+    symbols: Option<Input>,
+}
+
+impl Files {
+    /// Opens the files that a table names. One that cannot be opened is a problem: the code's costs the row, another
+    /// costs what is in it.
+    ///
+    /// # Errors
+    /// `Input` where the text is no table, or has no column `Code`.
+    pub fn open(path: &Path, text: &[u8]) -> Result<Files> {
+        let table = Table::read(text)?;
+        let codes = table.column("Code").ok_or_else(|| Error::at(0, "the file table has no column `Code`"))?;
+        let [properties, symbols] = ["Properties", "Symbols"].map(|title| table.column(title));
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut problems = Vec::new();
+        let mut open = |row: usize, name: Option<&str>| {
+            let name = name.filter(|name| !name.is_empty())?;
+            match Input::open(&folder.join(name)) {
+                Ok(input) => Some(input),
+                Err(error) => {
+                    let error = error.context(format!("row {row}: {name}"));
+                    problems.push(Problem::general(error));
+                    None
+                }
+            }
+        };
+        let mut rows = Vec::new();
+        for (row, code) in codes.into_iter().enumerate() {
+            let cell = |column: &Option<Vec<&str>>| {
+                column.as_ref().and_then(|names| names.get(row).copied().map(str::to_owned))
+            };
+            let Some(code) = open(row, Some(code)) else { continue };
+            let properties = open(row, cell(&properties).as_deref());
+            let symbols = open(row, cell(&symbols).as_deref());
+            rows.push(Opened { code, properties, symbols });
+        }
+        Ok(Files { rows, problems })
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        let parts = self.rows.iter().flat_map(|row| [Some(&row.code), row.properties.as_ref(), row.symbols.as_ref()]);
+        parts.flatten().map(|input| input.bytes().len() as u64).sum()
+    }
+
+    /// The images of all rows.
+    ///
+    /// # Errors
+    /// `NoDeviceCode` where the table has no rows; the first problem where there is one and no image.
+    pub fn bundle<'a>(&'a self, host: &'a Host<'a>) -> Result<Bundle<'a>> {
+        let rows: Vec<Row<'a>> = self
+            .rows
+            .iter()
+            .map(|row| Row {
+                name: row.code.name(),
+                code: row.code.bytes(),
+                properties: row.properties.as_ref().map(Input::bytes),
+                symbols: row.symbols.as_ref().map(Input::bytes),
+            })
+            .collect();
+        match (Bundle::of_table(host, &rows), self.problems.first()) {
+            (Ok(mut bundle), _) => {
+                bundle.problems.extend(self.problems.iter().cloned());
+                Ok(bundle)
+            }
+            (Err(error), Some(problem)) if error.kind() == ErrorKind::NoDeviceCode => Err(problem.error.clone()),
+            (Err(error), _) => Err(error),
+        }
+    }
+}
