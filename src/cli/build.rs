@@ -267,12 +267,7 @@ impl Args {
         let settings = Settings { timeout: self.timeout, ..Settings::new(self.jobs.unwrap_or(cores)) };
         let names: HashMap<usize, String> = images
             .iter()
-            .map(|image| {
-                (
-                    image.image.index,
-                    image.kernels.first().map(|name| shown(global, name)).unwrap_or_default(),
-                )
-            })
+            .map(|image| (image.image.index, image.kernels.first().map(|name| shown(global, name)).unwrap_or_default()))
             .collect();
         let name = |image: usize| {
             let kernel = names.get(&image).map(String::as_str).unwrap_or_default();

@@ -7,13 +7,18 @@ pub mod address;
 pub mod elf;
 pub mod inflate;
 pub mod kind;
+pub mod pe;
 pub mod producer;
 
 use crate::error::{Error, Result};
 use address::AddressMap;
 use elf::Elf;
 pub use kind::Kind;
+use pe::Pe;
 use producer::Producer;
+
+/// The function of a SYCL runtime that a program hands its images to.
+const REGISTRATION: &str = "__sycl_register_lib";
 
 /// A named range of the file.
 #[derive(Debug, Clone, Copy)]
@@ -64,12 +69,21 @@ impl<'a> Host<'a> {
                 let comment = sections.iter().find(|section| section.name == ".comment");
                 let producer = comment.and_then(|section| Producer::from_comment(section.data));
                 let sycl_abi = elf.needed(&addresses).iter().find_map(|name| producer::sycl_abi(name));
-                let registers = elf.imports(&addresses, "__sycl_register_lib");
+                let registers = elf.imports(&addresses, REGISTRATION);
                 Ok(Host { kind, bytes, addresses, sections, elf: Some(elf), producer, sycl_abi, registers })
+            }
+            Kind::Pe => {
+                let (pe, sections) = Pe::parse(bytes)?;
+                let addresses = pe.address_map()?;
+                let imports = pe.imports(&addresses, REGISTRATION);
+                let sycl_abi = imports.libraries.iter().find_map(|name| producer::sycl_abi(name));
+                let registers = imports.names_wanted;
+                // Nothing in a PE file names the compiler.
+                Ok(Host { addresses, sections, sycl_abi, registers, ..Host::plain(kind, bytes) })
             }
             Kind::SpirV => Ok(Host::plain(kind, bytes)),
             other => Err(Error::at(0, format!("this is {}, which is not read", other.description()))
-                .with_remedy("name a linked ELF executable or shared library, or a SPIR-V module")),
+                .with_remedy("name a linked ELF or PE file (executable or library), or a SPIR-V module")),
         }
     }
 
