@@ -40,5 +40,12 @@ pub const MAX_INFLATED_FLOOR: u64 = 64 << 20;
 /// How many times its stored size a large compressed image may inflate to.
 pub const MAX_INFLATED_RATIO: u64 = 256;
 
+/// Blobs within blobs (an OffloadBinary in a bundle in an OffloadBinary).
+pub const MAX_NESTING: u32 = 6;
+
+/// How many times its size the parts of a blob may together come to. Parts of a sound file do not overlap, but each
+/// layer of nesting counts anew.
+pub const MAX_OVERLAP: u64 = 12;
+
 /// Problems reported for one file; the rest is counted.
 pub const MAX_PROBLEMS: usize = 10_000;

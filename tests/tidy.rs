@@ -35,6 +35,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("object", &["src/container/", "src/rewrite/"]),
     ("goblin", &["src/container/pe.rs"]),
     ("zstd", &["src/container/inflate.rs"]),
+    ("flate2", &["src/container/"]),
     ("rspirv", &["src/spirv/"]),
     ("opencl3", &["src/build/opencl.rs"]),
     ("comfy_table", &["src/report/table.rs"]),

@@ -95,6 +95,12 @@ pub struct Image<'a> {
     pub declared: Declared,
     /// `DeviceTargetSpec`, e.g. `spir64`.
     pub target: &'a str,
+    /// The architecture within the target, where the container names one (`pvc`, `sm_80`); empty where it does not.
+    pub arch: &'a str,
+    /// The state that the container states, where it does.
+    pub stated: Option<State>,
+    /// The programming model that a container of several names (`sycl`, `openmp`, `hip`); empty where it does not.
+    pub offload_kind: &'a str,
     /// Options for the device compiler, as stored.
     pub compile_options: &'a str,
     /// Options for the device linker, as stored.
@@ -106,6 +112,25 @@ pub struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
+    /// An image of which nothing is known but its bytes.
+    pub fn bare(stored: &'a [u8], offset: u64) -> Image<'a> {
+        Image {
+            index: 0,
+            origin: None,
+            stored,
+            offset,
+            declared: Declared::None,
+            target: "",
+            arch: "",
+            stated: None,
+            offload_kind: "",
+            compile_options: "",
+            link_options: "",
+            entries: Vec::new(),
+            properties: Properties::default(),
+        }
+    }
+
     /// How the payload is compressed, where it is.
     pub fn compression(&self) -> Option<Compression> {
         (self.declared == Declared::CompressedNone && is_zstd(self.stored)).then_some(Compression::Zstd)
@@ -152,13 +177,16 @@ impl<'a> Image<'a> {
 
     /// The target of the device configuration that the image was compiled for, where it says so.
     pub fn compile_target(&self) -> Option<&'a str> {
-        self.properties.get(set::REQUIREMENTS, "compile_target").and_then(|value| value.text())
+        let arch = || Some(self.arch).filter(|arch| !matches!(*arch, "" | "generic"));
+        self.properties.get(set::REQUIREMENTS, "compile_target").and_then(|value| value.text()).or_else(arch)
     }
 
-    /// The state as the runtime derives it: intermediate code is input, ahead-of-time compiled code with imports is an
+    /// The state that the container states, or else as the runtime derives it: intermediate code is input, ahead-of-time compiled code with imports is an
     /// object, any other an executable.
     pub fn state(&self) -> State {
-        if self.format().is_intermediate() || matches!(self.target, "spir64" | "spir" | "nvptx64" | "amdgcn") {
+        if let Some(stated) = self.stated {
+            stated
+        } else if self.format().is_intermediate() || matches!(self.target, "spir64" | "spir" | "nvptx64" | "amdgcn") {
             State::Input
         } else if self.imports().is_empty() {
             State::Executable

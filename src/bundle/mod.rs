@@ -1,24 +1,32 @@
 //! Which device images are in a file, and what is attached to them?
 
 pub mod aspect;
+pub mod blob;
+pub mod concatenated;
 pub mod decode;
 pub mod descriptor;
+pub mod dpcpp_base64;
+pub mod embedded;
+pub mod fat_object;
 pub mod format;
 pub mod image;
+pub mod offload_binary;
+pub mod offload_bundle;
 pub mod property;
 pub mod property_text;
 pub mod requirements;
 pub mod structure;
+pub mod syclbin;
 pub mod table;
 
+use crate::container::place::Place;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::limits;
 use aspect::Epoch;
+use blob::Reader;
 use descriptor::Descriptor;
-use format::Declared;
 use image::Image;
-use property::Properties;
 use std::collections::HashSet;
 
 /// The images of one file.
@@ -44,7 +52,13 @@ impl<'a> Bundle<'a> {
     /// images with a SYCL runtime) but no list of images can be found.
     pub fn read(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         match host.kind {
-            Kind::SpirV => Ok(Self::bare(host)),
+            Kind::SpirV
+            | Kind::LlvmBitcode
+            | Kind::OffloadBinary
+            | Kind::SyclBin
+            | Kind::OffloadBundle
+            | Kind::CompressedBundle => Self::read_blob(host),
+            Kind::Table => Err(Error::at(0, "a file table names files, which are to be read beside it")),
             _ => Self::read_linked(host),
         }
     }
@@ -74,28 +88,38 @@ impl<'a> Bundle<'a> {
         union
     }
 
-    fn bare(host: &'a Host<'a>) -> Bundle<'a> {
-        let image = Image {
-            index: 0,
-            origin: None,
-            stored: host.bytes,
-            offset: 0,
-            declared: Declared::None,
-            target: "spir64",
-            compile_options: "",
-            link_options: "",
-            entries: Vec::new(),
-            properties: Properties::default(),
-        };
-        let epoch = Epoch::of(host, None);
-        Bundle { kind: host.kind, descriptors: Vec::new(), images: vec![image], epoch, problems: Vec::new() }
+    /// What a reader of blobs found in a file that is no linked one.
+    ///
+    /// # Errors
+    /// `NoDeviceCode` where it is sound and holds no image; the first problem where there is one and no image.
+    fn of_blobs(host: &'a Host<'a>, reader: Reader<'a>) -> Result<Bundle<'a>> {
+        let Reader { images, problems, .. } = reader;
+        if images.is_empty() {
+            let problem = problems.into_iter().next().map(|problem| problem.error);
+            return Err(problem.unwrap_or_else(no_device_code));
+        }
+        Ok(Bundle { kind: host.kind, descriptors: Vec::new(), images, epoch: Epoch::of(host, None), problems })
+    }
+
+    fn read_blob(host: &'a Host<'a>) -> Result<Bundle<'a>> {
+        let mut reader = Reader::new(&host.arena, host.bytes.len());
+        let target = if host.kind == Kind::SpirV { "spir64" } else { "" };
+        let outer = Image { target, ..Image::bare(host.bytes, 0) };
+        reader.read(host.bytes, Place::file(0), 0, &outer);
+        Self::of_blobs(host, reader)
     }
 
     fn read_linked(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         let descriptors = descriptor::find(host);
         let mut problems = Vec::new();
         let listed = descriptor::listed_in_tgtimg(host);
+        let mut blobs = Reader::new(&host.arena, host.bytes.len());
+        embedded::read(host, descriptors.is_empty(), &mut blobs);
+        fat_object::read(host, &mut blobs);
         if descriptors.is_empty() {
+            if !blobs.images.is_empty() || !blobs.problems.is_empty() {
+                return Self::of_blobs(host, blobs);
+            }
             return Err(none_found(host, listed.len()));
         }
         let mut images: Vec<Image<'a>> = Vec::new();
@@ -119,6 +143,9 @@ impl<'a> Bundle<'a> {
                 index = index.saturating_add(1);
             }
         }
+        images
+            .extend(blobs.images.into_iter().map(|image| Image { index: image.index.saturating_add(index), ..image }));
+        problems.extend(blobs.problems);
         let known: HashSet<u64> = images.iter().filter_map(|image| Some(image.origin?.payload)).collect();
         let missing: Vec<u64> = listed.into_iter().filter(|address| !known.contains(address)).collect();
         if let Some(first) = missing.first() {
@@ -137,6 +164,10 @@ impl<'a> Bundle<'a> {
     }
 }
 
+fn no_device_code() -> Error {
+    Error::new(ErrorKind::NoDeviceCode, "no device code")
+}
+
 /// Tells "holds no device code" from "should, but its list of images is damaged".
 fn none_found(host: &Host<'_>, listed: usize) -> Error {
     if listed > 0 {
@@ -146,6 +177,6 @@ fn none_found(host: &Host<'_>, listed: usize) -> Error {
         Error::at(0, "the file registers device images with a SYCL runtime, but no sound image list was found in it")
             .with_remedy("the file may be cut, packed, or made by a compiler newer than this tool knows")
     } else {
-        Error::new(ErrorKind::NoDeviceCode, "no device code")
+        no_device_code()
     }
 }

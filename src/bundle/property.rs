@@ -127,6 +127,8 @@ pub mod set {
     pub const PARAM_OPT: &str = "SYCL/kernel param opt";
     /// Specialization constants and where their values lie.
     pub const SPEC_CONSTANTS: &str = "SYCL/specialization constants";
+    /// The kernels of an image that has no entries, as those of a SYCLBIN.
+    pub const KERNEL_NAMES: &str = "SYCL/kernel names";
     /// Flags of the whole image.
     pub const MISC: &str = "SYCL/misc properties";
     /// Facts that the runtime cannot ask a native image for.

@@ -68,9 +68,10 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         _ => None,
     };
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-    // Only a bare module speaks for itself; in a host file the entry table is what the runtime goes by.
-    let (kernels, exports, imports) = match (&module, image.origin) {
-        (Some(module), None) => {
+    // A module of which its container says nothing speaks for itself; else what is listed is what the runtime goes by.
+    let unlisted = image.origin.is_none() && image.entries.is_empty();
+    let (kernels, exports, imports) = match &module {
+        Some(module) if unlisted => {
             (module.kernels().map(str::to_owned).collect(), module.exports.clone(), module.imports.clone())
         }
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),

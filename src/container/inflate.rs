@@ -38,6 +38,42 @@ pub fn zstd(stored: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// Inflates a zstd frame or a zlib stream that is known to hold `size` bytes.
+///
+/// # Errors
+/// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond `room`.
+pub fn sized(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
+    let ceiling = ceiling(stored.len()).min(room);
+    if size > ceiling {
+        return Err(Error::input(format!(
+            "{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}",
+            stored.len()
+        )));
+    }
+    let mut out = Vec::new();
+    let bounded = size.saturating_add(1);
+    if stored.starts_with(&ZSTD_MAGIC) {
+        let decoder = zstd::stream::read::Decoder::with_buffer(stored).map_err(|error| broken(&error))?;
+        decoder.single_frame().take(bounded).read_to_end(&mut out).map_err(|error| broken(&error))?;
+    } else {
+        let decoder = flate2::bufread::ZlibDecoder::new(stored);
+        decoder.take(bounded).read_to_end(&mut out).map_err(|error| broken(&error))?;
+    }
+    if out.len() as u64 != size {
+        let more = if out.len() as u64 > size { "more than" } else { "not" };
+        return Err(Error::input(format!("compressed bytes hold {more} the {size} bytes they declare")));
+    }
+    Ok(out)
+}
+
+/// Compresses bytes as one zstd frame that carries their length, as DPC++ does (level 10 there).
+///
+/// # Errors
+/// `Io` where the compressor fails.
+pub fn zstd_frame(bytes: &[u8], level: i32) -> Result<Vec<u8>> {
+    zstd::bulk::compress(bytes, level).map_err(|error| Error::io("cannot compress", &error))
+}
+
 /// The first bytes of what a zstd frame holds, enough to tell the payload's format.
 pub fn zstd_head(stored: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
@@ -72,6 +108,22 @@ mod tests {
         let stored = zstd::bulk::compress(&vec![0u8; 300 << 20], 3).unwrap();
         let error = super::zstd(&stored).unwrap_err();
         assert!(error.to_string().contains("limit"), "{error}");
+    }
+
+    #[test]
+    fn a_known_size_is_held_to_the_byte() {
+        use std::io::Write as _;
+        let data = [5u8; 3000];
+        let frame = zstd_frame(&data, 10).unwrap();
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        zlib.write_all(&data).unwrap();
+        for stored in [frame, zlib.finish().unwrap()] {
+            assert_eq!(sized(&stored, 3000, u64::MAX).unwrap(), data);
+            assert!(sized(&stored, 2999, u64::MAX).is_err());
+            assert!(sized(&stored, 3001, u64::MAX).is_err());
+            assert!(sized(&stored, 3000, 2999).unwrap_err().to_string().contains("limit"));
+            assert!(sized(&stored[..stored.len() / 2], 3000, u64::MAX).is_err());
+        }
     }
 
     #[test]

@@ -4,16 +4,21 @@
 //! segments with relocations applied, sections, and what the producer left about itself.
 
 pub mod address;
+pub mod arena;
 pub mod elf;
 pub mod inflate;
 pub mod kind;
+pub mod object_file;
 pub mod pe;
+pub mod place;
 pub mod producer;
 
 use crate::error::{Error, Result};
 use address::AddressMap;
+use arena::Arena;
 use elf::Elf;
 pub use kind::Kind;
+use object_file::ObjectFile;
 use pe::Pe;
 use producer::Producer;
 
@@ -52,6 +57,8 @@ pub struct Host<'a> {
     pub sycl_abi: Option<u32>,
     /// Whether the file calls the runtime's registration function, so that it should hold images.
     pub registers: bool,
+    /// What readers inflate or decode from the file.
+    pub arena: Arena,
 }
 
 impl<'a> Host<'a> {
@@ -70,7 +77,8 @@ impl<'a> Host<'a> {
                 let producer = comment.and_then(|section| Producer::from_comment(section.data));
                 let sycl_abi = elf.needed(&addresses).iter().find_map(|name| producer::sycl_abi(name));
                 let registers = elf.imports(&addresses, REGISTRATION);
-                Ok(Host { kind, bytes, addresses, sections, elf: Some(elf), producer, sycl_abi, registers })
+                let elf = Some(elf);
+                Ok(Host { addresses, sections, elf, producer, sycl_abi, registers, ..Host::plain(kind, bytes) })
             }
             Kind::Pe => {
                 let (pe, sections) = Pe::parse(bytes)?;
@@ -81,9 +89,22 @@ impl<'a> Host<'a> {
                 // Nothing in a PE file names the compiler.
                 Ok(Host { addresses, sections, sycl_abi, registers, ..Host::plain(kind, bytes) })
             }
-            Kind::SpirV => Ok(Host::plain(kind, bytes)),
+            Kind::ElfObject | Kind::Coff => {
+                let ObjectFile { addresses, sections, refers_to_wanted } = object_file::read(bytes, REGISTRATION)?;
+                let comment = sections.iter().find(|section| section.name == ".comment");
+                let producer = comment.and_then(|section| Producer::from_comment(section.data));
+                let registers = refers_to_wanted;
+                Ok(Host { addresses, sections, producer, registers, ..Host::plain(kind, bytes) })
+            }
+            Kind::SpirV
+            | Kind::LlvmBitcode
+            | Kind::OffloadBinary
+            | Kind::SyclBin
+            | Kind::OffloadBundle
+            | Kind::CompressedBundle
+            | Kind::Table => Ok(Host::plain(kind, bytes)),
             other => Err(Error::at(0, format!("this is {}, which is not read", other.description()))
-                .with_remedy("name a linked ELF or PE file (executable or library), or a SPIR-V module")),
+                .with_remedy("name an ELF, PE or COFF file, a SPIR-V module, or a bundle of device code")),
         }
     }
 
@@ -98,6 +119,7 @@ impl<'a> Host<'a> {
             producer: None,
             sycl_abi: None,
             registers: false,
+            arena: Arena::default(),
         }
     }
 

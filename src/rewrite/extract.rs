@@ -61,6 +61,7 @@ pub fn symbols(image: &Examined<'_, '_>) -> String {
 fn entries<'b>(image: &'b Examined<'_, '_>) -> Vec<&'b str> {
     match image.image.origin {
         Some(_) => image.image.entries.clone(),
+        None if !image.image.entries.is_empty() => image.image.entries.clone(),
         None => image.kernels.iter().map(String::as_str).collect(),
     }
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Where do the real libraries come from that the tests read, rewrite and run?
 
-    fetch.py [DIR]        default: target/real-world of this project; about 3 GB, once
+    fetch.py [DIR]             default: target/real-world of this project; about 3 GB, once
+    fetch.py --library NAME    one library of dpnp alone, by the start of its name; prints its path; 50 MB, once
 
 Installs requirements.txt (every wheel by version and SHA-256) with pip into DIR/venv and writes DIR/icd, which
 tells the OpenCL loader of the CPU driver therein. DIR/ready holds the hash of requirements.txt and comes last: while it is
@@ -15,6 +16,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -65,7 +68,35 @@ def install(root):
     (root / "icd" / "intel-cpu.icd").write_text(f"{driver}\n")
 
 
+def library(name):
+    """Unpacks one library of the dpnp wheel, which is checked against its hash, and prints where it is."""
+    root = DEFAULT / "library"
+    root.mkdir(parents=True, exist_ok=True)
+    found = sorted(root.glob(f"{name}*.so"))
+    if not found:
+        with tempfile.TemporaryDirectory(dir=root) as scratch:
+            text = REQUIREMENTS.read_text()
+            at = text.index("dpnp==")
+            pinned = Path(scratch) / "dpnp.txt"
+            pinned.write_text(text[at : text.index("\n", text.index("--hash", at))] + "\n")
+            pip = [interpreter(), "-m", "pip", "--disable-pip-version-check", "download", "--no-input", "--quiet", "--no-deps"]
+            pip += ["--require-hashes", "--only-binary", ":all:", "--retries", "5", "-d", scratch, "-r", pinned]
+            run("fetching the wheel of dpnp (network?)", pip)
+            with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as wheel:
+                inside = [member for member in wheel.namelist() if Path(member).name.startswith(name) and member.endswith(".so")]
+                if not inside:
+                    fail(f"dpnp has no library whose name begins with {name}")
+                for member in inside:
+                    partial = Path(scratch) / "library"
+                    partial.write_bytes(wheel.read(member))
+                    partial.replace(root / Path(member).name)
+        found = sorted(root.glob(f"{name}*.so"))
+    print(found[0])
+
+
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--library":
+        return library(sys.argv[2])
     if len(sys.argv) > 2 or sys.argv[1:2] == ["--help"]:
         sys.exit(__doc__)
     root = Path(sys.argv[1] if len(sys.argv) == 2 else DEFAULT).absolute()

@@ -1,0 +1,120 @@
+//! Which images are in a blob that is no linked file?
+//!
+//! Blobs nest: an OffloadBinary may hold a SYCLBIN, a bundle may hold OffloadBinaries, and layers may be compressed.
+//! One reader walks them all, tells each by content, and keeps account: nesting, inflated bytes, and what overlapping
+//! parts may cost. A damaged part becomes a problem; the others are read.
+
+use super::image::Image;
+use super::{offload_binary, offload_bundle, syclbin};
+use crate::bytes;
+use crate::container::Kind;
+use crate::container::arena::Arena;
+use crate::container::place::Place;
+use crate::error::{Error, Problem, Result};
+use crate::limits;
+
+/// Reads blobs and collects what is in them.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    /// Where inflated and decoded bytes live.
+    pub arena: &'a Arena,
+    /// The images so far.
+    pub images: Vec<Image<'a>>,
+    /// What could not be read so far.
+    pub problems: Vec<Problem>,
+    /// Bytes that parts may yet come to.
+    budget: u64,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader for a file of that many bytes.
+    pub fn new(arena: &'a Arena, size: usize) -> Self {
+        let mut reader = Reader { arena, images: Vec::new(), problems: Vec::new(), budget: 1 << 20 };
+        reader.grant(size);
+        reader
+    }
+
+    /// Reads a blob of any kind; what is none is an image of its own. `outer` is what the layer around it says.
+    pub fn read(&mut self, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
+        if depth > limits::MAX_NESTING {
+            return self.problem(place.error(format!("more than {} blobs within each other", limits::MAX_NESTING)));
+        }
+        let depth = depth.saturating_add(1);
+        match Kind::identify(data) {
+            Ok(Kind::OffloadBinary) => offload_binary::images(self, data, place, depth, outer),
+            Ok(Kind::SyclBin) => syclbin::images(self, data, place),
+            Ok(Kind::OffloadBundle | Kind::CompressedBundle) => {
+                offload_bundle::images(self, data, place, depth, outer);
+            }
+            _ => self.image(data, place, outer.clone()),
+        }
+    }
+
+    /// Adds an image with these bytes.
+    pub fn image(&mut self, stored: &'a [u8], place: Place, like: Image<'a>) {
+        let properties: usize = like.properties.sets.iter().map(|set| set.properties.len().saturating_mul(48)).sum();
+        let cost = stored.len().saturating_add(properties).saturating_add(like.entries.len().saturating_mul(16));
+        if let Err(error) = self.spend(cost) {
+            return self.problem(place.of(error));
+        }
+        if self.images.len() >= limits::MAX_IMAGES {
+            return self.problem(place.error(format!("more images than the limit of {}", limits::MAX_IMAGES)));
+        }
+        self.images.push(Image { index: self.images.len(), stored, offset: place.offset(), ..like });
+    }
+
+    /// Notes what could not be read; what is beyond the limit is not noted.
+    pub fn problem(&mut self, error: Error) {
+        if self.problems.len() < limits::MAX_PROBLEMS {
+            self.problems.push(Problem::general(error));
+        }
+    }
+
+    /// Accounts for the bytes of a part.
+    ///
+    /// # Errors
+    /// `Input` where the parts come to more than parts of a sound file could.
+    pub fn spend(&mut self, bytes: usize) -> Result<()> {
+        // Each part costs time of its own.
+        let cost = (bytes as u64).saturating_add(8);
+        self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
+            Error::input("the parts come to many times the size of the file; they overlap, or are forged")
+        })?;
+        Ok(())
+    }
+
+    /// Adds what was inflated to the account.
+    pub fn grant(&mut self, bytes: usize) {
+        self.budget = self.budget.saturating_add((bytes as u64).saturating_mul(limits::MAX_OVERLAP));
+    }
+}
+
+/// The target as the image structures of host files name it, of a full triple: `spir64` of `spir64-unknown-unknown`.
+/// Triples of other programming models stay whole.
+pub fn target_of(triple: &str) -> &str {
+    let (arch, _) = triple.split_once('-').unwrap_or((triple, ""));
+    let known = arch.starts_with("spir") || matches!(arch, "nvptx64" | "amdgcn" | "native_cpu");
+    if known { arch } else { triple }
+}
+
+/// The architecture that an image names beside its triple; `generic` names none.
+pub fn arch_of(arch: &str) -> &str {
+    if arch == "generic" { "" } else { arch }
+}
+
+/// The NUL-terminated string at an offset, without the NUL.
+pub(super) fn c_string(data: &[u8], at: u64) -> Option<&[u8]> {
+    let tail = data.get(usize::try_from(at).ok()?..)?;
+    let window = tail.get(..tail.len().min(limits::MAX_STRING))?;
+    window.get(..window.iter().position(|&byte| byte == 0)?)
+}
+
+/// The `len` bytes at an offset.
+pub(super) fn slice(data: &[u8], at: u64, len: u64) -> Option<&[u8]> {
+    bytes::slice_at(data, usize::try_from(at).ok()?, usize::try_from(len).ok()?)
+}
+
+/// A part's text, where it is UTF-8.
+pub(super) fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
+}

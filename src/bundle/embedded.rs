@@ -1,0 +1,51 @@
+//! Which OffloadBinaries are in a host file?
+//!
+//! LLVM's new offload driver puts them into sections `.llvm.offloading` of objects. A linked file holds none, but for
+//! those of upstream LLVM's SYCL, which registers the OffloadBinaries themselves: there they lie in the file's data,
+//! with nothing that points to them but code.
+
+use super::blob::Reader;
+use super::image::Image;
+use super::offload_binary::MAGIC;
+use crate::bytes;
+use crate::container::Host;
+use crate::container::place::Place;
+use std::borrow::Cow;
+
+/// The name of the sections; COFF may add to it.
+pub const SECTION: &str = ".llvm.offloading";
+
+/// Reads all sections of OffloadBinaries; where the file registers images that nothing lists (`unlisted`) also what
+/// looks like one in its data.
+pub fn read<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader<'a>) {
+    for section in host.sections.iter().filter(|section| section.name.starts_with(SECTION)) {
+        reader.read(section.data, Place::file(section.offset), 0, &Image::bare(section.data, section.offset));
+    }
+    if !unlisted || !host.registers || !reader.images.is_empty() {
+        return;
+    }
+    for segment in host.addresses.segments() {
+        // Relocations do not write to what holds no pointers; should they have copied it, the bytes are the same.
+        let data: &'a [u8] = match &segment.data {
+            Cow::Borrowed(data) => data,
+            Cow::Owned(data) => data,
+        };
+        let mut at = usize::try_from(segment.address.wrapping_neg() & 7).unwrap_or(0);
+        while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
+            let len = whole(rest);
+            if let Some(blob) = len.and_then(|len| rest.get(..len)) {
+                let place = Place::file(segment.offset.saturating_add(at as u64));
+                reader.read(blob, place, 0, &Image::bare(blob, place.offset()));
+            }
+            at = at.saturating_add(len.unwrap_or(8).max(8).next_multiple_of(8));
+        }
+    }
+}
+
+/// The length of the OffloadBinary that the data begins with, where the header is one beyond doubt.
+fn whole(data: &[u8]) -> Option<usize> {
+    let known = data.starts_with(&MAGIC) && matches!(bytes::u32_at(data, 4), Some(1..=3));
+    let size = usize::try_from(bytes::u64_at(data, 8).filter(|_| known)?).ok()?;
+    let entries = bytes::u64_at(data, 16)?;
+    ((32..=data.len()).contains(&size) && entries < size as u64).then_some(size)
+}

@@ -1,0 +1,233 @@
+//! Which images are in an OffloadBinary?
+//!
+//! LLVM's container of device code (`llvm/Object/OffloadBinary.h`), versions 1 to 3. Several may follow one another,
+//! each at a multiple of 8 bytes: in `.llvm.offloading` sections of objects, and in files that tools concatenate.
+//! Version 1 holds one image each, later ones many; version 3 may be compressed. Offsets count from the header.
+
+mod write;
+
+use super::blob::{self, Reader};
+use super::format::Declared;
+use super::image::Image;
+use super::syclbin;
+use crate::bytes;
+use crate::container::inflate;
+use crate::container::place::Place;
+use crate::error::{Error, Result};
+pub use write::{Version, write};
+
+/// The first bytes.
+pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
+/// Bytes of one entry.
+const ENTRY: usize = 40;
+
+/// LLVM's `ImageKind`.
+pub mod image_kind {
+    /// A native object.
+    pub const OBJECT: u16 = 1;
+    /// LLVM bitcode.
+    pub const BITCODE: u16 = 2;
+    /// A cubin.
+    pub const CUBIN: u16 = 3;
+    /// A fatbin.
+    pub const FATBIN: u16 = 4;
+    /// PTX text.
+    pub const PTX: u16 = 5;
+    /// SPIR-V.
+    pub const SPIRV: u16 = 6;
+    /// A SYCLBIN or a part of one (DPC++ only).
+    pub const SYCLBIN: u16 = 7;
+}
+
+/// LLVM's `OffloadKind` of SYCL in the bit set of 2025 and later.
+pub const SYCL: u16 = 8;
+
+/// One entry: an image and what is said of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// LLVM's `ImageKind`, as stored.
+    pub image_kind: u16,
+    /// LLVM's `OffloadKind`, as stored.
+    pub offload_kind: u16,
+    /// Flags; bit 0 says that the entry has no image.
+    pub flags: u32,
+    /// Keys and values in stored order.
+    pub strings: Vec<(&'a [u8], &'a [u8])>,
+    /// The image's bytes.
+    pub image: &'a [u8],
+    /// Where they are.
+    pub place: Place,
+}
+
+impl<'a> Entry<'a> {
+    /// The value of a key, where it is text; empty where there is none.
+    pub fn string(&self, key: &str) -> &'a str {
+        let found = self.strings.iter().find(|(known, _)| *known == key.as_bytes());
+        found.and_then(|(_, value)| blob::text(value)).unwrap_or_default()
+    }
+
+    /// The programming model by name. Before the values became a bit set they were consecutive: 3 was HIP and 4 SYCL,
+    /// where 4 is HIP now; the triple tells which.
+    pub fn model(&self) -> &'static str {
+        match self.offload_kind {
+            1 => "openmp",
+            2 => "cuda",
+            4 if self.string("triple").starts_with("spir") => "sycl",
+            3 | 4 => "hip",
+            SYCL => "sycl",
+            _ => "unknown",
+        }
+    }
+
+    fn declared(&self) -> Declared {
+        match self.image_kind {
+            image_kind::OBJECT | image_kind::CUBIN | image_kind::FATBIN => Declared::Native,
+            image_kind::BITCODE => Declared::LlvmBitcode,
+            image_kind::SPIRV => Declared::SpirV,
+            _ => Declared::None,
+        }
+    }
+}
+
+/// Reads every OffloadBinary in a blob or section. Damage becomes problems of the reader.
+pub fn parse<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Vec<Vec<Entry<'a>>> {
+    let mut found = Vec::new();
+    let mut at = 0usize;
+    while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
+        let here = place.at(at as u64);
+        let len = if rest.starts_with(&MAGIC) {
+            match binary(reader, rest, here) {
+                Ok((entries, len)) => {
+                    found.push(entries);
+                    len
+                }
+                Err(error) => {
+                    reader.problem(here.of(error).context("OffloadBinary"));
+                    MAGIC.len()
+                }
+            }
+        } else {
+            // Padding, or damage: the next one is looked for where one may stand.
+            let next = rest.chunks(8).position(|chunk| chunk.starts_with(&MAGIC)).map_or(rest.len(), |index| index * 8);
+            if rest.get(..next).is_some_and(|gap| gap.iter().any(|&byte| byte != 0)) {
+                reader.problem(here.error(format!("{next} bytes here are no OffloadBinary")));
+            }
+            next
+        };
+        at = at.saturating_add(len).checked_next_multiple_of(8).unwrap_or(usize::MAX);
+    }
+    found
+}
+
+/// Reads the one that the data begins with; its length follows.
+fn binary<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(Vec<Entry<'a>>, usize)> {
+    let word = |at| bytes::u64_at(data, at).ok_or_else(|| place.error("the header is cut short"));
+    let version = bytes::u32_at(data, 4).unwrap_or(0);
+    if !(1..=3).contains(&version) {
+        return Err(place.at(4).error(format!("version {version}; 1 to 3 are known")));
+    }
+    let (size, entries, count) = (word(8)?, word(16)?, if version == 1 { 1 } else { word(24)? });
+    let inflated = if version < 3 { 0 } else { word(32)? };
+    let header = if version < 3 { 32 } else { 40 };
+    if size < header {
+        return Err(place.at(8).error(format!("a size of {size} bytes, less than the header")));
+    }
+    let len = usize::try_from(size).unwrap_or(usize::MAX);
+    let whole = data.get(..len).unwrap_or(data);
+    if whole.len() < len {
+        // What is there is read all the same.
+        reader.problem(place.at(8).error(format!("an OffloadBinary of {size} bytes; the file has {}", whole.len())));
+    }
+    let (body, inner) = if inflated == 0 { (whole, place) } else { inflate(reader, whole, place, entries, inflated)? };
+    let table = usize::try_from(entries).ok().and_then(|at| body.get(at..));
+    let table = table.ok_or_else(|| place.at(16).error(format!("the entries at {entries:#x} are beyond its end")))?;
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    if table.len() / ENTRY < count {
+        let have = table.len() / ENTRY;
+        reader.problem(place.at(24).error(format!("an OffloadBinary of {count} entries, of which {have} could fit")));
+    }
+    let mut found = Vec::new();
+    for (index, raw) in table.chunks_exact(ENTRY).take(count).enumerate() {
+        let here = inner.at(entries.saturating_add((index * ENTRY) as u64));
+        match entry(reader, version, body, inner, raw) {
+            Ok(entry) => found.push(entry),
+            Err(error) => reader.problem(here.of(error).context(format!("OffloadBinary entry {index}"))),
+        }
+    }
+    Ok((found, len))
+}
+
+/// Inflates all behind the header, which stays in front: offsets count from there.
+fn inflate<'a>(
+    reader: &mut Reader<'a>,
+    whole: &'a [u8],
+    place: Place,
+    entries: u64,
+    inflated: u64,
+) -> Result<(&'a [u8], Place)> {
+    let split = usize::try_from(entries).ok().and_then(|at| whole.split_at_checked(at));
+    let (header, packed) =
+        split.ok_or_else(|| place.at(16).error(format!("the entries at {entries:#x} are beyond its end")))?;
+    let size = inflated
+        .checked_sub(entries)
+        .ok_or_else(|| place.at(32).error(format!("an inflated size of {inflated} bytes, less than the header")))?;
+    let body = inflate::sized(packed, size, reader.arena.room()).map_err(|error| place.at(entries).of(error))?;
+    let whole = reader.arena.keep([header, &body].concat()).map_err(|error| place.of(error))?;
+    reader.grant(whole.len());
+    Ok((whole, place.inflated()))
+}
+
+fn entry<'a>(reader: &mut Reader<'a>, version: u32, body: &'a [u8], place: Place, raw: &'a [u8]) -> Result<Entry<'a>> {
+    let word = |at| bytes::u64_at(raw, at).unwrap_or(0);
+    let (strings, count, image, size) = (word(8), word(16), word(24), word(32));
+    let stride = if version == 1 { 16 } else { 24 };
+    let table = count
+        .checked_mul(stride)
+        .and_then(|len| if len == 0 { Some(&[][..]) } else { blob::slice(body, strings, len) });
+    let table = table.ok_or_else(|| Error::input(format!("its {count} strings at {strings:#x} pass the end")))?;
+    reader.spend(table.len())?;
+    let mut pairs = Vec::new();
+    for pair in table.chunks_exact(stride as usize) {
+        let at = |at| bytes::u64_at(pair, at).unwrap_or(0);
+        let key = blob::c_string(body, at(0));
+        let value = if version == 1 { blob::c_string(body, at(8)) } else { blob::slice(body, at(8), at(16)) };
+        let pair = key.zip(value).ok_or_else(|| Error::input("one of its strings passes the end"))?;
+        reader.spend(pair.0.len().saturating_add(pair.1.len()))?;
+        pairs.push(pair);
+    }
+    Ok(Entry {
+        image_kind: bytes::u16_at(raw, 0).unwrap_or(0),
+        offload_kind: bytes::u16_at(raw, 2).unwrap_or(0),
+        flags: bytes::u32_at(raw, 4).unwrap_or(0),
+        strings: pairs,
+        image: blob::slice(body, image, size)
+            .ok_or_else(|| Error::input(format!("its image at {image:#x}, {size} bytes, passes the end")))?,
+        place: place.at(image),
+    })
+}
+
+/// Adds the images of every OffloadBinary in a blob.
+pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
+    for entries in parse(reader, data, place) {
+        if syclbin::is_parted(&entries) {
+            syclbin::images_of_parts(reader, &entries, place);
+            continue;
+        }
+        // Bit 0: metadata without an image.
+        for entry in entries.iter().filter(|entry| entry.flags & 1 == 0) {
+            let or = |own: &'a str, outer: &'a str| if own.is_empty() { outer } else { own };
+            let triple = entry.string("triple");
+            let like = Image {
+                declared: entry.declared(),
+                target: or(blob::target_of(triple), outer.target),
+                arch: or(blob::arch_of(entry.string("arch")), outer.arch),
+                compile_options: or(entry.string("compile-opts"), outer.compile_options),
+                link_options: or(entry.string("link-opts"), outer.link_options),
+                // Upstream lists a SYCL image's kernels, one a line.
+                entries: entry.string("symbols").split(['\n', '\0']).filter(|name| !name.is_empty()).collect(),
+                ..outer.clone()
+            };
+            reader.read(entry.image, entry.place, depth, &like);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Who owns bytes that a file holds only in another form?
+//!
+//! Images borrow their bytes from the file. What is inflated or decoded on the way has no place there; it is kept here,
+//! beside the file, for as long as the file is. Bytes are added through a shared reference and never move or go.
+
+use crate::error::{Error, Result};
+use crate::limits;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Slots of the chunk that holds slot `n` begin at 2^k - 1, k being the chunk's number.
+type Chunk = Box<[OnceLock<Vec<u8>>]>;
+
+/// An append-only store of byte strings.
+#[derive(Debug, Default)]
+pub struct Arena {
+    chunks: [OnceLock<Chunk>; 32],
+    count: AtomicUsize,
+    bytes: AtomicU64,
+}
+
+impl Arena {
+    /// Keeps bytes for as long as the arena lives.
+    ///
+    /// # Errors
+    /// `Input` where the arena would hold more than [`limits::MAX_INFLATED`] bytes.
+    pub fn keep(&self, bytes: Vec<u8>) -> Result<&[u8]> {
+        // A byte string costs its slot as well.
+        let cost = (bytes.len() as u64).saturating_add(32);
+        if self.bytes.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > limits::MAX_INFLATED {
+            self.bytes.fetch_sub(cost, Ordering::Relaxed);
+            return Err(full());
+        }
+        let number = self.count.fetch_add(1, Ordering::Relaxed).checked_add(1).ok_or_else(full)?;
+        let chunk = number.ilog2();
+        let slots = self.chunks.get(chunk as usize).ok_or_else(full)?;
+        let slots = slots.get_or_init(|| (0..1usize << chunk).map(|_| OnceLock::new()).collect());
+        let slot = slots.get(number ^ (1usize << chunk)).ok_or_else(full)?;
+        Ok(slot.get_or_init(|| bytes))
+    }
+
+    /// How many more bytes it takes.
+    pub fn room(&self) -> u64 {
+        limits::MAX_INFLATED.saturating_sub(self.bytes.load(Ordering::Relaxed))
+    }
+}
+
+#[cold]
+fn full() -> Error {
+    Error::input(format!("the parts of the file inflate to more than the limit of {} bytes", limits::MAX_INFLATED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_stay_where_they_are() {
+        let arena = Arena::default();
+        let kept: Vec<&[u8]> = (0..1000u32).map(|number| arena.keep(number.to_le_bytes().to_vec()).unwrap()).collect();
+        for (number, bytes) in (0..1000u32).zip(kept) {
+            assert_eq!(bytes, number.to_le_bytes());
+        }
+        assert_eq!(arena.room(), limits::MAX_INFLATED - 1000 * 36);
+    }
+
+    #[test]
+    fn it_has_a_ceiling() {
+        let arena = Arena::default();
+        arena.bytes.store(limits::MAX_INFLATED - 40, Ordering::Relaxed);
+        assert!(arena.keep(vec![0; 9]).is_err());
+        assert_eq!(arena.keep(vec![7; 8]).unwrap(), [7; 8]);
+    }
+}
