@@ -11,8 +11,8 @@ use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
 use object::{
-    File, Object as _, ObjectSection as _, ObjectSymbol as _, Relocation, RelocationKind, RelocationTarget,
-    SectionIndex, SectionKind,
+    BinaryFormat, File, Object as _, ObjectSection as _, ObjectSymbol as _, Relocation, RelocationKind,
+    RelocationTarget, SectionIndex, SectionKind,
 };
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -49,7 +49,9 @@ pub fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> {
         return Ok(ObjectFile::default());
     }
     let file = File::parse(bytes).map_err(|error| Error::at(0, format!("object file: {error}")))?;
-    if !file.is_64() || !file.is_little_endian() {
+    // Of COFF, only 64-bit machines are recognised as such in the first place.
+    let is_64 = file.is_64() || file.format() == BinaryFormat::Coff;
+    if !is_64 || !file.is_little_endian() {
         return Err(Error::at(4, "not a 64-bit little-endian object file; SYCL programs are made of such"));
     }
     let mut budget = Budget {
@@ -126,10 +128,7 @@ fn target(file: &File<'_>, bases: &HashMap<SectionIndex, u64>, relocation: &Relo
 
 fn relocate(data: &mut [u8], place: u64, target: u64, relocation: &Relocation) {
     let Ok(place) = usize::try_from(place) else { return };
-    let in_place = match relocation.has_implicit_addend() {
-        true => bytes::u64_at(data, place).unwrap_or(0),
-        false => 0,
-    };
+    let in_place = if relocation.has_implicit_addend() { bytes::u64_at(data, place).unwrap_or(0) } else { 0 };
     let value = target.wrapping_add(in_place).wrapping_add_signed(relocation.addend());
     // A place beyond the end relocates nothing.
     let _ = bytes::put_u64(data, place, value);

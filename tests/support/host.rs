@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 pub use image::{Entries, ImageSpec, PropertySpec, SetSpec, Value};
 pub use loaded::{Loaded, LoadedImage, fnv1a, load, load_all, load_result};
-pub use objects::Coff;
+pub use objects::{Cross, assemble};
 pub use toolchain::tool;
 
 /// What kind of ELF file.

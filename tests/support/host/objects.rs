@@ -1,7 +1,7 @@
 //! How does the same unit become an object file, ELF or COFF, or a library for Windows?
 //!
-//! ELF objects come from `gcc -c` and `ld -r`, COFF objects from `llvm-mc`, which reads the same directives but for
-//! the sections, and libraries for Windows from `lld-link`.
+//! ELF objects come from `gcc -c` and `ld -r`, those for other machines and COFF ones from `llvm-mc`, which reads the
+//! same directives but for the sections of COFF, and libraries for Windows from `lld-link`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,22 +11,46 @@ use super::{Fixture, assembly, tool};
 
 const WINDOWS: &str = include_str!("../../../fixtures/host/registration-windows.s");
 
-/// The machine of a COFF object.
+/// What an object is for that is not for this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Coff {
-    /// x86-64, with the code that registers the images.
-    X86_64,
-    /// arm64, data alone.
-    Arm64,
+pub enum Cross {
+    /// COFF for x86-64, with the code that registers the images.
+    WindowsX86_64,
+    /// COFF for arm64, data alone.
+    WindowsArm64,
+    /// COFF with more sections than its usual header can count, data alone.
+    WindowsBig,
+    /// ELF for AArch64, data alone.
+    LinuxArm64,
 }
 
-impl Coff {
+impl Cross {
     fn triple(self) -> &'static str {
         match self {
-            Coff::X86_64 => "x86_64-pc-windows-msvc",
-            Coff::Arm64 => "aarch64-pc-windows-msvc",
+            Cross::WindowsX86_64 | Cross::WindowsBig => "x86_64-pc-windows-msvc",
+            Cross::WindowsArm64 => "aarch64-pc-windows-msvc",
+            Cross::LinuxArm64 => "aarch64-unknown-linux-gnu",
         }
     }
+
+    fn source(self, data: &str) -> String {
+        match self {
+            Cross::WindowsX86_64 => WINDOWS.to_owned() + &windows(data),
+            Cross::WindowsArm64 => windows(data),
+            Cross::WindowsBig => {
+                let many = (0..65_300).map(|i| format!(".section .filler{i},\"dr\"\n.byte 1\n"));
+                windows(data) + &many.collect::<String>()
+            }
+            Cross::LinuxArm64 => data.to_owned(),
+        }
+    }
+}
+
+/// Assembles a source for another machine, or for this one where no `gcc` is needed.
+pub fn assemble(folder: &Path, triple: &str, source: &str, output: &str) {
+    let mut assembler = Command::new(tool("llvm-mc"));
+    assembler.current_dir(folder).arg(format!("--triple={triple}")).args(["--filetype=obj", "-o", output, source]);
+    run(&mut assembler);
 }
 
 impl Fixture {
@@ -54,27 +78,22 @@ impl Fixture {
         self.made("elf objects", "S", "o", &texts, make)
     }
 
-    /// The COFF object file of each unit.
-    pub fn build_coff(&self, coff: Coff) -> Vec<PathBuf> {
-        let registration = if coff == Coff::X86_64 { WINDOWS } else { "" };
+    /// The object file of each unit for something else than this machine.
+    pub fn build_cross(&self, cross: Cross) -> Vec<PathBuf> {
         let texts: Vec<String> = (0..)
             .zip(&self.units)
-            .map(|(u, images)| registration.to_owned() + &windows(&assembly::data(self, u, images, |i| payload(u, i))))
+            .map(|(u, images)| cross.source(&assembly::data(self, u, images, |i| payload(u, i))))
             .collect();
-        self.made(coff.triple(), "s", "obj", &texts, &|folder, units| {
+        self.made(&format!("{cross:?}"), "s", "obj", &texts, &|folder, units| {
             for unit in units {
-                let output = format!("{unit}.obj");
-                let triple = format!("--triple={}", coff.triple());
-                let mut assembler = Command::new(tool("llvm-mc"));
-                assembler.current_dir(folder).args([&triple, "--filetype=obj", "-o", &output, &format!("{unit}.s")]);
-                run(&mut assembler);
+                assemble(folder, cross.triple(), &format!("{unit}.s"), &format!("{unit}.obj"));
             }
         })
     }
 
     /// A library for Windows on x86-64 that imports the registration functions from `sycl9.dll` or `sycl8.dll`.
     pub fn build_dll(&self) -> PathBuf {
-        let objects = self.build_coff(Coff::X86_64);
+        let objects = self.build_cross(Cross::WindowsX86_64);
         let runtime = if self.version == 3 { "sycl9" } else { "sycl8" };
         let name = format!("{}.dll", self.name);
         let key = format!("dll {runtime} {objects:?}");
