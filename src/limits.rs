@@ -28,7 +28,7 @@ pub const MAX_STRING_BYTES: usize = 64 << 20;
 /// Bytes of a section's or needed library's name; longer ones are passed over.
 pub const MAX_NAME: usize = 4096;
 
-/// Loadable segments of one ELF file. Linkers write under ten.
+/// Loadable segments of one ELF file, sections or imported libraries of one PE file. Linkers write under thirty.
 pub const MAX_SEGMENTS: usize = 512;
 
 /// Bytes that one compressed image may inflate to.

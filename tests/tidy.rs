@@ -33,6 +33,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tempfile", &["src/cli/"]),
     ("rustix", &["src/cli/", "src/build/process.rs"]),
     ("object", &["src/container/", "src/rewrite/"]),
+    ("goblin", &["src/container/pe.rs"]),
     ("zstd", &["src/container/inflate.rs", "src/container/package/stream.rs"]),
     ("zip", &["src/container/package/"]),
     ("tar", &["src/container/package/"]),

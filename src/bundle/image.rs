@@ -104,6 +104,8 @@ pub struct Image<'a> {
     pub arch: &'a str,
     /// The state that the container states, where it does.
     pub stated: Option<State>,
+    /// The programming model that a container of several names (`sycl`, `openmp`, `hip`); empty where it does not.
+    pub offload_kind: &'a str,
     /// Options for the device compiler, as stored.
     pub compile_options: &'a str,
     /// Options for the device linker, as stored.
@@ -127,6 +129,7 @@ impl<'a> Image<'a> {
             target: "",
             arch: "",
             stated: None,
+            offload_kind: "",
             compile_options: "",
             link_options: "",
             entries: Vec::new(),

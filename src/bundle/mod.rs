@@ -2,10 +2,12 @@
 
 pub mod aspect;
 pub mod blob;
+pub mod concatenated;
 pub mod decode;
 pub mod descriptor;
 pub mod dpcpp_base64;
 pub mod embedded;
+pub mod fat_object;
 pub mod format;
 pub mod image;
 pub mod offload_binary;
@@ -124,6 +126,7 @@ impl<'a> Bundle<'a> {
         let listed = descriptor::listed_in_tgtimg(host);
         let mut blobs = Reader::new(&host.arena, host.bytes.len());
         embedded::read(host, descriptors.is_empty(), &mut blobs);
+        fat_object::read(host, &mut blobs);
         if descriptors.is_empty() {
             if !blobs.images.is_empty() || !blobs.problems.is_empty() {
                 return Self::of_blobs(host, blobs);

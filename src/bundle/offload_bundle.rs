@@ -156,7 +156,12 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
     for part in parse(reader, data, place) {
         let (kind, triple, arch) = part.names();
         if kind != "host" && !part.data.is_empty() {
-            let like = Image { target: blob::target_of(triple), arch: blob::arch_of(arch), ..outer.clone() };
+            let like = Image {
+                target: blob::target_of(triple),
+                arch: blob::arch_of(arch),
+                offload_kind: kind,
+                ..outer.clone()
+            };
             reader.read(part.data, part.place, depth, &like);
         }
     }

@@ -72,6 +72,7 @@ impl<'a> Walker<'a> {
             target: self.string(pointer(8), address, "target")?,
             arch: "",
             stated: None,
+            offload_kind: "sycl",
             compile_options: self.string(pointer(16), address, "compile options")?,
             link_options: self.string(pointer(24), address, "link options")?,
             entries,

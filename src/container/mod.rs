@@ -8,7 +8,9 @@ pub mod arena;
 pub mod elf;
 pub mod inflate;
 pub mod kind;
+pub mod object_file;
 pub mod package;
+pub mod pe;
 pub mod place;
 pub mod producer;
 
@@ -17,7 +19,12 @@ use address::AddressMap;
 use arena::Arena;
 use elf::Elf;
 pub use kind::Kind;
+use object_file::ObjectFile;
+use pe::Pe;
 use producer::Producer;
+
+/// The function of a SYCL runtime that a program hands its images to.
+const REGISTRATION: &str = "__sycl_register_lib";
 
 /// A named range of the file.
 #[derive(Debug, Clone, Copy)]
@@ -70,18 +77,25 @@ impl<'a> Host<'a> {
                 let comment = sections.iter().find(|section| section.name == ".comment");
                 let producer = comment.and_then(|section| Producer::from_comment(section.data));
                 let sycl_abi = elf.needed(&addresses).iter().find_map(|name| producer::sycl_abi(name));
-                let registers = elf.imports(&addresses, "__sycl_register_lib");
-                Ok(Host {
-                    kind,
-                    bytes,
-                    addresses,
-                    sections,
-                    elf: Some(elf),
-                    producer,
-                    sycl_abi,
-                    registers,
-                    arena: Arena::default(),
-                })
+                let registers = elf.imports(&addresses, REGISTRATION);
+                let elf = Some(elf);
+                Ok(Host { addresses, sections, elf, producer, sycl_abi, registers, ..Host::plain(kind, bytes) })
+            }
+            Kind::Pe => {
+                let (pe, sections) = Pe::parse(bytes)?;
+                let addresses = pe.address_map()?;
+                let imports = pe.imports(&addresses, REGISTRATION);
+                let sycl_abi = imports.libraries.iter().find_map(|name| producer::sycl_abi(name));
+                let registers = imports.names_wanted;
+                // Nothing in a PE file names the compiler.
+                Ok(Host { addresses, sections, sycl_abi, registers, ..Host::plain(kind, bytes) })
+            }
+            Kind::ElfObject | Kind::Coff => {
+                let ObjectFile { addresses, sections, refers_to_wanted } = object_file::read(bytes, REGISTRATION)?;
+                let comment = sections.iter().find(|section| section.name == ".comment");
+                let producer = comment.and_then(|section| Producer::from_comment(section.data));
+                let registers = refers_to_wanted;
+                Ok(Host { addresses, sections, producer, registers, ..Host::plain(kind, bytes) })
             }
             Kind::SpirV
             | Kind::LlvmBitcode
@@ -91,7 +105,7 @@ impl<'a> Host<'a> {
             | Kind::CompressedBundle
             | Kind::Table => Ok(Host::plain(kind, bytes)),
             other => Err(Error::at(0, format!("this is {}, which is not read", other.description()))
-                .with_remedy("name a linked ELF file, a SPIR-V module, or a bundle of device code")),
+                .with_remedy("name an ELF, PE or COFF file, a SPIR-V module, or a bundle of device code")),
         }
     }
 

@@ -28,15 +28,17 @@ impl Producer {
     }
 }
 
-/// The ABI version in the name of a SYCL runtime library: 9 for `libsycl.so.9`.
-pub fn sycl_abi(needed: &str) -> Option<u32> {
-    needed
-        .strip_prefix("libsycl.so.")
-        .or_else(|| needed.strip_prefix("libsycl-preview.so."))?
-        .split('.')
-        .next()?
-        .parse()
-        .ok()
+/// The ABI version in the name of a SYCL runtime library: 9 for `libsycl.so.9`, `sycl9.dll` or its debug form
+/// `sycl9d.dll`.
+pub fn sycl_abi(library: &str) -> Option<u32> {
+    if let Some(rest) = library.strip_prefix("libsycl.so.").or_else(|| library.strip_prefix("libsycl-preview.so.")) {
+        return rest.split('.').next()?.parse().ok();
+    }
+    // Windows does not tell names apart by case.
+    let name = library.to_ascii_lowercase();
+    let stem = name.strip_suffix(".dll")?.strip_prefix("sycl")?;
+    let stem = stem.strip_suffix('d').unwrap_or(stem);
+    stem.strip_suffix("-preview").unwrap_or(stem).parse().ok()
 }
 
 #[cfg(test)]
@@ -58,5 +60,11 @@ mod tests {
         assert_eq!(sycl_abi("libsycl-preview.so.8"), Some(8));
         assert_eq!(sycl_abi("libsycl.so"), None);
         assert_eq!(sycl_abi("libsyclfoo.so.9"), None);
+        assert_eq!(sycl_abi("sycl9.dll"), Some(9));
+        assert_eq!(sycl_abi("SYCL7d.dll"), Some(7));
+        assert_eq!(sycl_abi("sycl8-preview.dll"), Some(8));
+        assert_eq!(sycl_abi("sycl8-previewd.dll"), Some(8));
+        assert_eq!(sycl_abi("mkl_sycl_blas.4.dll"), None);
+        assert_eq!(sycl_abi("sycl.dll"), None);
     }
 }

@@ -8,6 +8,7 @@ mod assembly;
 mod image;
 mod loaded;
 pub mod matrix;
+mod objects;
 mod ours;
 pub mod samples;
 mod toolchain;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 pub use image::{Entries, ImageSpec, PropertySpec, SetSpec, Value};
 pub use loaded::{Loaded, LoadedImage, fnv1a, load, load_all, load_result};
+pub use objects::{Cross, assemble};
 pub use ours::view;
 pub use toolchain::{runtime, tool};
 
@@ -202,6 +204,11 @@ impl Fixture {
     /// Compiles and links, unless that was done before, and returns the file.
     pub fn build(&self) -> PathBuf {
         toolchain::build(self)
+    }
+
+    /// The images of each unit.
+    pub fn units(&self) -> &[Vec<ImageSpec>] {
+        &self.units
     }
 
     /// What the runtime must see when the file is loaded, registrations in the order of the units.

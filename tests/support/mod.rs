@@ -4,4 +4,5 @@
 #![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 pub mod host;
+pub mod read;
 pub mod spirv;

@@ -11,7 +11,12 @@ const REGISTRATION: &str = include_str!("../../../fixtures/host/registration.S")
 
 /// Writes one unit. `payload(i)` is the name of the file with the bytes of image `i`.
 pub(super) fn unit(fixture: &Fixture, unit: usize, images: &[ImageSpec], payload: impl Fn(usize) -> String) -> String {
-    let mut asm = Assembly { fixture, unit, text: REGISTRATION.to_owned(), strings: 0 };
+    REGISTRATION.to_owned() + &data(fixture, unit, images, payload)
+}
+
+/// Writes the data of one unit, without the code that registers it.
+pub(super) fn data(fixture: &Fixture, unit: usize, images: &[ImageSpec], payload: impl Fn(usize) -> String) -> String {
+    let mut asm = Assembly { fixture, unit, text: String::new(), strings: 0 };
     for (i, image) in images.iter().enumerate() {
         asm.payload(i, image, &payload(i));
         asm.strings_of(i, image);

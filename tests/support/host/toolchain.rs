@@ -28,7 +28,7 @@ pub(super) fn run(command: &mut Command) {
 }
 
 /// Returns `name` in a folder of its own that `make` fills, once for each distinct `key`.
-fn once(key: &[&[u8]], name: &str, make: impl FnOnce(&Path)) -> PathBuf {
+pub(super) fn once(key: &[&[u8]], name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     let mut hasher = blake3::Hasher::new();
     for part in key {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
@@ -50,7 +50,7 @@ fn once(key: &[&[u8]], name: &str, make: impl FnOnce(&Path)) -> PathBuf {
     file
 }
 
-fn gcc(folder: &Path) -> Command {
+pub(super) fn gcc(folder: &Path) -> Command {
     let mut gcc = Command::new(tool("gcc"));
     gcc.current_dir(folder);
     gcc

@@ -1,0 +1,103 @@
+//! Where does each device file end when a linker has put several into one section?
+//!
+//! `ld -r` appends sections of one name to each other, without a gap. Old bundlers kept the sizes in a section of its
+//! own; without it the files are told apart where their format says where they end. SPIR-V: instructions follow one
+//! another, and the magic number is no instruction (opcode 515 is unassigned). LLVM bitcode: top-level blocks state
+//! their length, and the magic number begins no block.
+
+use crate::bytes;
+
+const SPIRV: u32 = 0x0723_0203;
+const BITCODE: u32 = 0xdec0_4342;
+/// Words of a SPIR-V header.
+const SPIRV_HEADER: usize = 5;
+
+/// The lengths of the device files in a section, in order; one length where they cannot be told apart.
+pub fn split(data: &[u8]) -> Vec<usize> {
+    let lengths = match bytes::u32_at(data, 0) {
+        Some(SPIRV) => walk(data, spirv),
+        Some(BITCODE) => walk(data, bitcode),
+        _ => None,
+    };
+    lengths.unwrap_or_else(|| vec![data.len()])
+}
+
+/// The lengths of files that follow one another up to the end; none where what follows is no such file.
+fn walk(data: &[u8], length: impl Fn(&[u8]) -> Option<usize>) -> Option<Vec<usize>> {
+    let mut lengths = Vec::new();
+    let mut rest = data;
+    while !rest.is_empty() {
+        let len = length(rest)?;
+        rest = rest.get(len..)?;
+        lengths.push(len);
+    }
+    Some(lengths)
+}
+
+/// The length of the SPIR-V module that the data begins with.
+fn spirv(data: &[u8]) -> Option<usize> {
+    let words = data.as_chunks::<4>().0;
+    let mut at = SPIRV_HEADER;
+    while let Some(&word) = words.get(at) {
+        let word = u32::from_le_bytes(word);
+        if word == SPIRV {
+            break;
+        }
+        // The upper half is the number of words, this one included.
+        at = at.checked_add(usize::try_from(word >> 16).ok().filter(|&count| count > 0)?)?;
+    }
+    let len = at.checked_mul(4)?;
+    (bytes::u32_at(data, 0) == Some(SPIRV) && len <= data.len()).then_some(len)
+}
+
+/// The length of the bitcode file that the data begins with. A block at the top opens with abbreviation 1 of two bits,
+/// and states its length in the second word, whatever its id.
+fn bitcode(data: &[u8]) -> Option<usize> {
+    if bytes::u32_at(data, 0) != Some(BITCODE) {
+        return None;
+    }
+    let mut at = 4usize;
+    while at < data.len() {
+        let word = bytes::u32_at(data, at)?;
+        if word == BITCODE {
+            break;
+        }
+        let words = bytes::u32_at(data, at.checked_add(4)?).filter(|_| word & 3 == 1)?;
+        at = usize::try_from(words).ok()?.checked_add(2)?.checked_mul(4)?.checked_add(at)?;
+    }
+    (at <= data.len()).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn modules_end_where_the_next_begins() {
+        let one = words(&[SPIRV, 0x0001_0400, 0, 10, 0, 0x0002_0011, 6]);
+        // The magic number among an instruction's operands is no boundary.
+        let two = words(&[SPIRV, 0x0001_0400, 0, 10, 0, 0x0003_0011, SPIRV, 4]);
+        assert_eq!(split(&one), [28]);
+        assert_eq!(split(&[one.clone(), two.clone(), one.clone()].concat()), [28, 32, 28]);
+        let damaged = [one.clone(), words(&[0, 0])].concat();
+        assert_eq!(split(&damaged), [damaged.len()]);
+        assert_eq!(split(&one[..26]), [26]);
+    }
+
+    #[test]
+    fn bitcode_ends_after_its_last_block() {
+        let block = |len: u32| [vec![0x0c35, len], vec![BITCODE; len as usize]].concat();
+        let one = words(&[vec![BITCODE], block(2), block(5)].concat());
+        let two = words(&[vec![BITCODE], block(1)].concat());
+        assert_eq!(split(&[one.clone(), two.clone()].concat()), [one.len(), two.len()]);
+        let padded = [one.clone(), vec![0; 4]].concat();
+        assert_eq!(split(&padded), [padded.len()]);
+        assert_eq!(split(&one[..one.len() - 4]), [one.len() - 4]);
+        assert_eq!(split(b"neither"), [7]);
+        assert_eq!(split(b""), [0]);
+    }
+}

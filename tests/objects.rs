@@ -1,0 +1,210 @@
+//! Are the images of object files found: wrapped ones before their final link, and those of fat objects?
+//!
+//! The objects are assembled from our own sources; what `clang-offload-bundler` makes has the same sections.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "hostile/damage.rs"]
+mod damage;
+mod support;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use support::host::{Cross, Entries, Fixture, ImageSpec, Symbols, assemble, samples, tool};
+use support::{read, spirv};
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::aspect::Epoch;
+use sycl_bundle::container::{Host, Kind};
+use sycl_bundle::error::ErrorKind;
+
+const LINUX: &str = "x86_64-unknown-linux-gnu";
+const WINDOWS: &str = "x86_64-pc-windows-msvc";
+
+fn sample() -> Fixture {
+    Fixture::new("sample").images(samples::every_property())
+}
+
+fn two_units() -> Fixture {
+    sample().images(vec![ImageSpec::new(spirv::module("two_kernels")).entry("add_two").entry("negate")])
+}
+
+#[test]
+fn wrapped_objects_of_every_version_are_read() {
+    for version in [1, 2, 3] {
+        for entries in [Entries::Old, Entries::New] {
+            let fixture = sample().version(version).entries(entries);
+            let cross = [Cross::WindowsX86_64, Cross::WindowsArm64, Cross::LinuxArm64];
+            let objects = cross.iter().flat_map(|&cross| fixture.build_cross(cross)).chain(fixture.build_objects());
+            for object in objects {
+                read::check(&std::fs::read(&object).unwrap(), &fixture);
+            }
+        }
+    }
+}
+
+#[test]
+fn relocations_against_named_symbols_are_followed() {
+    let fixture = sample().symbols(Symbols::Interposable).tgtimg(false).new_driver(true);
+    read::check(&std::fs::read(&fixture.build_objects()[0]).unwrap(), &fixture);
+}
+
+#[test]
+fn a_partial_link_holds_all_lists() {
+    for fixture in [two_units(), two_units().version(2).tgtimg(false)] {
+        read::check(&std::fs::read(fixture.build_partially_linked()).unwrap(), &fixture);
+    }
+}
+
+#[test]
+fn a_coff_object_of_very_many_sections_is_read() {
+    let bytes = std::fs::read(&sample().build_cross(Cross::WindowsBig)[0]).unwrap();
+    assert!(bytes.starts_with(&[0, 0, 0xff, 0xff, 2]), "the large form of COFF");
+    read::check(&bytes, &sample());
+}
+
+#[test]
+fn objects_say_what_they_are() {
+    let elf = std::fs::read(&sample().version(2).build_objects()[0]).unwrap();
+    let host = Host::read(&elf).unwrap();
+    assert_eq!((host.kind, host.registers), (Kind::ElfObject, true));
+    assert_eq!(host.producer.as_ref().unwrap().major, Some(2025));
+    assert_eq!(Bundle::read(&host).unwrap().epoch, Epoch::From2023);
+    let coff = std::fs::read(&sample().build_cross(Cross::WindowsX86_64)[0]).unwrap();
+    let host = Host::read(&coff).unwrap();
+    assert_eq!((host.kind, host.registers), (Kind::Coff, true));
+    // `.tgtimg` is addressed like the rest.
+    assert_eq!(sycl_bundle::bundle::descriptor::listed_in_tgtimg(&host).len(), samples::every_property().len());
+}
+
+/// A fat object with device files by id, and sections of sizes where asked.
+fn fat(folder: &Path, triple: &str, name: &str, parts: &[(&str, &[u8])], sizes: bool) -> PathBuf {
+    let flags = if triple == WINDOWS { "dr" } else { "a" };
+    let mut text = String::from(".text\n.byte 0xc3\n");
+    for (i, (id, data)) in parts.iter().enumerate() {
+        std::fs::write(folder.join(format!("{name}{i}.bin")), data).unwrap();
+        write!(text, ".section \"__CLANG_OFFLOAD_BUNDLE__{id}\",\"{flags}\"\n.incbin \"{name}{i}.bin\"\n").unwrap();
+        if sizes {
+            write!(text, ".section \"__CLANG_OFFLOAD_BUNDLE_SIZE__{id}\",\"{flags}\"\n.quad {}\n", data.len()).unwrap();
+        }
+    }
+    std::fs::write(folder.join(format!("{name}.s")), text).unwrap();
+    assemble(folder, triple, &format!("{name}.s"), &format!("{name}.o"));
+    folder.join(format!("{name}.o"))
+}
+
+fn link(folder: &Path, arguments: &[&str], inputs: &[PathBuf]) -> Vec<u8> {
+    let output = folder.join("linked");
+    let status = Command::new(tool("ld")).args(arguments).arg("-o").arg(&output).args(inputs).status().unwrap();
+    assert!(status.success());
+    std::fs::read(output).unwrap()
+}
+
+/// Programming model, target and payload of each image.
+fn images(bytes: &[u8]) -> Vec<(String, String, Vec<u8>)> {
+    let host = Host::read(bytes).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    assert!(bundle.problems.is_empty(), "{:?}", bundle.problems);
+    let facts = bundle.images.iter().map(|image| {
+        let at = usize::try_from(image.offset).unwrap();
+        assert_eq!(&bytes[at..at + image.stored.len()], image.stored);
+        assert!(image.origin.is_none() && image.entries.is_empty());
+        (image.offload_kind.to_owned(), image.target.to_owned(), image.stored.to_vec())
+    });
+    facts.collect()
+}
+
+#[test]
+fn the_device_files_of_fat_objects_are_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let module = spirv::module("add_one");
+    let bitcode = b"BC\xc0\xde\x35\x14\0\0\0\0\0\0";
+    for triple in [LINUX, WINDOWS] {
+        let parts: [(&str, &[u8]); 4] = [
+            ("sycl-spir64-unknown-unknown", &module),
+            ("hip-amdgcn-amd-amdhsa--gfx906", bitcode),
+            ("openmp-nvptx64-nvidia-cuda", bitcode),
+            (&format!("host-{triple}"), b"\0"),
+        ];
+        let object = std::fs::read(fat(folder.path(), triple, "fat", &parts, false)).unwrap();
+        let wanted = [("sycl", "spir64", &module[..]), ("hip", "amdgcn", bitcode), ("openmp", "nvptx64", bitcode)];
+        let wanted = wanted.map(|(kind, target, data)| (kind.to_owned(), target.to_owned(), data.to_vec()));
+        assert_eq!(images(&object), wanted, "{triple}");
+    }
+}
+
+#[test]
+fn a_partial_link_of_fat_objects_is_taken_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = "sycl-spir64-unknown-unknown";
+    // Native code says nowhere where it ends; only sizes help.
+    for (sizes, files) in [
+        (false, vec![spirv::module("add_one"), spirv::module("halve"), spirv::module("two_kernels")]),
+        (true, vec![b"native".to_vec(), b"code".to_vec(), spirv::module("add_one")]),
+    ] {
+        let object =
+            |(i, data): (usize, &Vec<u8>)| fat(folder.path(), LINUX, &format!("part{i}_"), &[(id, data)], sizes);
+        let objects: Vec<PathBuf> = files.iter().enumerate().map(object).collect();
+        let payloads: Vec<Vec<u8>> =
+            images(&link(folder.path(), &["-r"], &objects)).into_iter().map(|image| image.2).collect();
+        assert_eq!(payloads, files);
+    }
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_a_problem_and_hide_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = fat(folder.path(), LINUX, "odd", &[("sycl-spir64-unknown-unknown", &spirv::module("halve"))], true);
+    let mut bytes = std::fs::read(object).unwrap();
+    let host = Host::read(&bytes).unwrap();
+    let at = host.section("__CLANG_OFFLOAD_BUNDLE_SIZE__sycl-spir64-unknown-unknown").unwrap().offset;
+    bytes[usize::try_from(at).unwrap()] ^= 4;
+    let host = Host::read(&bytes).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    assert_eq!((bundle.images.len(), bundle.problems.len()), (1, 1));
+    assert_eq!(bundle.problems[0].error.offset(), Some(at));
+    assert_eq!(bundle.images[0].stored, spirv::module("halve"));
+}
+
+#[test]
+fn sections_of_fat_objects_do_not_count_in_linked_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let module = spirv::module("add_one");
+    let object = fat(folder.path(), LINUX, "fat", &[("sycl-spir64-unknown-unknown", &module)], false);
+    let linked = link(folder.path(), &["-shared"], std::slice::from_ref(&object));
+    assert!(linked.windows(module.len()).any(|window| window == module), "the section is in the library");
+    let host = Host::read(&linked).unwrap();
+    assert_eq!(Bundle::read(&host).unwrap_err().kind(), ErrorKind::NoDeviceCode);
+    // Beside wrapped images, whose sections have the same prefix, they do count in objects.
+    let inputs = [object, sample().build_objects().remove(0)];
+    let both = link(folder.path(), &["-r"], &inputs);
+    let host = Host::read(&both).unwrap();
+    assert_eq!(Bundle::read(&host).unwrap().images.len(), samples::every_property().len() + 1);
+}
+
+#[test]
+fn objects_without_device_code_are_sound() {
+    let folder = tempfile::tempdir().unwrap();
+    for triple in [LINUX, WINDOWS] {
+        let object = std::fs::read(fat(folder.path(), triple, "plain", &[], false)).unwrap();
+        let host = Host::read(&object).unwrap();
+        assert_eq!(Bundle::read(&host).unwrap_err().kind(), ErrorKind::NoDeviceCode);
+    }
+    // A member of an import library: signature, version 0, machine, the rest of the header, two names.
+    let member = [&[0, 0, 0xff, 0xff, 0, 0, 0x64, 0x86][..], &[0; 12], b"function\0library.dll\0"].concat();
+    let host = Host::read(&member).unwrap();
+    assert_eq!(Bundle::read(&host).unwrap_err().kind(), ErrorKind::NoDeviceCode);
+}
+
+#[test]
+fn damage_ends_in_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let module = spirv::module("add_one");
+    let id = "sycl-spir64-unknown-unknown";
+    let fat = |triple| std::fs::read(fat(folder.path(), triple, "fat", &[(id, &module)], true)).unwrap();
+    let coff = std::fs::read(&sample().build_cross(Cross::WindowsX86_64)[0]).unwrap();
+    let elf = std::fs::read(two_units().build_partially_linked()).unwrap();
+    for sound in [elf, coff, fat(LINUX), fat(WINDOWS)] {
+        damage::survives(&sound, 2_000);
+    }
+}
