@@ -41,7 +41,7 @@ pub const MAX_INFLATED_FLOOR: u64 = 64 << 20;
 pub const MAX_INFLATED_RATIO: u64 = 256;
 
 /// Blobs within blobs (an OffloadBinary in a bundle in an OffloadBinary).
-pub const MAX_NESTING: u32 = 6;
+pub const MAX_BLOB_NESTING: u32 = 6;
 
 /// How many times its size the parts of a blob may together come to. Parts of a sound file do not overlap, but each
 /// layer of nesting counts anew.
@@ -49,3 +49,18 @@ pub const MAX_OVERLAP: u64 = 12;
 
 /// Problems reported for one file; the rest is counted.
 pub const MAX_PROBLEMS: usize = 10_000;
+
+/// Packages inside each other: an archive in a tar in a conda package in a wheel in a zip is five.
+pub const MAX_NESTING: usize = 8;
+
+/// Bytes that one member of a package may inflate to. The largest libraries with device code reach 3 GiB.
+pub const MAX_MEMBER: u64 = 4 << 30;
+
+/// Bytes that all members of a package together may inflate to, beyond [`MAX_INFLATED_RATIO`] times its size.
+pub const MAX_PACKAGE_FLOOR: u64 = 1 << 30;
+
+/// KiB of memory that an xz stream may ask for. The highest preset of xz needs 65 MiB.
+pub const MAX_XZ_MEMORY: u32 = 256 << 10;
+
+/// Bytes of the path of one member; the rest is cut off.
+pub const MAX_MEMBER_PATH: usize = 4096;

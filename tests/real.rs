@@ -18,6 +18,8 @@ mod installation;
 mod interrupted;
 #[path = "real/judges.rs"]
 mod judges;
+#[path = "real/march.rs"]
+mod march;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

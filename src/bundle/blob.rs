@@ -36,8 +36,9 @@ impl<'a> Reader<'a> {
 
     /// Reads a blob of any kind; what is none is an image of its own. `outer` is what the layer around it says.
     pub fn read(&mut self, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
-        if depth > limits::MAX_NESTING {
-            return self.problem(place.error(format!("more than {} blobs within each other", limits::MAX_NESTING)));
+        if depth > limits::MAX_BLOB_NESTING {
+            return self
+                .problem(place.error(format!("more than {} blobs within each other", limits::MAX_BLOB_NESTING)));
         }
         let depth = depth.saturating_add(1);
         match Kind::identify(data) {

@@ -124,15 +124,25 @@ fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> 
     sound.then_some(layout)
 }
 
-/// The payload addresses that `.tgtimg` lists; zero pairs are padding.
-pub fn listed_in_tgtimg(host: &Host<'_>) -> Vec<u64> {
+/// A payload that `.tgtimg` lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// Virtual address of the pair of payload address and size.
+    pub address: u64,
+    /// Virtual address of the payload.
+    pub payload: u64,
+}
+
+/// What `.tgtimg` lists; pairs without an address or of size 0 are padding.
+pub fn listed_in_tgtimg(host: &Host<'_>) -> Vec<Listed> {
     let Some(section) = host.section(".tgtimg") else { return Vec::new() };
     let Some(data) = host.addresses.slice(section.address, section.data.len() as u64) else { return Vec::new() };
     let pairs = data.as_chunks::<16>().0;
     pairs
         .iter()
-        .filter_map(|pair| Some((bytes::u64_at(pair, 0)?, bytes::u64_at(pair, 8)?)))
-        .filter(|&(address, size)| address != 0 && size != 0)
-        .map(|(address, _)| address)
+        .zip((section.address..).step_by(16))
+        .filter_map(|(pair, address)| Some((address, bytes::u64_at(pair, 0)?, bytes::u64_at(pair, 8)?)))
+        .filter(|&(_, payload, size)| payload != 0 && size != 0)
+        .map(|(address, payload, _)| Listed { address, payload })
         .collect()
 }

@@ -78,6 +78,9 @@ pub struct Origin {
     pub payload: u64,
     /// The layout of the entry table, where there are entries.
     pub entry_layout: Option<EntryLayout>,
+    /// Virtual addresses of the compile options, link options, entries and property sets. Images that were added to a
+    /// file share them with the image that they were compiled from.
+    pub tables: [u64; 4],
 }
 
 /// One device image: a payload and what is attached to it.

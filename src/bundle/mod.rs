@@ -155,7 +155,8 @@ impl<'a> Bundle<'a> {
             .extend(blobs.images.into_iter().map(|image| Image { index: image.index.saturating_add(index), ..image }));
         problems.extend(blobs.problems);
         let known: HashSet<u64> = images.iter().filter_map(|image| Some(image.origin?.payload)).collect();
-        let missing: Vec<u64> = listed.into_iter().filter(|address| !known.contains(address)).collect();
+        let payloads = listed.iter().map(|listed| listed.payload);
+        let missing: Vec<u64> = payloads.filter(|address| !known.contains(address)).collect();
         if let Some(first) = missing.first() {
             let error = Error::input(format!(
                 "{} images that section .tgtimg lists are in no sound image list; the first is at address {first:#x}",
@@ -178,12 +179,14 @@ fn no_device_code() -> Error {
 
 /// Tells "holds no device code" from "should, but its list of images is damaged".
 fn none_found(host: &Host<'_>, listed: usize) -> Error {
+    const REMEDY: &str = "the file may be cut, packed, or made by a compiler newer than this tool knows";
     if listed > 0 {
         Error::input(format!("section .tgtimg lists {listed} device images, but no sound image list points to them"))
             .with_offset(host.section(".tgtimg").map_or(0, |section| section.offset))
+            .with_remedy(REMEDY)
     } else if host.registers {
         Error::at(0, "the file registers device images with a SYCL runtime, but no sound image list was found in it")
-            .with_remedy("the file may be cut, packed, or made by a compiler newer than this tool knows")
+            .with_remedy(REMEDY)
     } else {
         no_device_code()
     }

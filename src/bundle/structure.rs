@@ -61,9 +61,10 @@ impl<'a> Walker<'a> {
             (ImageLayout::Upstream3, 6) => Declared::SpirV,
             (_, value) => Declared::from(value),
         };
+        let tables = [16, 24, layout.entries(), layout.properties()].map(pointer);
         Ok(Image {
             index,
-            origin: Some(Origin { descriptor: place, address, version, kind, payload: start, entry_layout }),
+            origin: Some(Origin { descriptor: place, address, version, kind, payload: start, entry_layout, tables }),
             stored: self.range(start, end, address, "payload")?,
             offset: self.map.file_offset(start).unwrap_or(0),
             inflated: false,

@@ -18,7 +18,7 @@ use sycl_bundle::build::plan::{self, CPU_TARGET};
 use sycl_bundle::build::{self as pool, Failure, Settings};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
-use sycl_bundle::container::{Host, Kind};
+use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::built::{Built, Failed, Staying};
@@ -220,6 +220,12 @@ impl Args {
         if same(path, &self.output) {
             let error = Error::new(ErrorKind::Usage, "the output would replace the input");
             return Err(error.with_remedy("name another file with `-o`"));
+        }
+        if let Some(kind) = Kind::identify(input.bytes()).ok().filter(|kind| package::is_package(*kind)) {
+            return Err(Error::input(format!("this is {}, and `build` takes files as they are", kind.description()))
+                .with_remedy(
+                    "`inspect` and `extract` read packages; to build, unpack it and name the libraries in it",
+                ));
         }
         let record = Host::read(input.bytes()).ok().and_then(|host| Record::find(&host));
         let restored = match record.map(|record| record.restore(input.bytes())) {

@@ -11,23 +11,27 @@ use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::extracted::{self, Written};
-use sycl_bundle::rewrite::extract::{self, Names};
+use sycl_bundle::rewrite::extract::{self, Names, Stems};
 
 const AFTER_HELP: &str = "\
 Each image makes STEM_INDEX.EXT (.spv, .bc, .bin, ...), STEM_INDEX.prop (its property sets) and
 STEM_INDEX.sym (its entries); `images.table` lists them as `[Code|Properties|Symbols]`. A part that
-an image does not have is an empty cell.
+an image does not have is an empty cell. STEM is the file's name without its extension; for libraries
+in a package, a folder or a process it is the library's path in there, with `_` for what is not a
+letter, digit, `.` or `-`.
 
 Examples:
   sycl-bundle extract libfoo.so -o images
   sycl-bundle extract libfoo.so --image 3 -o - | spirv-dis
-  sycl-bundle extract libfoo.so --kernel '*gemm*' -o images --format json";
+  sycl-bundle extract libfoo.so --kernel '*gemm*' -o images --format json
+  sycl-bundle extract foo-1.0-py3-none-any.whl -o images";
 
 /// Write the images of a file to files of their own
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// An executable, a shared library or a SPIR-V module; `-` is standard input
+    /// An executable, a shared library or a SPIR-V module; an archive, wheel, other package or folder of these, or
+    /// `pid:N` for the libraries of a process; `-` is standard input
     file: PathBuf,
     /// The folder to write to; `-` writes the payload of one selected image to standard output
     #[arg(short, long, value_name = "FOLDER")]
@@ -59,30 +63,44 @@ impl Args {
         if to_stdout && self.format == Format::Json {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
-        let mut damaged = false;
+        let mut streamed = None;
+        let mut set = Set::default();
         let exit = each_file(global, std::slice::from_ref(&self.file), &selector, |facts| {
             if facts.images.is_empty() {
                 return Ok(());
             }
             report_problems(global, facts);
-            if to_stdout { one(facts, self.stored) } else { self.folder(global, facts, &mut damaged) }
+            if to_stdout { one(facts, self.stored, &mut streamed) } else { self.add(global, facts, &mut set) }
         })?;
+        if let Some(code) = streamed {
+            output::binary_to_stdout(&code)?;
+        }
+        let damaged = set.damaged;
+        self.finish(global, set)?;
         Ok(if damaged && exit == Exit::Done { Exit::Input } else { exit })
     }
 
-    fn folder(&self, global: &Global, facts: &FileFacts<'_>, damaged: &mut bool) -> Result<()> {
-        let stem = match self.file.file_stem().and_then(|stem| stem.to_str()) {
-            Some("-") | None => "stdin",
-            Some(stem) => stem,
+    /// Adds the images of one file.
+    fn add(&self, global: &Global, facts: &FileFacts<'_>, set: &mut Set) -> Result<()> {
+        let argument = self.file.display().to_string();
+        let stem = if facts.path == argument {
+            match self.file.file_stem().and_then(|stem| stem.to_str()) {
+                Some("-") | None => "stdin".to_owned(),
+                Some(stem) => stem.to_owned(),
+            }
+        } else {
+            set.stems.of(facts.path.strip_prefix(&argument).unwrap_or(facts.path))
         };
-        let mut folder = Folder::begin(&self.output)?;
-        let mut written = Vec::new();
+        let folder = match &mut set.folder {
+            Some(folder) => folder,
+            none => none.insert(Folder::begin(&self.output)?),
+        };
         for image in &facts.images {
-            match self.image(&mut folder, stem, image) {
-                Ok(entry) => written.push(entry),
+            match self.image(folder, facts.path, &stem, image) {
+                Ok(entry) => set.written.push(entry),
                 // What failed to inflate has been reported with the file's other problems.
                 Err(error) if error.kind() == ErrorKind::Input => {
-                    *damaged = true;
+                    set.damaged = true;
                     if image.problem.is_none() {
                         report(global, &error.context(format!("image {}", image.image.index)).context(facts.path));
                     }
@@ -90,20 +108,28 @@ impl Args {
                 Err(error) => return Err(error),
             }
         }
+        Ok(())
+    }
+
+    /// Writes the table, lets all appear, and says what was written.
+    fn finish(&self, global: &Global, set: Set) -> Result<()> {
+        let Some(mut folder) = set.folder else { return Ok(()) };
+        let written = set.written;
         // The table last: where it is, so is everything it names.
         folder.add(extract::TABLE, extract::table(written.iter().map(|entry| &entry.names))?.as_bytes())?;
         folder.finish()?;
+        let target = self.output.display().to_string();
         if self.format == Format::Json {
             let mut out = output::stdout();
-            extracted::json(&mut out, facts.path, &self.output.display().to_string(), &written)?;
+            extracted::json(&mut out, &self.file.display().to_string(), &target, &written)?;
             return out.flush().map_err(|error| output::lost(&error));
         }
-        global.note(&extracted::summary(&self.output.display().to_string(), &written));
+        global.note(&extracted::summary(&target, &written));
         Ok(())
     }
 
     /// Makes all parts of an image before the first is written, so that one that fails leaves none.
-    fn image(&self, folder: &mut Folder, stem: &str, image: &Examined<'_, '_>) -> Result<Written> {
+    fn image(&self, folder: &mut Folder, path: &str, stem: &str, image: &Examined<'_, '_>) -> Result<Written> {
         let names = Names::of(stem, image, self.stored);
         let code = extract::code(image, self.stored)?;
         let properties = extract::properties(image)?;
@@ -114,15 +140,27 @@ impl Args {
         if let Some(name) = &names.symbols {
             folder.add(name, extract::symbols(image).as_bytes())?;
         }
-        Ok(Written { index: image.image.index, bytes: code.len() as u64, names })
+        Ok(Written { path: path.to_owned(), index: image.image.index, bytes: code.len() as u64, names })
     }
 }
 
-fn one(facts: &FileFacts<'_>, stored: bool) -> Result<()> {
-    let [image] = facts.images.as_slice() else {
-        let error = Error::new(ErrorKind::Usage, format!("{} images do not fit one stream", facts.images.len()));
+/// What is being written.
+#[derive(Default)]
+struct Set {
+    folder: Option<Folder>,
+    written: Vec<Written>,
+    stems: Stems,
+    damaged: bool,
+}
+
+fn one(facts: &FileFacts<'_>, stored: bool, streamed: &mut Option<Vec<u8>>) -> Result<()> {
+    let before = usize::from(streamed.is_some());
+    let ([image], None) = (facts.images.as_slice(), &streamed) else {
+        let images = facts.images.len().saturating_add(before);
+        let error = Error::new(ErrorKind::Usage, format!("{images} images do not fit one stream"));
         return Err(error.with_remedy("select one with `--image N`, or name a folder with `-o`"));
     };
     let code = extract::code(image, stored).context(|| format!("image {}", image.image.index))?;
-    output::binary_to_stdout(&code)
+    *streamed = Some(code.into_owned());
+    Ok(())
 }

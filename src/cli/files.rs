@@ -1,14 +1,14 @@
 //! What is known of each file on the command line?
 //!
 //! Files are independent: each is opened, read, examined, handed on and closed before the next, so that memory follows
-//! the largest file and not their sum.
+//! the largest file and not their sum. That holds for the files inside packages, folders and processes too.
 
 use super::exit::{Exit, Tally, report};
+use super::expand::{Form, Leaf, expand};
 use super::global::Global;
-use super::input::Input;
 use super::selection;
-use super::table::Files;
-use std::path::PathBuf;
+use super::table::Files as Parts;
+use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::{Host, Kind};
@@ -18,52 +18,78 @@ use sycl_bundle::select::Selector;
 
 /// Hands the facts of each file on, with problems of whole files among them, and gives the exit code for all.
 ///
+/// Of the files in packages, folders and processes those are handed on that hold device code or are damaged, with `-v`
+/// all; where there are none, the package itself.
+///
 /// # Errors
 /// What `each` returns.
 pub fn each_file(
     global: &Global,
     paths: &[PathBuf],
     selector: &Selector,
-    mut each: impl FnMut(&FileFacts<'_>) -> Result<()>,
+    each: impl FnMut(&FileFacts<'_>) -> Result<()>,
 ) -> Result<Exit> {
-    let mut tally = Tally::default();
-    let mut empty = Vec::new();
-    let mut unmatched = None;
-    let mut matched = false;
+    let mut files =
+        Files { global, selector, each, tally: Tally::default(), empty: Vec::new(), unmatched: None, matched: false };
     for path in paths {
-        let name = path.display().to_string();
-        let input = match Input::open(path) {
-            Ok(input) => input,
+        let mut useful = false;
+        let form = expand(path, &mut |form, leaf| {
+            useful |= files.leaf(form, leaf)?;
+            Ok(())
+        })?;
+        if form == Form::Package && !useful {
+            files.hollow(path.display().to_string())?;
+        }
+    }
+    Ok(files.end())
+}
+
+struct Files<'f, F> {
+    global: &'f Global,
+    selector: &'f Selector,
+    each: F,
+    tally: Tally,
+    /// Arguments without device code.
+    empty: Vec<String>,
+    /// What to say where nothing matches.
+    unmatched: Option<Error>,
+    matched: bool,
+}
+
+impl<F: FnMut(&FileFacts<'_>) -> Result<()>> Files<'_, F> {
+    /// A file; whether it holds device code, or may as it is damaged.
+    fn leaf(&mut self, form: Form, leaf: Leaf<'_>) -> Result<bool> {
+        let mut facts = FileFacts { path: leaf.path, ..FileFacts::default() };
+        let bytes = match leaf.bytes {
+            Ok(bytes) => bytes,
             Err(error) => {
-                tally.failed(&error);
-                report(global, &error.clone().context(name.clone()));
-                each(&FileFacts { path: &name, problems: vec![Problem::general(error)], ..FileFacts::default() })?;
-                continue;
+                self.failed(&mut facts, error);
+                (self.each)(&facts)?;
+                return Ok(true);
             }
         };
-        let mut facts = FileFacts {
-            path: input.name(),
-            absolute: input.absolute(),
-            bytes: input.bytes().len() as u64,
-            ..FileFacts::default()
-        };
-        let host = Host::read(input.bytes());
-        let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table);
-        let files = table.map(|host| Files::open(path, host.bytes)).transpose();
-        if let Ok(Some(files)) = &files {
-            facts.bytes = facts.bytes.saturating_add(files.bytes());
+        facts.absolute = leaf.absolute.map(|(path, _)| path);
+        facts.base = leaf.absolute.map_or(0, |(_, base)| base);
+        facts.bytes = bytes.len() as u64;
+        let host = Host::read(bytes);
+        // The parts of a table lie beside it, which they do only where it is a file itself.
+        let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table && form == Form::Plain);
+        let parts = table.map(|host| Parts::open(Path::new(leaf.path), host.bytes)).transpose();
+        if let Ok(Some(parts)) = &parts {
+            facts.bytes = facts.bytes.saturating_add(parts.bytes());
         }
-        let bundle = host.as_ref().map_err(Clone::clone).and_then(|host| match &files {
-            Ok(Some(files)) => files.bundle(host),
+        let bundle = host.as_ref().map_err(Clone::clone).and_then(|host| match &parts {
+            Ok(Some(parts)) => parts.bundle(host),
             Ok(None) => Bundle::read(host),
             Err(error) => Err(error.clone()),
         });
         facts.host = host.as_ref().ok();
         match &bundle {
             Ok(bundle) => {
-                tally.found();
-                global.detail(&format!(
-                    "{name}: {} in {}, {} bytes",
+                self.tally.found();
+                self.global.detail(&format!(
+                    "{}: {} in {}, {} bytes",
+                    leaf.path,
                     units::counted(bundle.images.len(), "image"),
                     units::counted(bundle.descriptors.len(), "descriptor"),
                     facts.bytes
@@ -73,41 +99,62 @@ pub fn each_file(
                 let images = examine(bundle);
                 let damaged = images.iter().filter_map(|image| Some((image.image.index, image.problem.clone()?)));
                 facts.problems.extend(damaged.map(|(index, error)| Problem::of_image(index, error)));
-                match selection::keep(selector, images) {
+                match selection::keep(self.selector, images) {
                     Ok(images) => {
-                        matched = true;
+                        self.matched = true;
                         facts.images = images;
                     }
-                    Err(error) => unmatched = Some(error.context(name.clone())),
+                    Err(error) => self.unmatched = Some(error.context(leaf.path)),
                 }
                 if !facts.problems.is_empty() {
-                    tally.damaged();
+                    self.tally.damaged();
                 }
             }
-            Err(error) => {
-                tally.failed(error);
-                if error.kind() == ErrorKind::NoDeviceCode {
-                    empty.push(name.clone());
-                } else {
-                    report(global, &error.clone().context(name.clone()));
-                    facts.problems.push(Problem::general(error.clone()));
+            Err(error) if error.kind() == ErrorKind::NoDeviceCode => {
+                if form == Form::Package {
+                    if self.global.verbose > 0 {
+                        (self.each)(&facts)?;
+                    }
+                    return Ok(false);
                 }
+                self.tally.failed(error);
+                self.empty.push(leaf.path.to_owned());
+            }
+            Err(error) => self.failed(&mut facts, error.clone()),
+        }
+        (self.each)(&facts)?;
+        Ok(true)
+    }
+
+    fn failed(&mut self, facts: &mut FileFacts<'_>, error: Error) {
+        self.tally.failed(&error);
+        report(self.global, &error.clone().context(facts.path));
+        facts.problems.push(Problem::general(error));
+    }
+
+    /// A package, folder or process without device code.
+    fn hollow(&mut self, name: String) -> Result<()> {
+        self.tally.failed(&Error::new(ErrorKind::NoDeviceCode, "no device code"));
+        let facts = FileFacts { path: &name, ..FileFacts::default() };
+        (self.each)(&facts)?;
+        self.empty.push(name);
+        Ok(())
+    }
+
+    fn end(self) -> Exit {
+        if let Some(error) = self.unmatched.filter(|_| !self.matched) {
+            return report(self.global, &error);
+        }
+        let exit = self.tally.exit();
+        for name in self.empty {
+            if exit == Exit::NoDeviceCode {
+                report(self.global, &Error::new(ErrorKind::NoDeviceCode, "no device code").context(name));
+            } else {
+                self.global.note(&format!("{name}: no device code"));
             }
         }
-        each(&facts)?;
+        exit
     }
-    if let Some(error) = unmatched.filter(|_| !matched) {
-        return Ok(report(global, &error));
-    }
-    let exit = tally.exit();
-    for name in empty {
-        if exit == Exit::NoDeviceCode {
-            report(global, &Error::new(ErrorKind::NoDeviceCode, "no device code").context(name));
-        } else {
-            global.note(&format!("{name}: no device code"));
-        }
-    }
-    Ok(exit)
 }
 
 /// Prints the problems of a file that could be read; those of other files have been printed.

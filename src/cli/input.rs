@@ -4,8 +4,10 @@
 //! `unsafe` outside the OpenCL binding is here.
 
 use memmap2::Mmap;
+use rustix::fs::OFlags;
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Error, Result};
 
@@ -23,7 +25,54 @@ enum Data {
     Read(Vec<u8>),
 }
 
+/// What tells a file from others: device and inode.
+pub type FileId = (u64, u64);
+
+/// What was found at a path.
+#[derive(Debug)]
+pub enum Found {
+    /// A file that is wanted.
+    Input(Input),
+    /// Something else.
+    Unwanted,
+}
+
+/// Bytes that are read of a file to tell what it is.
+const HEAD: usize = 1024;
+
 impl Input {
+    /// Opens what was found at a path, which may be anything, as `name`. Only regular files are opened, without waiting
+    /// for anything, and only what is `wanted` by its identity, first bytes and length is read further.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be read.
+    pub fn open_found(path: &Path, name: &str, wanted: impl FnOnce(FileId, &[u8], u64) -> bool) -> Result<Found> {
+        let failed = |error: std::io::Error| Error::io("cannot read", &error);
+        // Opening a device may do something; that it is none is checked again once it is open.
+        if !std::fs::metadata(path).map_err(failed)?.is_file() {
+            return Ok(Found::Unwanted);
+        }
+        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+        let mut file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        let mut head = [0; HEAD];
+        let mut have = 0usize;
+        while let Some(rest) = head.get_mut(have..).filter(|rest| !rest.is_empty()) {
+            match file.read_at(rest, have as u64).map_err(failed)? {
+                0 => break,
+                read => have = have.saturating_add(read),
+            }
+        }
+        let id = (metadata.dev(), metadata.ino());
+        if !metadata.is_file() || !wanted(id, head.get(..have).unwrap_or_default(), metadata.len()) {
+            return Ok(Found::Unwanted);
+        }
+        let data = contents(&mut file, &metadata).map_err(failed)?;
+        // Links below /proc lead where their text does not.
+        let absolute = if path.starts_with("/proc") { Some(path.to_path_buf()) } else { path.canonicalize().ok() };
+        Ok(Found::Input(Input { name: name.to_owned(), absolute, data }))
+    }
+
     /// Opens a file; `-` is standard input.
     ///
     /// # Errors
@@ -64,13 +113,18 @@ fn open(path: &Path) -> Result<Data> {
     let mut file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
-        return Err(Error::input("this is a folder, which is not read").with_remedy("name the files in it"));
+        return Err(Error::input("this is a folder, and this verb takes files as they are")
+            .with_remedy("name the files in it; `inspect` and `extract` read folders"));
     }
+    contents(&mut file, &metadata).map_err(failed)
+}
+
+fn contents(file: &mut File, metadata: &std::fs::Metadata) -> std::io::Result<Data> {
     if metadata.is_file() && metadata.len() > 0 {
-        return map(&file).map(Data::Mapped).map_err(failed);
+        return map(file).map(Data::Mapped);
     }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(failed)?;
+    file.read_to_end(&mut bytes)?;
     Ok(Data::Read(bytes))
 }
 

@@ -9,6 +9,7 @@ mod doctor;
 mod driver;
 mod emit;
 pub mod exit;
+mod expand;
 mod extract;
 mod files;
 #[cfg(test)]

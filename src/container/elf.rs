@@ -171,10 +171,9 @@ impl<'a> Elf<'a> {
                 .data(LE, self.bytes)
                 .map_err(|()| Error::at(header.p_offset(LE), format!("segment {index} passes the end of the file")))?;
             total = total.saturating_add(data.len() as u64);
-            // In a position-independent file pointers lie where relocations write; elsewhere anywhere but in code.
-            let flags = header.p_flags(LE);
-            let holds_pointers =
-                if self.is_position_independent() { flags.contains(elf::PF_W) } else { !flags.contains(elf::PF_X) };
+            // In a position-independent file pointers lie where relocations write; elsewhere anywhere: linkers that make
+            // no segment of constants (`-z noseparate-code`, `--no-rosegment`) put them beside the code.
+            let holds_pointers = !self.is_position_independent() || header.p_flags(LE).contains(elf::PF_W);
             segments.push(Segment {
                 address: header.p_vaddr(LE),
                 offset: header.p_offset(LE),
@@ -230,18 +229,19 @@ impl<'a> Elf<'a> {
     /// Whether `DT_RELR` relocates the pointer at an address.
     pub fn relr_covers(&self, map: &AddressMap<'a>, place: u64) -> bool {
         let table = self.table::<Relr64<LE>>(map, elf::DT_RELR, elf::DT_RELRSZ);
-        RelrIterator::<FileHeader64<LE>>::new(LE, &table).any(|address| address == place)
+        RelrIterator::<FileHeader64<LE>>::new(LE, table).any(|address| address == place)
     }
 
-    /// A relocation table named by two dynamic entries, copied since relocating may copy the segment it lies in.
-    fn table<T: pod::Pod + Copy>(&self, map: &AddressMap<'a>, start: DynamicTag, size: DynamicTag) -> Vec<T> {
-        let (Some(start), Some(size)) = (self.dynamic_value(start), self.dynamic_value(size)) else {
-            return Vec::new();
+    /// A relocation table named by two dynamic entries, as it stands in the file: loaders read it before they relocate.
+    fn table<T: pod::Pod>(&self, map: &AddressMap<'a>, start: DynamicTag, size: DynamicTag) -> &'a [T] {
+        let table = || {
+            let (start, size) = (self.dynamic_value(start)?, self.dynamic_value(size)?);
+            let offset = usize::try_from(map.file_offset(start)?).ok()?;
+            let len = map.tail(start)?.len().min(usize::try_from(size).unwrap_or(usize::MAX));
+            let count = len.checked_div(size_of::<T>())?;
+            pod::slice_from_bytes::<T>(self.bytes.get(offset..)?, count).ok().map(|(slice, _)| slice)
         };
-        let Some(tail) = map.tail(start) else { return Vec::new() };
-        let len = usize::try_from(size).unwrap_or(usize::MAX).min(tail.len());
-        let count = len.checked_div(size_of::<T>()).unwrap_or(0);
-        pod::slice_from_bytes::<T>(tail, count).map(|(slice, _)| slice.to_vec()).unwrap_or_default()
+        table().unwrap_or_default()
     }
 
     /// The value of a dynamic symbol that this file defines.

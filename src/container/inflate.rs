@@ -83,7 +83,8 @@ pub fn zstd_head(stored: &[u8], len: usize) -> Option<Vec<u8>> {
 }
 
 fn ceiling(stored: usize) -> u64 {
-    (stored as u64).saturating_mul(limits::MAX_INFLATED_RATIO).clamp(limits::MAX_INFLATED_FLOOR, limits::MAX_INFLATED)
+    let wanted = (stored as u64).saturating_mul(limits::MAX_INFLATED_RATIO);
+    wanted.clamp(limits::MAX_INFLATED_FLOOR, limits::MAX_INFLATED)
 }
 
 #[cold]

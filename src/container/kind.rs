@@ -85,6 +85,14 @@ impl Kind {
     /// # Errors
     /// `Input` where it is none of these.
     pub fn identify(bytes: &[u8]) -> Result<Kind> {
+        Self::identify_head(bytes, bytes.len() as u64)
+    }
+
+    /// The same for a file of `len` bytes of which only the first kilobyte is at hand.
+    ///
+    /// # Errors
+    /// `Input` where it is none of these.
+    pub fn identify_head(bytes: &[u8], len: u64) -> Result<Kind> {
         let head = |magic: &[u8]| bytes.starts_with(magic);
         let kind = if head(b"\x7fELF") {
             match bytes::u16_at(bytes, 16) {
@@ -113,7 +121,7 @@ impl Kind {
             Kind::Table
         } else if is_tar(bytes) {
             Kind::Tar
-        } else if is_coff(bytes) {
+        } else if is_coff(bytes, len) {
             Kind::Coff
         } else if bytes.is_empty() {
             return Err(Error::at(0, "the file is empty"));
@@ -133,17 +141,17 @@ fn is_text_bundle(bytes: &[u8]) -> bool {
 
 /// A tar archive names itself in its first header; a compressed one is told by the compressor's magic number.
 fn is_tar(bytes: &[u8]) -> bool {
-    let compressed: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\0"];
+    let compressed: [&[u8]; 4] = [b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\0"];
     bytes.get(257..262) == Some(b"ustar") || compressed.iter().any(|magic| bytes.starts_with(magic))
 }
 
 /// COFF objects have no magic number; the machine is the first word, and a few header fields must make sense.
-fn is_coff(bytes: &[u8]) -> bool {
+fn is_coff(bytes: &[u8], len: u64) -> bool {
     let machine = bytes::u16_at(bytes, 0);
     let sections = bytes::u16_at(bytes, 2).unwrap_or(0);
     let optional_header = bytes::u16_at(bytes, 16);
-    let symbols = bytes::u32_at(bytes, 8).map_or(usize::MAX, |at| at as usize);
-    matches!(machine, Some(0x8664 | 0xaa64)) && sections > 0 && optional_header == Some(0) && symbols <= bytes.len()
+    let symbols = bytes::u32_at(bytes, 8).map_or(u64::MAX, u64::from);
+    matches!(machine, Some(0x8664 | 0xaa64)) && sections > 0 && optional_header == Some(0) && symbols <= len
         || bytes.starts_with(&[0, 0, 0xff, 0xff]) && matches!(bytes::u16_at(bytes, 6), Some(0x8664 | 0xaa64))
 }
 

@@ -8,6 +8,7 @@ pub mod arena;
 pub mod elf;
 pub mod inflate;
 pub mod kind;
+pub mod package;
 pub mod place;
 pub mod producer;
 

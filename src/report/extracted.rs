@@ -9,6 +9,8 @@ use std::io::Write;
 /// The files of one image.
 #[derive(Debug)]
 pub struct Written {
+    /// The file that holds the image; through packages, `a.whl!lib/x.so`.
+    pub path: String,
     /// The image's index in its file.
     pub index: usize,
     /// Bytes of the payload's file.
@@ -28,6 +30,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct Entry<'a> {
+    path: &'a str,
     index: usize,
     size: u64,
     code: &'a str,
@@ -40,7 +43,8 @@ struct Entry<'a> {
 /// # Errors
 /// `Io` where the writer fails.
 pub fn json(out: &mut impl Write, path: &str, folder: &str, written: &[Written]) -> Result<()> {
-    let images = written.iter().map(|Written { index, bytes, names }| Entry {
+    let images = written.iter().map(|Written { path, index, bytes, names }| Entry {
+        path,
         index: *index,
         size: *bytes,
         code: &names.code,

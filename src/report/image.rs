@@ -51,7 +51,9 @@ pub fn image(facts: &FileFacts<'_>, examined: &Examined<'_, '_>, view: &View) ->
         );
         page.field("Structure", &place);
     }
-    let uri = facts.absolute.filter(|_| !image.inflated).map(|path| name::uri(path, image.offset, image.stored.len()));
+    let absolute = facts.absolute.filter(|_| !image.inflated);
+    let offset = facts.base.saturating_add(image.offset);
+    let uri = absolute.map(|path| name::uri_at(&name::uri(path), offset, image.stored.len()));
     page.optional("URI", uri.as_deref());
     page.optional("Compile options", Some(image.compile_options).filter(|options| !options.is_empty()));
     page.optional("Link options", Some(image.link_options).filter(|options| !options.is_empty()));
@@ -138,7 +140,8 @@ impl Page<'_> {
     fn module(&mut self, module: &Module) {
         let (major, minor) = module.version;
         self.line(2, &format!("SPIR-V {major}.{minor}, {}", names::generator(module.generator)));
-        let capabilities: Vec<String> = module.capabilities.iter().map(|&number| names::capability(number)).collect();
+        let capabilities: Vec<String> =
+            module.capabilities.iter().map(|&number| names::capability(number).into_owned()).collect();
         let list = |names: &[String]| if names.is_empty() { "-".to_owned() } else { names.join(", ") };
         self.sub("Capabilities", &list(&capabilities));
         self.sub("Extensions", &list(&module.extensions));

@@ -78,10 +78,12 @@ impl<W: Write> Document<W> {
         head.pop();
         write(&mut self.out, &head)?;
         write(&mut self.out, b",\"images\":[")?;
-        for (index, image) in images(facts)?.iter().enumerate() {
-            write(&mut self.out, if index == 0 { b"\n" } else { b",\n" })?;
-            write(&mut self.out, image)?;
-        }
+        let mut separator: &[u8] = b"\n";
+        images(facts, |image| {
+            write(&mut self.out, separator)?;
+            separator = b",\n";
+            write(&mut self.out, image)
+        })?;
         let problems: Vec<ProblemJson> = facts.problems.iter().map(ProblemJson::from).collect();
         write(&mut self.out, b"\n],\"problems\":")?;
         write(&mut self.out, &to_vec(&problems)?)?;
@@ -104,22 +106,35 @@ impl<W: Write> Document<W> {
 /// `Io` where the writer fails.
 pub fn lines(out: &mut impl Write, facts: &FileFacts<'_>) -> Result<()> {
     let path = to_vec(&facts.path)?;
-    for image in images(facts)? {
+    images(facts, |image| {
         write(out, b"{\"path\":")?;
         write(out, &path)?;
         write(out, b",")?;
         write(out, image.get(1..).unwrap_or_default())?;
-        write(out, b"\n")?;
+        write(out, b"\n")
+    })
+}
+
+/// How many images are serialised before they are written: enough for the threads, few for the memory.
+const BATCH: usize = 512;
+
+/// Serialises images in parallel and hands each on, in order.
+fn images(facts: &FileFacts<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let base = facts.absolute.map(super::name::uri);
+    let one = |image| to_vec(&ImageJson::new(facts, base.as_deref(), image));
+    for batch in facts.images.chunks(BATCH) {
+        let texts: Vec<Vec<u8>> = batch.par_iter().map(one).collect::<Result<_>>()?;
+        for text in &texts {
+            each(text)?;
+        }
     }
     Ok(())
 }
 
-fn images(facts: &FileFacts<'_>) -> Result<Vec<Vec<u8>>> {
-    facts.images.par_iter().map(|image| to_vec(&ImageJson::new(facts, image))).collect()
-}
-
 fn to_vec(value: &impl Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|error| Error::input(format!("cannot be written as JSON: {error}")))
+    let mut out = Vec::with_capacity(4096);
+    let written = serde_json::to_writer(&mut out, value);
+    written.map(|()| out).map_err(|error| Error::input(format!("cannot be written as JSON: {error}")))
 }
 
 fn write(out: &mut impl Write, bytes: &[u8]) -> Result<()> {

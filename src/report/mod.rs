@@ -21,10 +21,12 @@ use crate::error::Problem;
 /// What is known of one file: as much as could be read.
 #[derive(Debug, Default)]
 pub struct FileFacts<'a> {
-    /// The path as the user gave it; `-` for standard input.
+    /// The path as the user gave it; `-` for standard input; through packages, `a.whl!lib/x.so`.
     pub path: &'a str,
-    /// The absolute path, where the input is a file.
+    /// The absolute path of the file on disk that holds the bytes as they are.
     pub absolute: Option<&'a str>,
+    /// Where the bytes begin in that file: 0 but for what a package holds uncompressed.
+    pub base: u64,
     /// Bytes of the file.
     pub bytes: u64,
     /// The container, where it was recognised.

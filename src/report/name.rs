@@ -69,11 +69,12 @@ pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
 
 /// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// Where bytes of a file stand, in the form that ROCm and LLVM tools take: `file://PATH#offset=N&size=N`.
-pub fn uri(absolute: &str, offset: u64, size: usize) -> String {
+/// A file as a URI.
+pub fn uri(absolute: &str) -> String {
     let mut uri = String::from("file://");
     for byte in absolute.bytes() {
         match byte {
@@ -83,8 +84,12 @@ pub fn uri(absolute: &str, offset: u64, size: usize) -> String {
             _ => uri.push_str(&format!("%{byte:02X}")),
         }
     }
-    uri.push_str(&format!("#offset={offset}&size={size}"));
     uri
+}
+
+/// Where bytes of a file stand, in the form that ROCm and LLVM tools take: `file://PATH#offset=N&size=N`.
+pub fn uri_at(file: &str, offset: u64, size: usize) -> String {
+    format!("{file}#offset={offset}&size={size}")
 }
 
 #[cfg(test)]
@@ -110,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_uri_escapes_what_would_end_it() {
-        assert_eq!(uri("/a b/c#.so", 16, 4), "file:///a%20b/c%23.so#offset=16&size=4");
+        assert_eq!(uri_at(&uri("/a b/c#.so"), 16, 4), "file:///a%20b/c%23.so#offset=16&size=4");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::bundle::table::Table;
 use crate::compat::examine::Examined;
 use crate::error::Result;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// The name of the table in a folder.
 pub const TABLE: &str = "images.table";
@@ -33,6 +34,34 @@ impl Names {
             properties: (!image.image.properties.sets.is_empty()).then(|| format!("{base}.prop")),
             symbols: (!entries(image).is_empty()).then(|| format!("{base}.sym")),
         }
+    }
+}
+
+/// The stems of files that were found in other files: paths made fit to be names, no two the same.
+#[derive(Debug, Default)]
+pub struct Stems(HashSet<String>);
+
+/// Bytes of a stem; with index and extension it stays below the 255 of file systems.
+const MAX_STEM: usize = 180;
+
+impl Stems {
+    /// The stem for a path. Only ASCII letters, digits, `.`, `-` and `_` are in it, and it does not begin with a dot: it
+    /// leads out of no folder whatever the path was.
+    pub fn of(&mut self, path: &str) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' };
+        let clean: String = path.trim_start_matches(['!', '/', '.']).chars().map(plain).collect();
+        // The end tells more than the beginning. All is ASCII.
+        let start = clean.len().saturating_sub(MAX_STEM);
+        let clean = clean.get(start..).unwrap_or_default().trim_start_matches('.');
+        let clean = if clean.is_empty() { "file" } else { clean };
+        let mut stem = clean.to_owned();
+        for number in 2u64.. {
+            if self.0.insert(stem.clone()) {
+                break;
+            }
+            stem = format!("{clean}-{number}");
+        }
+        stem
     }
 }
 
@@ -82,6 +111,15 @@ pub fn table<'n>(all: impl IntoIterator<Item = &'n Names>) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stems_are_names_and_differ() {
+        let mut stems = Stems::default();
+        let paths = ["!lib/x.so", "!lib_x.so", "!../../etc/passwd", "!/abs|\u{1b}", "!..", "!a.deb!data.tar!x"];
+        let expected = ["lib_x.so", "lib_x.so-2", "etc_passwd", "abs__", "file", "a.deb_data.tar_x"];
+        assert_eq!(paths.map(|path| stems.of(path)), expected);
+        assert!(stems.of(&"x".repeat(5000)).len() <= MAX_STEM);
+    }
 
     #[test]
     fn a_missing_part_is_an_empty_cell() {

@@ -1,10 +1,22 @@
 //! What are capabilities and generators called?
 
 use rspirv::spirv::Capability;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// Above the largest number that the registry has given to a capability.
+const CAPABILITIES: u32 = 1 << 13;
 
 /// The name of a capability; its number where the grammar does not know it.
-pub fn capability(number: u32) -> String {
-    Capability::from_u32(number).map_or_else(|| number.to_string(), |capability| format!("{capability:?}"))
+pub fn capability(number: u32) -> Cow<'static, str> {
+    // Formatting a name costs more than finding it, and a library has tens of thousands.
+    static NAMES: OnceLock<HashMap<u32, String>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let known = |number| Some((number, format!("{:?}", Capability::from_u32(number)?)));
+        (0..CAPABILITIES).filter_map(known).collect()
+    });
+    names.get(&number).map_or_else(|| Cow::Owned(number.to_string()), |name| Cow::Borrowed(name.as_str()))
 }
 
 /// The tool that wrote a module, from the generator word (SPIR-V registry, `spir-v.xml`): tool in the high half,

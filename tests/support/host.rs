@@ -7,6 +7,8 @@
 mod assembly;
 mod image;
 mod loaded;
+pub mod matrix;
+mod ours;
 pub mod samples;
 mod toolchain;
 
@@ -14,7 +16,8 @@ use std::path::PathBuf;
 
 pub use image::{Entries, ImageSpec, PropertySpec, SetSpec, Value};
 pub use loaded::{Loaded, LoadedImage, fnv1a, load, load_all, load_result};
-pub use toolchain::tool;
+pub use ours::view;
+pub use toolchain::{runtime, tool};
 
 /// What kind of ELF file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +86,8 @@ pub struct Fixture {
     tgtimg: bool,
     new_driver: bool,
     producer: Option<String>,
+    options: Vec<String>,
+    source: String,
     units: Vec<Vec<ImageSpec>>,
 }
 
@@ -109,6 +114,8 @@ impl Fixture {
             tgtimg: true,
             new_driver: false,
             producer: Some(PRODUCER_2026.to_owned()),
+            options: Vec::new(),
+            source: String::new(),
             units: Vec::new(),
         }
     }
@@ -175,6 +182,17 @@ impl Fixture {
         Fixture { producer: producer.map(str::to_owned), ..self }
     }
 
+    /// Adds an option for the link, as `gcc` takes it.
+    pub fn option(mut self, option: &str) -> Self {
+        self.options.push(option.to_owned());
+        self
+    }
+
+    /// C code that is compiled into the file as well.
+    pub fn source(self, source: &str) -> Self {
+        Fixture { source: source.to_owned(), ..self }
+    }
+
     /// Adds one translation unit: a descriptor with these images.
     pub fn images(mut self, images: Vec<ImageSpec>) -> Self {
         self.units.push(images);
@@ -189,6 +207,31 @@ impl Fixture {
     /// What the runtime must see when the file is loaded, registrations in the order of the units.
     pub fn expected(&self) -> Loaded {
         Loaded::expected(&self.units, self.version, self.entries)
+    }
+
+    /// Whether the loader of this machine takes the file: glibc for x86-64 refuses `DT_REL`.
+    pub fn loads(&self) -> bool {
+        self.relocations != Relocations::Rel
+    }
+
+    /// Whether the loader has nothing to relocate in the file's own structures.
+    pub fn is_fixed(&self) -> bool {
+        self.kind == Kind::NoPie
+    }
+
+    /// Whether it is a program.
+    pub fn is_executable(&self) -> bool {
+        self.kind != Kind::Shared
+    }
+
+    /// Whether the file keeps its section headers.
+    pub fn has_sections(&self) -> bool {
+        self.strip != Strip::SectionHeaders
+    }
+
+    /// Whether the relocations of the objects stay in the file.
+    pub fn emits_relocations(&self) -> bool {
+        self.options.iter().any(|option| option == "-Wl,--emit-relocs")
     }
 
     fn needed(&self) -> &'static str {

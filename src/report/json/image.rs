@@ -52,13 +52,13 @@ struct RequirementsJson<'b> {
 struct SpirvJson<'b> {
     version: String,
     generator: String,
-    capabilities: Vec<String>,
+    capabilities: Vec<Cow<'static, str>>,
     extensions: &'b [String],
     used_aspects: Vec<&'static str>,
 }
 
 impl<'b> ImageJson<'b> {
-    pub(super) fn new(facts: &FileFacts<'_>, examined: &'b Examined<'b, 'b>) -> Self {
+    pub(super) fn new(facts: &FileFacts<'_>, base: Option<&str>, examined: &'b Examined<'b, 'b>) -> Self {
         let image = examined.image;
         let requirements = &examined.requirements;
         let epoch = facts.bundle.map_or(Epoch::From2026, |bundle| bundle.epoch);
@@ -74,10 +74,9 @@ impl<'b> ImageJson<'b> {
             stored_size: image.stored.len(),
             compression: image.compression().map(|compression| compression.name()),
             offset: image.offset,
-            uri: facts
-                .absolute
+            uri: base
                 .filter(|_| !image.inflated)
-                .map(|path| name::uri(path, image.offset, image.stored.len())),
+                .map(|base| name::uri_at(base, facts.base.saturating_add(image.offset), image.stored.len())),
             descriptor: image.origin.map(|origin| origin.descriptor),
             blake3: name::hex(&examined.blake3),
             compile_options: image.compile_options,

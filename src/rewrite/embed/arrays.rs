@@ -5,7 +5,7 @@
 
 use super::Addition;
 use crate::bundle::Bundle;
-use crate::bundle::descriptor::{Descriptor, ImageLayout};
+use crate::bundle::descriptor::{Descriptor, ImageLayout, listed_in_tgtimg};
 use crate::bundle::image::Image;
 use crate::bytes;
 use crate::container::Host;
@@ -27,35 +27,73 @@ impl Structure {
     }
 }
 
-/// The images of each descriptor that stay: all but those that an addition replaces, which have the addition's target
-/// and list the same symbols as its source.
-pub fn kept<'b, 'a>(bundle: &'b Bundle<'a>, additions: &[Addition<'_>]) -> Vec<Vec<&'b Image<'a>>> {
-    let sources: HashMap<usize, &Image<'_>> = bundle.images.iter().map(|image| (image.index, image)).collect();
-    let replaced: HashSet<(&str, &[&str])> = additions
-        .iter()
-        .filter_map(|addition| Some((addition.target, sources.get(&addition.source)?.entries.as_slice())))
-        .collect();
+/// Descriptor, target and symbols.
+type Role<'a> = (usize, &'a str, &'a [&'a str]);
+
+/// The addresses of the structures of each descriptor that stay: all but those that an addition replaces. These have the
+/// addition's target, list the same symbols as its source in the same descriptor, and are not known to be compiled from
+/// another image: images that were added share the tables of their source. Damaged structures stay as they are.
+pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     let is_source: HashSet<usize> = additions.iter().map(|addition| addition.source).collect();
-    let mut kept = vec![Vec::new(); bundle.descriptors.len()];
-    for image in &bundle.images {
-        let goes = replaced.contains(&(image.target, image.entries.as_slice())) && !is_source.contains(&image.index);
-        if let Some(list) = image.origin.and_then(|origin| kept.get_mut(origin.descriptor))
-            && !goes
-        {
-            list.push(image);
+    let mut replaced: HashMap<Role<'_>, HashSet<[u64; 4]>> = HashMap::new();
+    for addition in additions {
+        if let Some((image, origin)) = source(bundle, addition).and_then(|image| Some((image, image.origin?))) {
+            let key = (origin.descriptor, addition.target, image.entries.as_slice());
+            replaced.entry(key).or_default().insert(origin.tables);
         }
     }
-    kept
+    let mut sharing: HashMap<(usize, [u64; 4]), usize> = HashMap::new();
+    for origin in bundle.images.iter().filter_map(|image| image.origin) {
+        let count = sharing.entry((origin.descriptor, origin.tables)).or_default();
+        *count = count.saturating_add(1);
+    }
+    let mut gone: HashSet<u64> = HashSet::new();
+    for (image, origin) in bundle.images.iter().filter_map(|image| Some((image, image.origin?))) {
+        let Some(sources) = replaced.get(&(origin.descriptor, image.target, image.entries.as_slice())) else {
+            continue;
+        };
+        let of_another = sharing.get(&(origin.descriptor, origin.tables)).is_some_and(|count| *count > 1);
+        if !is_source.contains(&image.index) && (sources.contains(&origin.tables) || !of_another) {
+            gone.insert(origin.address);
+        }
+    }
+    bundle
+        .descriptors
+        .iter()
+        .map(|descriptor| {
+            (0..u64::from(descriptor.count))
+                .map(|nth| descriptor.images.saturating_add(nth.saturating_mul(descriptor.layout.stride())))
+                .filter(|address| !gone.contains(address))
+                .collect()
+        })
+        .collect()
 }
 
-/// The structure of an image as it is, relocated.
+/// The addresses of the sizes that `.tgtimg` gives of payloads which no kept structure has any more. A size of 0 takes
+/// them out of that list too, which readers check for images that are missing.
+pub fn unlisted(host: &Host<'_>, bundle: &Bundle<'_>, kept: &[Vec<u64>]) -> Vec<u64> {
+    let kept: HashSet<u64> = kept.iter().flatten().copied().collect();
+    let origins = || bundle.images.iter().filter_map(|image| image.origin);
+    let (stay, go): (Vec<_>, Vec<_>) = origins().partition(|origin| kept.contains(&origin.address));
+    let stay: HashSet<u64> = stay.iter().map(|origin| origin.payload).collect();
+    let go: HashSet<u64> = go.iter().map(|origin| origin.payload).filter(|payload| !stay.contains(payload)).collect();
+    if go.is_empty() {
+        return Vec::new();
+    }
+    let listed = listed_in_tgtimg(host).into_iter().filter(|listed| go.contains(&listed.payload));
+    listed.map(|listed| listed.address.saturating_add(8)).collect()
+}
+
+/// The structure at an address as it is, relocated.
 ///
 /// # Errors
-/// `Input` where the image is not of this host.
-pub fn existing(host: &Host<'_>, descriptor: &Descriptor, image: &Image<'_>) -> Result<Structure> {
-    let address = image.origin.map(|origin| origin.address);
-    let bytes = address.and_then(|address| host.addresses.slice(address, descriptor.layout.stride()));
-    let bytes = bytes.ok_or_else(|| Error::input(format!("image {} has no structure in this file", image.index)))?;
+/// `Input` where it is not in the file.
+pub fn existing(host: &Host<'_>, descriptor: &Descriptor, address: u64) -> Result<Structure> {
+    let bytes = host.addresses.slice(address, descriptor.layout.stride());
+    let bytes = bytes.ok_or_else(|| {
+        Error::input(format!("a list of images passes the end of its segment at address {address:#x}"))
+            .with_remedy("use --emit shared: a library beside the file that registers the native images when loaded")
+    })?;
     Ok(Structure { bytes: bytes.to_vec() })
 }
 
@@ -71,7 +109,9 @@ pub fn added(
     target: u64,
     payload: std::ops::Range<u64>,
 ) -> Result<Structure> {
-    let mut structure = existing(host, descriptor, source)?;
+    let address = source.origin.map(|origin| origin.address);
+    let address = address.ok_or_else(|| Error::input(format!("image {} is in no list of this file", source.index)))?;
+    let mut structure = existing(host, descriptor, address)?;
     let at = usize::try_from(descriptor.layout.payload()).unwrap_or(usize::MAX);
     let mut done = bytes::put(&mut structure.bytes, 3, &[format]);
     done &= bytes::put_u64(&mut structure.bytes, 8, target);

@@ -5,7 +5,7 @@ use crate::bytes;
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};
 use object::LittleEndian as LE;
-use object::elf::{self, PT_LOAD};
+use object::elf::{self, PT_LOAD, ProgramHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 
 /// Largest hole that moving an executable's program headers may need: they must stand in the file where their address
@@ -24,6 +24,19 @@ pub fn segment_align(elf: &Elf<'_>) -> u64 {
         .max(0x1000)
 }
 
+/// Whether the kernel starts the file: it is a program, or a library that can be run.
+fn is_executable(elf: &Elf<'_>) -> bool {
+    let interpreted = || elf.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
+    elf.header.e_type(LE) == elf::ET_EXEC || interpreted()
+}
+
+/// The program headers that are moved, in order. A library's own `PT_PHDR`, which lld writes and nobody needs, is left
+/// out: patchelf takes it for granted that its address and file offset differ as those of the first segment do.
+pub fn kept_headers(elf: &Elf<'_>) -> Vec<ProgramHeader64<LE>> {
+    let keep = |header: &&ProgramHeader64<LE>| header.p_type(LE) != elf::PT_PHDR || is_executable(elf);
+    elf.program_headers.iter().filter(keep).copied().collect()
+}
+
 /// File offset and address of the new segment.
 pub fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     let loads = || elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
@@ -32,23 +45,22 @@ pub fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     let end = loads().map(|header| header.p_vaddr(LE).saturating_add(header.p_memsz(LE))).max().unwrap_or(0);
     let page = bytes::align_up(end, align).ok_or_else(overflow)?;
     let offset = bytes::align_up(len, PAYLOAD_ALIGN).ok_or_else(overflow)?;
-    let executable = elf.header.e_type(LE) == elf::ET_EXEC
-        || elf.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
-    if !executable {
-        // Address and offset agree within a page. Which place in the page is free to choose; GNU strip packs the segment
-        // behind the previous one without looking, so only that one's end keeps the file right when it is stripped.
-        let packed = loads().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE))).max().unwrap_or(0);
-        let skew = bytes::align_up(packed, 8).ok_or_else(overflow)? & (align - 1);
+    // Address and offset agree within a page. Which place in the page is free to choose; GNU strip packs the segment
+    // behind the previous one without looking, so only that one's end keeps the file right when it is stripped.
+    let packed = loads().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE))).max().unwrap_or(0);
+    let skew = bytes::align_up(packed, 8).ok_or_else(overflow)? & (align - 1);
+    if !is_executable(elf) {
         let address = page.checked_add(skew).ok_or_else(overflow)?;
         let padding = skew.wrapping_sub(offset) & (align - 1);
         return Ok((offset.checked_add(padding).ok_or_else(overflow)?, address));
     }
     // Kernels before 5.18 tell a program the address of its program headers as the first segment's address plus e_phoff,
-    // so in an executable the segment must stand in the file at its distance from the first segment.
+    // so in an executable the segment must stand in the file at its distance from the first segment. (GNU strip closes
+    // the hole that this makes: what it strips runs on later kernels only, which go by PT_PHDR.)
     let first = loads().next().ok_or_else(|| Error::input("the file has no loadable segment"))?;
     let bias = first.p_vaddr(LE).checked_sub(first.p_offset(LE)).ok_or_else(overflow)?;
-    let address =
-        page.max(bytes::align_up(offset.checked_add(bias).ok_or_else(overflow)?, align).ok_or_else(overflow)?);
+    let least = page.max(offset.checked_add(bias).ok_or_else(overflow)?);
+    let address = least.checked_add(skew.wrapping_sub(least) & (align - 1)).ok_or_else(overflow)?;
     let at = address.checked_sub(bias).ok_or_else(overflow)?;
     if at.saturating_sub(offset) > MAX_HOLE {
         return Err(Error::input(

@@ -36,6 +36,8 @@ pub(super) struct Plan<'p> {
     pub headers: u64,
     pub record_address: u64,
     pub arrays: Vec<Array>,
+    /// Addresses of the sizes in `.tgtimg` that become 0.
+    pub unlisted: Vec<u64>,
     pub targets: Vec<u8>,
     pub targets_address: u64,
     pub relocations: Vec<u8>,
@@ -68,23 +70,23 @@ impl<'p> Plan<'p> {
     ) -> Result<Plan<'p>> {
         let table = Table::of(host, elf)?;
         let (offset, address) = place::place(host.bytes.len() as u64, elf)?;
-        let mut record = Record {
+        let kept = arrays::kept(bundle, additions);
+        let unlisted = arrays::unlisted(host, bundle, &kept);
+        let record = Record {
             original_len: host.bytes.len() as u64,
             original_hash: *blake3::hash(host.bytes).as_bytes(),
             // Their number decides the record's length; offsets and words are filled in by `write`.
-            patches: vec![Patch { offset: 0, original: 0 }; 3 + 3 + bundle.descriptors.len() * 2],
+            patches: vec![Patch { offset: 0, original: 0 }; patch_count(&table, bundle).saturating_add(unlisted.len())],
             notes: notes.to_vec(),
         };
-        record.patches.truncate(patch_count(&table, bundle));
         let mut cursor = Cursor(address);
         // The program headers stand first and belong to no section: GNU strip and objcopy know no other place for them in
         // a segment, and would shift what follows.
-        let header_size = (elf.program_headers.len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
+        let header_size = (place::kept_headers(elf).len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
         let headers = cursor.take(header_size, 8)?;
         let record_address = cursor.take(record.len() as u64, 8)?;
 
         // The arrays' size is known before the addresses they hold.
-        let kept = arrays::kept(bundle, additions);
         let mut sizes = Vec::new();
         for (place, descriptor) in bundle.descriptors.iter().enumerate() {
             let added = additions.iter().filter(|addition| source_place(bundle, addition) == Some(place)).count();
@@ -109,8 +111,8 @@ impl<'p> Plan<'p> {
             let mut arrays = Vec::new();
             for (place, descriptor) in bundle.descriptors.iter().enumerate() {
                 let mut structures = Vec::new();
-                for image in kept.get(place).map_or(&[][..], Vec::as_slice) {
-                    structures.push(arrays::existing(host, descriptor, image)?);
+                for &address in kept.get(place).map_or(&[][..], Vec::as_slice) {
+                    structures.push(arrays::existing(host, descriptor, address)?);
                 }
                 for ((at, addition), target) in payloads.iter().zip(&target_offsets) {
                     let Some(source) =
@@ -151,6 +153,7 @@ impl<'p> Plan<'p> {
             headers,
             record_address,
             arrays,
+            unlisted,
             targets,
             targets_address,
             relocations,

@@ -18,9 +18,10 @@ const MAGIC: &[u8; 8] = b"SYCLBNDL";
 const VERSION: u32 = 1;
 const FIXED: usize = 64;
 /// How far into a segment the record is looked for: it stands behind the program headers.
-const SEARCHED: usize = 0x2000;
-/// Patches one record may hold: three words of the file header, three of the dynamic section, two per descriptor.
-const MAX_PATCHES: u32 = 1 << 18;
+const SEARCHED: usize = (crate::limits::MAX_SEGMENTS + 2) * size_of::<object::elf::ProgramHeader64<LE>>();
+/// Patches one record may hold: three words of the file header, three of the dynamic section, two per descriptor, one per
+/// replaced image.
+const MAX_PATCHES: u32 = 1 << 19;
 
 /// An overwritten word of the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Record {
                 .filter_map(|patch| Some(Patch { offset: u64_at(patch, 0)?, original: u64_at(patch, 8)? }))
                 .collect(),
             notes: text
-                .lines()
+                .split('\n')
                 .filter_map(|line| line.split_once('='))
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .collect(),
@@ -147,6 +148,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn round_trip_and_restore() {
@@ -169,5 +171,49 @@ mod tests {
         assert_eq!(record.restore(&embedded).unwrap(), original);
         embedded[100] ^= 1;
         assert!(record.restore(&embedded).is_err());
+    }
+
+    fn records() -> impl Strategy<Value = Record> {
+        let patch = any::<(u64, u64)>().prop_map(|(offset, original)| Patch { offset, original });
+        let parts = (any::<u64>(), any::<[u8; 32]>(), prop::collection::vec(patch, 0..20));
+        let notes = prop::collection::vec(("[^=\n]{0,12}", "[^\n]{0,20}"), 0..5);
+        (parts, notes).prop_map(|((original_len, original_hash, patches), notes)| Record {
+            original_len,
+            original_hash,
+            patches,
+            notes,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(record in records(), behind in prop::collection::vec(any::<u8>(), 0..40)) {
+            let bytes = record.to_bytes();
+            prop_assert_eq!(bytes.len(), record.len());
+            prop_assert_eq!(Record::from_bytes(&[bytes, behind].concat()), Some(record));
+        }
+
+        /// Neither reading nor restoring by a damaged record ends in a panic, or in a file that is not the original.
+        #[test]
+        fn damage_is_refused(
+            record in records(),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+            file in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let mut bytes = record.to_bytes();
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            if let Some(read) = Record::from_bytes(&bytes) {
+                prop_assert!(read.restore(&file).is_err());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Record::from_bytes(&bytes);
+            let _ = Record::from_bytes(&[&MAGIC[..], &VERSION.to_le_bytes(), &bytes].concat());
+        }
     }
 }

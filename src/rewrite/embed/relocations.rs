@@ -209,6 +209,13 @@ mod tests {
     use object::LittleEndian as LE;
     use object::elf::{FileHeader64, Relr64};
     use object::read::elf::RelrIterator;
+    use proptest::prelude::*;
+
+    fn decoded(table: &[u8]) -> Vec<u64> {
+        let words: Vec<Relr64<LE>> =
+            table.chunks_exact(8).map(|word| *object::pod::from_bytes::<Relr64<LE>>(word).unwrap().0).collect();
+        RelrIterator::<FileHeader64<LE>>::new(LE, &words).collect()
+    }
 
     #[test]
     fn relr_encodes_what_crate_object_decodes() {
@@ -216,9 +223,26 @@ mod tests {
             [0x1000, 0x1008, 0x1010, 0x11f0, 0x1200, 0x1208, 0x1400, 0x9000, 0x9ff8, 0x20000].to_vec();
         let mut table = Vec::new();
         encode_relr(&places, &mut table);
-        let words: Vec<Relr64<LE>> =
-            table.chunks_exact(8).map(|word| *object::pod::from_bytes::<Relr64<LE>>(word).unwrap().0).collect();
-        let decoded: Vec<u64> = RelrIterator::<FileHeader64<LE>>::new(LE, &words).collect();
-        assert_eq!(decoded, places);
+        assert_eq!(decoded(&table), places);
+    }
+
+    proptest! {
+        /// Whatever the distances, and whatever stands in the table already.
+        #[test]
+        fn relr_holds_every_place(
+            old in prop::collection::vec(1u64..200, 0..40),
+            new in prop::collection::vec(prop_oneof![9 => 1u64..3, 3 => 60u64..70, 1 => 1u64..1 << 20], 1..400),
+        ) {
+            let places = |start: u64, gaps: &[u64]| -> Vec<u64> {
+                gaps.iter().scan(start, |at, gap| { *at += gap * 8; Some(*at) }).collect()
+            };
+            let (old, new) = (places(0x1000, &old), places(0x100_0000, &new));
+            let mut table = Vec::new();
+            encode_relr(&old, &mut table);
+            encode_relr(&new, &mut table);
+            prop_assert_eq!(decoded(&table), [&old[..], &new].concat());
+            // No larger than a word for each place.
+            prop_assert!(table.len() <= (old.len() + new.len()) * 8);
+        }
     }
 }

@@ -57,7 +57,9 @@ pub fn append(out: &mut Vec<u8>, original: &[u8], moved: Option<&Moved>, new: &[
     let (Ok(sections), Ok(names_at)) = (header.section_headers(LE, original), header.shstrndx(LE, original)) else {
         return Ok(None);
     };
-    let Some(names_header) = sections.get(names_at as usize) else { return Ok(None) };
+    // Number 0 is no section: a file whose sections have no names.
+    let names_header = sections.get(names_at as usize).filter(|_| names_at != 0);
+    let Some(names_header) = names_header else { return Ok(None) };
     let Ok(names) = names_header.data(LE, original) else { return Ok(None) };
     let total = sections.len().saturating_add(new.len());
     if total >= usize::from(elf::SHN_LORESERVE) {

@@ -1,6 +1,6 @@
 //! How is the plan carried out on the file's bytes?
 
-use super::place::segment_align;
+use super::place::{kept_headers, segment_align};
 use super::plan::{PAYLOAD_ALIGN, Plan};
 use super::record::Patch;
 use super::sections;
@@ -47,7 +47,7 @@ impl Plan<'_> {
         patch(&mut out, 32, self.at(self.headers))?;
         let e_shoff = headers.as_ref().map_or(elf.header.e_shoff(LE), |table| table.offset);
         patch(&mut out, 40, e_shoff)?;
-        let e_phnum = elf.program_headers.len() as u64 + 1;
+        let e_phnum = kept_headers(elf).len() as u64 + 1;
         let e_shnum = headers.as_ref().map_or(elf.header.e_shnum(LE), |table| table.count);
         let counts = e_phnum
             | u64::from(elf.header.e_shentsize(LE)) << 16
@@ -64,6 +64,10 @@ impl Plan<'_> {
             let descriptor = descriptor.ok_or_else(|| Error::input("a descriptor is not in the file"))?;
             patch(&mut out, descriptor, 1 | (array.structures.len() as u64) << 16)?;
             patch(&mut out, descriptor.saturating_add(8), array.address)?;
+        }
+        for address in &self.unlisted {
+            let size = host.addresses.file_offset(*address);
+            patch(&mut out, size.ok_or_else(|| Error::input("section .tgtimg is not in the file"))?, 0)?;
         }
         self.record.patches = patches;
 
@@ -91,11 +95,11 @@ impl Plan<'_> {
 
     /// The program headers with the new segment: loadable ones stand in address order, and `PT_PHDR` says where they are.
     fn program_headers(&self, elf: &Elf<'_>) -> Vec<u8> {
-        let last = elf.program_headers.iter().rposition(|header| header.p_type(LE) == PT_LOAD);
-        let size = (elf.program_headers.len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
+        let headers = kept_headers(elf);
+        let last = headers.iter().rposition(|header| header.p_type(LE) == PT_LOAD);
+        let size = (headers.len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
         let mut out = Vec::new();
-        for (index, header) in elf.program_headers.iter().enumerate() {
-            let mut header = *header;
+        for (index, mut header) in headers.into_iter().enumerate() {
             if header.p_type(LE) == PT_PHDR {
                 header.p_offset = U64::new(LE, self.at(self.headers));
                 header.p_vaddr = U64::new(LE, self.headers);

@@ -178,11 +178,24 @@ pub fn load_result(files: &[&Path]) -> Result<Loaded, String> {
         loader
     };
     command.env("LD_LIBRARY_PATH", toolchain::runtime()).env("SYCL_STUB_DUMP", dump.path());
-    let output = command.output().map_err(|error| error.to_string())?;
+    let output = patient(&mut command).map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)));
     }
     Ok(Loaded::parse(&std::fs::read_to_string(dump.path()).unwrap()))
+}
+
+/// Runs a command. A program just written is busy as long as a process that another thread is starting has it open.
+fn patient(command: &mut Command) -> std::io::Result<std::process::Output> {
+    let begun = std::time::Instant::now();
+    loop {
+        match command.output() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy && begun.elapsed().as_secs() < 20 => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 fn is_executable(file: &Path) -> bool {

@@ -57,7 +57,7 @@ fn gcc(folder: &Path) -> Command {
 }
 
 /// The folder with the stand-ins for `libsycl.so.8` and `libsycl.so.9`.
-pub(super) fn runtime() -> PathBuf {
+pub fn runtime() -> PathBuf {
     let file = once(&[RUNTIME.as_bytes()], "libsycl.so.9", |folder| {
         std::fs::write(folder.join("runtime.c"), RUNTIME).unwrap();
         for version in ["8", "9"] {
@@ -103,6 +103,10 @@ pub(super) fn build(fixture: &Fixture) -> PathBuf {
             std::fs::write(folder.join("main.c"), MAIN).unwrap();
             objects.push("main.c".to_owned());
         }
+        if !fixture.source.is_empty() {
+            std::fs::write(folder.join("extra.c"), &fixture.source).unwrap();
+            objects.push("extra.c".to_owned());
+        }
         run(gcc(folder).args(link_options(fixture, &name)).args(&objects).arg(runtime.join(fixture.needed())));
         match fixture.strip {
             Strip::Nothing => {}
@@ -130,6 +134,7 @@ fn link_options(fixture: &Fixture, name: &str) -> Vec<String> {
     match fixture.kind {
         Kind::Shared => {
             add("-shared");
+            add("-fPIC");
             add(&format!("-Wl,-soname,{name}"));
         }
         Kind::Pie => {
@@ -153,5 +158,6 @@ fn link_options(fixture: &Fixture, name: &str) -> Vec<String> {
     }
     add(if fixture.bind_now { "-Wl,-z,now" } else { "-Wl,-z,lazy" });
     add(if fixture.relro { "-Wl,-z,relro" } else { "-Wl,-z,norelro" });
+    options.extend(fixture.options.iter().cloned());
     options
 }

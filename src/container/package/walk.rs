@@ -1,0 +1,196 @@
+//! What is common to all packages: which members are worth inflating, how deep, how much?
+
+use super::{Content, Member, archive, is_package, tar, zip};
+use crate::container::Kind;
+use crate::error::{Error, Result};
+use crate::limits;
+use std::cell::Cell;
+use std::io::Read;
+
+/// Bytes that tell what a member is.
+pub(super) const HEAD: usize = 1024;
+
+/// The walk through one package and all within it.
+pub(super) struct Walk<'w> {
+    visit: &'w mut dyn FnMut(Member<'_>) -> Result<()>,
+    /// Bytes that may still be inflated.
+    pub(super) budget: &'w Cell<u64>,
+    damaged: usize,
+}
+
+/// Where in the walk a package is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'p> {
+    /// Its path.
+    pub(super) path: &'p str,
+    /// Where its bytes stand in the outermost package, if they do.
+    pub(super) offset: Option<u64>,
+    /// How many packages it is in.
+    pub(super) depth: usize,
+}
+
+impl Place<'_> {
+    /// The path of a member.
+    pub(super) fn join(&self, name: &[u8]) -> String {
+        let mut path = format!("{}!", self.path);
+        let name = name.get(..limits::MAX_MEMBER_PATH).unwrap_or(name);
+        let name = name.strip_prefix(b"./").unwrap_or(name);
+        // A name must not steer the terminal that it is printed on.
+        let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+        path.extend(String::from_utf8_lossy(name).chars().map(clean));
+        path
+    }
+
+    /// Where a member stands in the outermost package that stands at `at` in this one.
+    pub(super) fn offset_of(&self, at: u64) -> Option<u64> {
+        self.offset?.checked_add(at)
+    }
+}
+
+/// Walks through a package.
+pub(super) fn walk(
+    path: &str,
+    bytes: &[u8],
+    kind: Kind,
+    visit: &mut dyn FnMut(Member<'_>) -> Result<()>,
+) -> Result<()> {
+    let budget =
+        Cell::new((bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_PACKAGE_FLOOR));
+    let mut walk = Walk { visit, budget: &budget, damaged: 0 };
+    walk.package(Place { path, offset: Some(0), depth: 0 }, bytes, kind)
+}
+
+/// What is to be done with a member, by its first bytes.
+enum Use {
+    /// It may hold images.
+    Images,
+    /// It holds other files.
+    Package(Kind),
+    /// It holds no device code.
+    None,
+}
+
+fn usage(head: &[u8], len: u64) -> Use {
+    match Kind::identify_head(head, len) {
+        Ok(kind) if is_package(kind) => Use::Package(kind),
+        Ok(Kind::Table) | Err(_) => Use::None,
+        Ok(_) => Use::Images,
+    }
+}
+
+/// Whether it can be told from a file's first bytes that it holds no device code.
+pub(super) fn is_useless(head: &[u8], len: u64) -> bool {
+    matches!(usage(head, len), Use::None)
+}
+
+impl Walk<'_> {
+    fn package(&mut self, place: Place<'_>, bytes: &[u8], kind: Kind) -> Result<()> {
+        if place.depth >= limits::MAX_NESTING {
+            let error = format!("packages are nested deeper than the limit of {}", limits::MAX_NESTING);
+            return self.damaged(place.path, Error::input(error));
+        }
+        match kind {
+            Kind::Archive => archive::walk(self, place, bytes),
+            Kind::Zip => zip::walk(self, place, bytes),
+            _ => tar::walk(self, place, bytes),
+        }
+    }
+
+    /// A member whose bytes are at hand; `at` is where they stand in the package, if they do.
+    pub(super) fn member(&mut self, place: Place<'_>, name: &[u8], bytes: &[u8], at: Option<u64>) -> Result<()> {
+        let head = bytes.get(..HEAD).unwrap_or(bytes);
+        let offset = at.and_then(|at| place.offset_of(at));
+        match usage(head, bytes.len() as u64) {
+            Use::None => Ok(()),
+            Use::Images => {
+                let path = place.join(name);
+                (self.visit)(Member { path: &path, content: Content::Bytes { bytes, offset } })
+            }
+            Use::Package(kind) => {
+                let path = place.join(name);
+                self.package(Place { path: &path, offset, depth: place.depth.saturating_add(1) }, bytes, kind)
+            }
+        }
+    }
+
+    /// A member that must be inflated: first so far that its use is known, then as a whole.
+    ///
+    /// `reader` must be within the budget. `declared` is its size as the package states it, where it does; `ceiling` is the most it may inflate to.
+    pub(super) fn inflated(
+        &mut self,
+        place: Place<'_>,
+        name: &[u8],
+        mut reader: impl Read,
+        declared: Option<u64>,
+        ceiling: u64,
+    ) -> Result<()> {
+        let ceiling = ceiling.min(limits::MAX_MEMBER);
+        let mut bytes = Vec::new();
+        if let Err(error) = reader.by_ref().take(HEAD as u64).read_to_end(&mut bytes) {
+            return self.damaged(&place.join(name), unreadable(&error));
+        }
+        if is_useless(&bytes, declared.unwrap_or(u64::MAX)) {
+            return Ok(());
+        }
+        if let Some(size) = declared.filter(|size| *size > ceiling.min(self.budget.get().saturating_add(HEAD as u64))) {
+            let error = format!("it declares {size} bytes inflated, beyond the limit of {ceiling}");
+            return self.damaged(&place.join(name), Error::input(error));
+        }
+        let expected = declared.unwrap_or(0).saturating_sub(bytes.len() as u64);
+        let reserved = bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(usize::MAX));
+        if reserved.is_err() {
+            return self
+                .damaged(&place.join(name), Error::input(format!("there is no memory for its {expected} bytes")));
+        }
+        let most = declared.unwrap_or(ceiling);
+        let rest = most.saturating_sub(bytes.len() as u64).saturating_add(1);
+        if let Err(error) = reader.take(rest).read_to_end(&mut bytes) {
+            return self.damaged(&place.join(name), unreadable(&error));
+        }
+        let size = bytes.len() as u64;
+        let error = match declared {
+            Some(declared) if size != declared => {
+                let what = if size > declared { "holds more than" } else { "ends before" };
+                Some(format!("it {what} the {declared} bytes it declares"))
+            }
+            None if size > ceiling => Some(format!("it inflates beyond the limit of {ceiling} bytes")),
+            _ => None,
+        };
+        match error {
+            Some(error) => self.damaged(&place.join(name), Error::input(error)),
+            None => self.member(place, name, &bytes, None),
+        }
+    }
+
+    /// A member of a thin archive.
+    pub(super) fn beside(&mut self, place: Place<'_>, name: &[u8]) -> Result<()> {
+        let path = place.join(name);
+        let content = match std::str::from_utf8(name) {
+            _ if place.depth > 0 => {
+                let error = Error::input("the members of a thin archive are files beside it, and it is in a package");
+                return self.damaged(&path, error);
+            }
+            Ok(name) => Content::Beside(name),
+            Err(_) => Content::Damaged(Error::input("the name of this member is not UTF-8")),
+        };
+        (self.visit)(Member { path: &path, content })
+    }
+
+    /// What cannot be read, up to the limit of problems.
+    pub(super) fn damaged(&mut self, path: &str, error: Error) -> Result<()> {
+        self.damaged = self.damaged.saturating_add(1);
+        match self.damaged.cmp(&limits::MAX_PROBLEMS) {
+            std::cmp::Ordering::Greater => Ok(()),
+            std::cmp::Ordering::Equal => {
+                let error = Error::input("there are more problems than are reported");
+                (self.visit)(Member { path, content: Content::Damaged(error) })
+            }
+            std::cmp::Ordering::Less => (self.visit)(Member { path, content: Content::Damaged(error) }),
+        }
+    }
+}
+
+#[cold]
+pub(super) fn unreadable(error: &std::io::Error) -> Error {
+    Error::input(format!("cannot be inflated: {error}"))
+}

@@ -1,0 +1,69 @@
+//! Which files are in a zip (a wheel, a `.conda` package)?
+
+use super::stream::Bounded;
+use super::walk::{Place, Walk};
+use crate::bytes::slice_at;
+use crate::error::{Error, Result};
+use crate::limits;
+use flate2::Crc;
+use std::collections::HashSet;
+use std::io::{Cursor, Read};
+use zip::read::ZipFile;
+use zip::{CompressionMethod, ZipArchive};
+
+pub(super) fn walk(walk: &mut Walk<'_>, place: Place<'_>, bytes: &[u8]) -> Result<()> {
+    let broken = |error: &dyn std::fmt::Display| Error::input(format!("the zip archive is malformed: {error}"));
+    let mut archive = match ZipArchive::new(Cursor::new(bytes)) {
+        Ok(archive) => archive,
+        Err(error) => return walk.damaged(place.path, broken(&error)),
+    };
+    // Members that share bytes exist only to make much of little. Where a header is damaged that cannot be told of all;
+    // then at least no two members may begin at the same place.
+    if let Ok(true) = archive.has_overlapping_files() {
+        return walk.damaged(place.path, broken(&"its members overlap"));
+    }
+    let mut starts = HashSet::new();
+    for index in 0..archive.len() {
+        let error = match archive.by_index(index) {
+            Ok(file) if file.is_dir() || file.is_symlink() => continue,
+            Ok(file) if file.compressed_size() > 0 && !file.data_start().is_none_or(|start| starts.insert(start)) => {
+                Error::input("the member shares its bytes with another")
+            }
+            Ok(file) => {
+                member(walk, place, file, bytes)?;
+                continue;
+            }
+            Err(error) => Error::input(error.to_string()),
+        };
+        let name = archive.name_for_index(index).and_then(std::result::Result::ok);
+        let path = name.map_or_else(|| place.path.to_owned(), |name| place.join(name.as_bytes()));
+        walk.damaged(&path, error)?;
+    }
+    Ok(())
+}
+
+fn member<R: Read>(walk: &mut Walk<'_>, place: Place<'_>, file: ZipFile<'_, R>, bytes: &[u8]) -> Result<()> {
+    let name = file.name_raw().to_vec();
+    if file.compression() != CompressionMethod::Stored {
+        let size = file.size();
+        let ceiling = file.compressed_size().saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_INFLATED_FLOOR);
+        let reader = Bounded::new(file, walk.budget);
+        return walk.inflated(place, &name, reader, Some(size), ceiling);
+    }
+    // What is stored as it is stays where it is.
+    let range = file.data_start().and_then(|at| Some((usize::try_from(at).ok()?, file.compressed_size())));
+    let data = range.and_then(|(at, size)| slice_at(bytes, at, usize::try_from(size).ok()?));
+    let (Some((at, _)), Some(data)) = (range, data) else {
+        return walk.damaged(&place.join(&name), Error::input("the member passes the end of the zip archive"));
+    };
+    if super::walk::is_useless(data, data.len() as u64) {
+        return Ok(());
+    }
+    let mut crc = Crc::new();
+    crc.update(data);
+    if crc.sum() != file.crc32() {
+        // What is in it may be sound all the same.
+        walk.damaged(&place.join(&name), Error::input("the checksum of the member is wrong"))?;
+    }
+    walk.member(place, &name, data, Some(at as u64))
+}

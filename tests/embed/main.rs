@@ -1,0 +1,142 @@
+//! Does a rewritten file show the runtime what it showed before, and the added images after it?
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod again;
+mod bytes;
+mod forms;
+mod limits;
+mod process;
+mod tools;
+
+use std::collections::HashMap;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use support::host::{Fixture, Loaded, LoadedImage, fnv1a, load};
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::container::Host;
+use sycl_bundle::error::Result;
+use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed};
+
+/// An image to add, with its own bytes.
+struct Native {
+    source: usize,
+    target: &'static str,
+    payload: Vec<u8>,
+}
+
+/// Native images for two targets, of sizes that fill nothing, a byte, a unit of alignment and pages, for every image
+/// whose symbols and targets are no other's in its descriptor: those would be replaced.
+fn natives(file: &[u8]) -> Vec<Native> {
+    let host = Host::read(file).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let mut natives: Vec<Native> = Vec::new();
+    for image in bundle.images.iter().filter(|image| image.target == "spir64" && image.entries != ["add_one"]) {
+        for target in ["spir64_x86_64", "spir64_gen"] {
+            let size = [0, 1, 15, 16, 17, 4096, 70_001][natives.len() % 7];
+            let payload = (0..size).map(|at| (at * 31 + natives.len()) as u8).collect();
+            natives.push(Native { source: image.index, target, payload });
+        }
+    }
+    // Not in the order of their sources.
+    natives.reverse();
+    natives
+}
+
+fn additions(natives: &[Native]) -> Vec<Addition<'_>> {
+    natives
+        .iter()
+        .map(|native| Addition {
+            source: native.source,
+            target: native.target,
+            format: FORMAT_NATIVE,
+            payload: &native.payload,
+        })
+        .collect()
+}
+
+fn notes() -> Vec<(String, String)> {
+    vec![("tool".to_owned(), "tests".to_owned()), ("march".to_owned(), "avx2".to_owned())]
+}
+
+fn try_embedded(file: &[u8], natives: &[Native]) -> Result<Vec<u8>> {
+    let host = Host::read(file)?;
+    let bundle = Bundle::read(&host)?;
+    embed(&host, &bundle, &additions(natives), &notes())
+}
+
+fn embedded(file: &[u8], natives: &[Native]) -> Vec<u8> {
+    try_embedded(file, natives).unwrap()
+}
+
+/// What the runtime must see once `natives` are added to a file of which it sees `before`: an added image has all of
+/// its source but target, format and payload.
+fn expected(before: &Loaded, natives: &[Native]) -> Loaded {
+    let mut after = before.clone();
+    let places: HashMap<usize, (usize, &LoadedImage)> = before
+        .descriptors
+        .iter()
+        .enumerate()
+        .flat_map(|(place, images)| images.iter().map(move |image| (place, image)))
+        .enumerate()
+        .collect();
+    for native in natives {
+        let (place, source) = places[&native.source];
+        after.descriptors[place].push(LoadedImage {
+            target: native.target.to_owned(),
+            format: FORMAT_NATIVE,
+            payload_size: native.payload.len(),
+            payload_digest: fnv1a(&native.payload),
+            ..source.clone()
+        });
+    }
+    after
+}
+
+/// A folder that is gone with the test, to put files into.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+}
+
+fn read(file: &Path) -> Vec<u8> {
+    std::fs::read(file).unwrap()
+}
+
+/// Rewrites the file of a form, loads the result and compares; returns the original and the result.
+fn check(form: &Fixture) -> (Vec<u8>, Vec<u8>) {
+    let file = form.build();
+    let before = load(&file);
+    assert_eq!(before.descriptors, form.expected().descriptors, "{}", file.display());
+    let original = read(&file);
+    let natives = natives(&original);
+    assert!(!natives.is_empty());
+    let rewritten = embedded(&original, &natives);
+    let after = load(&Folder::new().file("rewritten", &rewritten));
+    same(&after, &expected(&before, &natives), &file.display().to_string());
+    (original, rewritten)
+}
+
+/// Compares, and says of a difference where it is: the images as a whole fill pages.
+fn same(seen: &Loaded, expected: &Loaded, what: &str) {
+    let brief = |loaded: &Loaded| {
+        let image = |image: &LoadedImage| format!("{} {:?} {}", image.target, image.entries, image.payload_size);
+        let lists = loaded.descriptors.iter();
+        lists.map(|images| images.iter().map(image).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    assert_eq!(brief(seen), brief(expected), "{what}");
+    assert_eq!(seen, expected, "{what}");
+}
