@@ -14,10 +14,15 @@ use sycl_bundle::error::ErrorKind;
 /// What a test compares of an image.
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub struct Seen {
+    /// The payload as stored.
     pub payload: Vec<u8>,
+    /// `DeviceTargetSpec`.
     pub target: String,
+    /// The architecture within the target.
     pub arch: String,
+    /// Options of compiler and linker.
     pub options: [String; 2],
+    /// Listed symbols.
     pub entries: Vec<String>,
 }
 

@@ -1,0 +1,29 @@
+//! Can any offload bundle make its reader panic, hang or take too much memory?
+//!
+//! `cargo +nightly fuzz run offload_bundle`; a find goes to `fixtures/hostile/`.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sycl_bundle::bundle::blob::Reader;
+use sycl_bundle::bundle::image::Image;
+use sycl_bundle::bundle::offload_bundle::MAGIC;
+use sycl_bundle::container::arena::Arena;
+use sycl_bundle::container::place::Place;
+
+fuzz_target!(|bytes: &[u8]| {
+    // The form is forced, so that no input is spent on guessing its first bytes.
+    let Some((form, rest)) = bytes.split_first() else { return };
+    let magic: &[u8] = match form % 3 {
+        0 => MAGIC,
+        1 => b"CCOB",
+        _ => b"# __CLANG_OFFLOAD_BUNDLE____START__ ",
+    };
+    let bytes = &[magic, rest].concat();
+    let arena = Arena::default();
+    let mut reader = Reader::new(&arena, bytes.len());
+    reader.read(bytes, Place::file(0), 0, &Image::bare(bytes, 0));
+    for image in &reader.images {
+        let _ = (image.kernels(), image.exports(), image.state(), image.format(), image.compile_target());
+    }
+    assert!(reader.problems.iter().all(|problem| problem.error.offset().is_some()));
+});
