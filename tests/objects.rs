@@ -208,3 +208,68 @@ fn damage_ends_in_an_error() {
         damage::survives(&sound, 2_000);
     }
 }
+
+/// An object of 60,000 sections that share the same megabytes: of one name, or relocated by one table.
+fn forged(relocated: bool) -> Vec<u8> {
+    const COUNT: u32 = 60_000;
+    const SHARED: usize = 4 << 20;
+    let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+    file.resize(16, 0);
+    file.extend([1, 0, 62, 0, 1, 0, 0, 0]);
+    file.resize(0x40, 0);
+    let names = b"\0__CLANG_OFFLOAD_BUNDLE__sycl-spir64-unknown-unknown\0";
+    let names_at = file.len();
+    file.extend(names);
+    file.resize(0x100, 0);
+    let shared_at = file.len();
+    if relocated {
+        // R_X86_64_64 against section symbol 1, all of the same place.
+        (0..SHARED / 24).for_each(|_| file.extend([0u64, 1 | 1 << 32, 0].iter().flat_map(|word| word.to_le_bytes())));
+    } else {
+        file.extend([3, 2, 0x23, 7, 0, 0, 1, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+        // OpNop, a million times.
+        (0..SHARED / 4).for_each(|_| file.extend([0, 0, 1, 0]));
+    }
+    let shared = (shared_at as u64, (file.len() - shared_at) as u64);
+    let symbols_at = file.len();
+    // A null symbol and one of section 4.
+    file.extend([0; 24]);
+    file.extend([0, 0, 0, 0, 3, 0, 4, 0].iter().chain(&[0; 16]));
+    file.resize(file.len().next_multiple_of(8), 0);
+    let headers_at = file.len() as u64;
+    file[0x28..0x30].copy_from_slice(&headers_at.to_le_bytes());
+    file[0x34..0x40].copy_from_slice(&[64, 0, 0, 0, 0, 0, 64, 0, (COUNT & 0xff) as u8, (COUNT >> 8) as u8, 1, 0]);
+    let mut header = |name: u32, kind: u32, flags: u64, range: (u64, u64), link: u32, info: u32, entry: u64| {
+        file.extend(name.to_le_bytes().into_iter().chain(kind.to_le_bytes()));
+        file.extend([flags, 0, range.0, range.1].iter().flat_map(|word| word.to_le_bytes()));
+        file.extend(link.to_le_bytes().into_iter().chain(info.to_le_bytes()));
+        file.extend([1, entry].iter().flat_map(|word| word.to_le_bytes()));
+    };
+    header(0, 0, 0, (0, 0), 0, 0, 0);
+    header(0, 3, 0, (names_at as u64, names.len() as u64), 0, 0, 0);
+    header(0, 2, 0, (symbols_at as u64, 48), 1, 2, 24);
+    for i in 3..COUNT {
+        match (relocated, i % 2) {
+            // SHT_PROGBITS that is written to, and SHT_RELA of the section before.
+            (true, 0) => header(1, 1, 3, shared, 0, 0, 0),
+            (true, _) if i > 3 => header(0, 4, 0, shared, 2, i - 1, 24),
+            _ => header(1, 1, 0, shared, 0, 0, 0),
+        }
+    }
+    file
+}
+
+#[test]
+fn tables_that_overlap_cost_no_more_than_the_file() {
+    for (relocated, message) in [(false, "overlap"), (true, "come to more than the file")] {
+        let file = forged(relocated);
+        let begin = std::time::Instant::now();
+        let host = Host::read(&file);
+        let error = match &host {
+            Ok(host) => Bundle::read(host).map(|bundle| bundle.problems[0].error.clone()).unwrap_or_else(|error| error),
+            Err(error) => error.clone(),
+        };
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+    }
+}
