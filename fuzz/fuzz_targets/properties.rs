@@ -18,13 +18,13 @@ use sycl_bundle::container::address::{AddressMap, Segment};
 const BASE: u64 = 16;
 
 fuzz_target!(|bytes: &[u8]| {
-    let map = AddressMap::new(vec![Segment { address: BASE, offset: 0, data: Cow::Borrowed(bytes) }]);
+    let map = AddressMap::new(vec![Segment { address: BASE, offset: 0, data: Cow::Borrowed(bytes), holds_pointers: true }]);
     // Any sound file will do to ask for an epoch.
     let module = [0x03, 0x02, 0x23, 0x07];
     let epoch = Host::read(&module).map(|host| Epoch::of(&host, None));
     for layout in [ImageLayout::Version3, ImageLayout::WithManifest, ImageLayout::Upstream3] {
         let descriptor = Descriptor { address: BASE, count: 1, images: BASE, layout };
-        let Ok(image) = Walker::new(&map).image(&descriptor, 0, 0, 0) else { continue };
+        let Ok(image) = Walker::new(&map, bytes.len()).image(&descriptor, 0, 0, 0) else { continue };
         for property in image.properties.sets.iter().flat_map(|set| &set.properties) {
             let value = property.value;
             let _ = (value.payload(), value.number(), value.text(), value.words(), value.double_words());

@@ -107,7 +107,7 @@ mod tests {
     use crate::container::arena::Arena;
 
     const TEXT: &str = "[SYCL/device requirements]\naspects=2|gAAAAAAAAAgBAAAA\n[SYCL/kernel param opt]\n\
-                        _ZTS1k=2|LAAAAAAAAAATA\n[SYCL/misc properties]\noptLevel=1|2\n";
+                        _ZTS1k=2|LAAAAAAAAAAMBA\n[SYCL/misc properties]\noptLevel=1|2\n";
 
     #[test]
     fn reads_and_writes_what_dpcpp_writes() {

@@ -94,6 +94,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
     parsed.ok_or_else(|| "a number of seconds greater than 0".to_owned())
 }
 
+/// A compiled image: its index, and its device binary.
+type Binary = (usize, Vec<u8>);
+
 /// An input, restored to what it was before native images were added.
 struct Source {
     input: Input,
@@ -264,7 +267,7 @@ impl Args {
         march: CpuArch,
         images: &[Examined<'_, '_>],
         jobs: &[pool::Job<'_>],
-    ) -> Result<(Vec<(usize, Vec<u8>)>, Vec<Failure>)> {
+    ) -> Result<(Vec<Binary>, Vec<Failure>)> {
         if jobs.is_empty() {
             return Ok((Vec::new(), Vec::new()));
         }

@@ -240,11 +240,9 @@ fn the_real_worker_says_what_the_machine_lacks() {
     let mut launch = launch(dir.path(), "");
     launch.program = env!("CARGO_BIN_EXE_sycl-bundle").into();
     launch.args = vec!["worker".into()];
-    let none = |command: &Command| {
-        let set = command.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap_or_default().to_owned()));
-        set.collect::<Vec<_>>()
-    };
-    launch.env = none(&without_drivers());
+    let command = without_drivers();
+    let set = command.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap_or_default().to_owned()));
+    launch.env = set.collect();
     let error = run(&jobs(&["a", "b"]), &launch, &settings(2), &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Environment);
     assert!(error.message().contains("OpenCL loader"), "{error}");
@@ -261,8 +259,14 @@ fn the_real_worker_dies_with_its_parent_while_its_input_is_open() {
         .spawn()
         .unwrap();
     let mut output = shell.stdout.take().unwrap();
-    let pid: Vec<u8> = output.by_ref().bytes().map(|byte| byte.unwrap()).take_while(|byte| *byte != b'\n').collect();
-    let pid = String::from_utf8(pid).unwrap().parse().unwrap();
+    // Byte by byte: what follows the line is the worker's.
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while line.last() != Some(&b'\n') {
+        output.read_exact(&mut byte).unwrap();
+        line.push(byte[0]);
+    }
+    let pid = String::from_utf8(line).unwrap().trim().parse().unwrap();
     // Its answer proves that it is up, its preparations done.
     shell.stdin.as_mut().unwrap().write_all(&Request::Inventory.encode().unwrap()).unwrap();
     assert!(matches!(Reply::read(&mut output).unwrap(), Some(Reply::Unavailable { .. })));

@@ -107,6 +107,7 @@ fn what_is_written_fulfils_the_schema() {
     let facts = FileFacts {
         path: "a \"quoted\" path",
         absolute: Some("/tmp/a b.spv"),
+        base: 0,
         bytes: bytes.len() as u64,
         host: Some(&host),
         bundle: Some(&bundle),
