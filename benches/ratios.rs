@@ -76,6 +76,7 @@ fn build() {
         (
             "build, 200 modules, --jobs 2",
             Box::new(|| {
+                std::fs::create_dir(&ours).unwrap();
                 let mut command = tool();
                 command.arg("build").args(&modules).args([
                     "-t",

@@ -4,25 +4,24 @@ use super::driver::InstallArgs;
 use super::emit::{self, Compiled, Emit};
 use super::exit::{Exit, report};
 use super::global::Global;
-use super::input::Input;
 use super::output;
 use super::progress::Progress;
-use super::selection::{self, Selection};
+use super::selection::Selection;
+use super::sources::{Numbers, Source};
 use super::worker;
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sycl_bundle::build::plan::{self, CPU_TARGET};
 use sycl_bundle::build::{self as pool, Failure, Settings};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
-use sycl_bundle::container::{Host, Kind, package};
+use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
-use sycl_bundle::report::built::{Built, Failed, Staying};
-use sycl_bundle::rewrite::embed::record::Record;
+use sycl_bundle::report::built::{Built, Damaged, Failed, Staying};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier};
 
 const AFTER_HELP: &str = "\
@@ -44,7 +43,7 @@ Exit status:
   3  the input cannot be read, or images in it are damaged
   4  some image did not build; the output is written, and the image is in it as SPIR-V
   5  there is no driver
-  6  there is no device code, or none of it can be native";
+  6  there is no device code; with --emit shared, also where none of it can be native";
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]
@@ -97,18 +96,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// A compiled image: its index, and its device binary.
 type Binary = (usize, Vec<u8>);
 
-/// An input, restored to what it was before native images were added.
-struct Source {
-    input: Input,
-    restored: Option<Vec<u8>>,
-}
-
-impl Source {
-    fn bytes(&self) -> &[u8] {
-        self.restored.as_deref().unwrap_or(self.input.bytes())
-    }
-}
-
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
@@ -117,46 +104,55 @@ impl Args {
         if self.format == Format::Json && self.output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
+        emit::check_place(&self.output)?;
         let mut sources = Vec::new();
         for path in &self.files {
-            sources.push(self.open(global, path).context(|| path.display().to_string())?);
+            sources.push(Source::open(global, path, &self.output).context(|| path.display().to_string())?);
         }
-        let named = |at: usize| self.files.get(at).map(|path| path.display().to_string()).unwrap_or_default();
         let mut hosts = Vec::new();
-        for (at, source) in sources.iter().enumerate() {
-            hosts.push(Host::read(source.bytes()).context(|| named(at))?);
+        for source in &sources {
+            hosts.push(Host::read(source.bytes()).context(|| source.name())?);
         }
         let mut bundles = Vec::new();
-        for (at, host) in hosts.iter().enumerate() {
-            bundles.push(Bundle::read(host).context(|| named(at))?);
+        for (source, host) in sources.iter().zip(&hosts) {
+            bundles.push(Bundle::read(host).context(|| source.name())?);
         }
         let emit = self.emit(&hosts)?;
         let (Some(host), Some(source)) = (hosts.first(), sources.first()) else {
             return Err(Error::new(ErrorKind::Usage, "no input"));
         };
+        let mut numbers = Numbers::new(&sources, &bundles);
         let bundle = Bundle::union(bundles);
+        let before = source.embedded().map(Host::read).transpose()?;
+        let embedded = before.as_ref().map(Bundle::read).transpose()?;
         let all = examine(&bundle);
         let total = all.len();
-        let images = selection::keep(&self.selection.selector()?, all)?;
+        let images = numbers.select(&self.selection.selector()?, all, &bundle, embedded.as_ref())?;
         let selected: HashSet<usize> = images.iter().map(|image| image.image.index).collect();
 
         // Native images of an earlier run that this one leaves alone stay in the file.
-        let before = source.restored.as_ref().map(|_| Host::read(source.input.bytes())).transpose()?;
-        let before_bundle = before.as_ref().map(Bundle::read).transpose()?;
-        let mut kept = before_bundle.as_ref().map_or_else(Vec::new, |embedded| earlier(embedded, &bundle));
-        kept.retain(|addition| !selected.contains(&addition.source));
-        same_march(&kept, march)?;
+        let mut kept = embedded.as_ref().map_or_else(Vec::new, |embedded| earlier(embedded, &bundle));
+        kept.retain(|addition| emit == Emit::Embed && !selected.contains(&addition.source));
+        let staying_natives = bundle.images.iter().filter(|image| !selected.contains(&image.index));
+        let natives = kept.iter().map(|addition| addition.payload).chain(staying_natives.map(|image| image.stored));
+        if emit == Emit::Embed {
+            same_march(natives, march)?;
+        }
 
         let mut plan = plan::for_cpu(&images);
         let mut problems: Vec<Problem> = bundle.problems.clone();
         problems.append(&mut plan.problems);
-        for problem in &problems {
+        for problem in &mut problems {
+            let file = numbers.file(problem.image.unwrap_or(0)).to_owned();
+            problem.image = problem.image.map(|image| numbers.shown(image));
             let error = problem.error.clone();
             let error = problem.image.map_or(error.clone(), |image| error.context(format!("image {image}")));
-            report(global, &error.context(named(0)));
+            report(global, &error.context(file));
         }
+        let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
+        emit::check_parts(emit, &self.output, &images, &paths)?;
         let begun = Instant::now();
-        let (compiled, failures) = self.compile(global, march, &images, &plan.jobs)?;
+        let (compiled, failures) = self.compile(global, march, &images, &plan.jobs, &numbers)?;
         let seconds = begun.elapsed().as_secs_f64();
 
         let by_index: HashMap<usize, &Examined<'_, '_>> =
@@ -170,8 +166,16 @@ impl Args {
         additions.append(&mut kept);
         let what = Compiled { host, bundle: &bundle, images: &images, additions: &additions, march };
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
-        let bytes_after = emit::write(emit, &what, &self.output, mode)?;
+        let bytes_after = emit::write(global, emit, &what, &self.output, mode)?;
 
+        // A native image that a new one has replaced does not stay.
+        let tables =
+            |image: usize| Some((by_index.get(&image)?.image.target, by_index.get(&image)?.image.origin?.tables));
+        let replaced: HashSet<[u64; 4]> =
+            compiled.iter().filter_map(|(image, _)| tables(*image)).map(|(_, tables)| tables).collect();
+        let gone = |image: usize| {
+            tables(image).is_some_and(|(target, tables)| target == CPU_TARGET && replaced.contains(&tables))
+        };
         let built = Built {
             schema_version: 1,
             inputs: self.files.iter().map(|path| path.display().to_string()).collect(),
@@ -186,9 +190,14 @@ impl Args {
             staying: plan
                 .staying
                 .iter()
-                .map(|(image, stay)| Staying::new(*image, kernels(*image).into_iter().next(), stay))
+                .filter(|(image, _)| emit != Emit::Embed || !gone(*image))
+                .map(|(image, stay)| Staying::new(numbers.shown(*image), kernels(*image).into_iter().next(), stay))
                 .collect(),
-            failed: failures.iter().map(|failure| Failed::new(kernels(failure.image), failure)).collect(),
+            failed: failures
+                .iter()
+                .map(|failure| Failed::new(numbers.shown(failure.image), kernels(failure.image), failure))
+                .collect(),
+            problems: problems.iter().map(Damaged::new).collect(),
             removed_options: plan.removed_options,
             native_bytes: compiled.iter().map(|(_, binary)| binary.len() as u64).sum(),
             bytes_before: sources.iter().map(|source| source.bytes().len() as u64).sum(),
@@ -215,46 +224,17 @@ impl Args {
         }
     }
 
-    fn open(&self, global: &Global, path: &std::path::Path) -> Result<Source> {
-        let input = Input::open(path)?;
-        let same = |a: &std::path::Path, b: &std::path::Path| {
-            a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
-        };
-        if same(path, &self.output) {
-            let error = Error::new(ErrorKind::Usage, "the output would replace the input");
-            return Err(error.with_remedy("name another file with `-o`"));
-        }
-        if let Some(kind) = Kind::identify(input.bytes()).ok().filter(|kind| package::is_package(*kind)) {
-            return Err(Error::input(format!("this is {}, and `build` takes files as they are", kind.description()))
-                .with_remedy(
-                    "`inspect` and `extract` read packages; to build, unpack it and name the libraries in it",
-                ));
-        }
-        let record = Host::read(input.bytes()).ok().and_then(|host| Record::find(&host));
-        let restored = match record.map(|record| record.restore(input.bytes())) {
-            Some(Ok(original)) => Some(original),
-            Some(Err(error)) => {
-                global.note(&format!("{}: {error}; its native images are replaced, and it grows", path.display()));
-                None
-            }
-            None => None,
-        };
-        Ok(Source { input, restored })
-    }
-
     fn emit(&self, hosts: &[Host<'_>]) -> Result<Emit> {
-        let bare = hosts.iter().all(|host| host.kind == Kind::SpirV);
+        let linked = hosts.iter().any(|host| matches!(host.kind, Kind::Elf | Kind::Pe));
+        let elf = hosts.iter().all(|host| host.kind == Kind::Elf);
         let usage = |message: &str, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
-        if hosts.len() > 1 && !bare {
-            return usage(
-                "several inputs make one output only where all are SPIR-V modules",
-                "build linked files one by one",
-            );
+        if hosts.len() > 1 && linked {
+            return usage("a linked file makes an output of its own", "build linked files one by one");
         }
         match self.emit {
-            None => Ok(if bare { Emit::Table } else { Emit::Embed }),
-            Some(Emit::Embed) if bare => {
-                usage("a SPIR-V module has no list of images to embed into", "use --emit table or --emit shared")
+            None => Ok(if elf { Emit::Embed } else { Emit::Table }),
+            Some(Emit::Embed) if !elf => {
+                usage("only a linked ELF file can be embedded into", "use --emit table or --emit shared")
             }
             Some(emit) => Ok(emit),
         }
@@ -267,6 +247,7 @@ impl Args {
         march: CpuArch,
         images: &[Examined<'_, '_>],
         jobs: &[pool::Job<'_>],
+        numbers: &Numbers,
     ) -> Result<(Vec<Binary>, Vec<Failure>)> {
         if jobs.is_empty() {
             return Ok((Vec::new(), Vec::new()));
@@ -280,7 +261,7 @@ impl Args {
             .collect();
         let name = |image: usize| {
             let kernel = names.get(&image).map(String::as_str).unwrap_or_default();
-            format!("image {image} {}", sycl_bundle::report::name::shorten(kernel, 60))
+            format!("image {} {}", numbers.shown(image), sycl_bundle::report::name::shorten(kernel, 60))
         };
         let mut progress = Progress::new(global, jobs.len());
         let outcomes =
@@ -322,16 +303,15 @@ impl Args {
 }
 
 /// Native images for different instruction sets do not work in one process.
-fn same_march(kept: &[Addition<'_>], march: CpuArch) -> Result<()> {
-    let other = kept.iter().find_map(|addition| CpuArch::of_binary(addition.payload).filter(|found| *found != march));
-    match other {
-        None => Ok(()),
-        Some(found) => Err(Error::new(
-            ErrorKind::Usage,
-            format!("the file holds native images for {found}, which were not selected; the others would be for {march}, and the driver refuses a mix"),
-        )
-        .with_remedy(format!("select all images, or use --march {found}"))),
-    }
+fn same_march<'n>(mut natives: impl Iterator<Item = &'n [u8]>, march: CpuArch) -> Result<()> {
+    let Some(found) = natives.find_map(|native| CpuArch::of_binary(native).filter(|found| *found != march)) else {
+        return Ok(());
+    };
+    let message = format!(
+        "the file holds native images for {found}, which were not selected; the others would be for {march}, and the driver \
+         refuses a mix"
+    );
+    Err(Error::new(ErrorKind::Usage, message).with_remedy(format!("select all images, or use --march {found}")))
 }
 
 /// A kernel's name as the user wants it.

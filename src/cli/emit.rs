@@ -1,8 +1,10 @@
 //! What does the output of `build` look like?
 
+use super::global::Global;
 use super::output;
+use super::sources::same_file;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use sycl_bundle::bundle::Bundle;
@@ -54,31 +56,107 @@ pub struct Compiled<'c, 'a> {
     pub march: CpuArch,
 }
 
-/// The permission bits of an input, which a rewritten copy keeps.
+/// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in
+/// those very bytes.
 pub fn mode_of(path: &Path) -> Option<u32> {
     std::fs::metadata(path)
         .ok()
         .filter(|metadata| metadata.is_file())
-        .map(|metadata| metadata.permissions().mode() & 0o7777)
+        .map(|metadata| metadata.permissions().mode() & 0o777)
 }
 
 /// Writes the output; returns its bytes (of a table, with its parts).
 ///
 /// # Errors
 /// What cannot be rewritten or written; `NoDeviceCode` where there is nothing to put into a library.
-pub fn write(emit: Emit, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<u32>) -> Result<u64> {
+pub fn write(global: &Global, emit: Emit, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<u32>) -> Result<u64> {
     match emit {
         Emit::Embed => {
             let bytes = if compiled.additions.is_empty() {
                 // Nothing can be native: the copy is the file as it is.
                 Cow::Borrowed(compiled.host.bytes)
             } else {
-                Cow::Owned(embed(compiled.host, compiled.bundle, compiled.additions, &notes(compiled))?)
+                let bytes = embed(compiled.host, compiled.bundle, compiled.additions, &notes(compiled))?;
+                one_march(&bytes)?;
+                Cow::Owned(bytes)
             };
             to(path, &bytes, mode)
         }
-        Emit::Shared => to(path, &shared(compiled, path)?, Some(0o755)),
+        Emit::Shared => to(path, &shared(global, compiled, path)?, Some(0o755)),
         Emit::Table => table(compiled, path),
+    }
+}
+
+/// Whether the output can be written where it is to be, before anything is compiled.
+///
+/// # Errors
+/// `Environment` where its folder does not exist, `Usage` where it is a folder itself.
+pub fn check_place(path: &Path) -> Result<()> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    if path.is_dir() {
+        let error = Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display()));
+        return Err(error.with_remedy("name a file in it with `-o`"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let message = format!("cannot write `{}`: the folder does not exist", path.display());
+    Err(Error::new(ErrorKind::Environment, message).with_remedy(format!("`mkdir -p {}` first", folder.display())))
+}
+
+/// Whether the parts of a table would replace files that are no parts of an earlier one, before anything is compiled.
+///
+/// # Errors
+/// `Usage`, naming the file.
+pub fn check_parts(emit: Emit, path: &Path, images: &[Examined<'_, '_>], inputs: &[&Path]) -> Result<()> {
+    if emit != Emit::Table {
+        return Ok(());
+    }
+    let (stem, folder) = stem_and_folder(path);
+    let earlier = std::fs::read_to_string(path).unwrap_or_default();
+    let listed: HashSet<&str> = earlier.lines().flat_map(|line| line.split('|')).collect();
+    for image in images {
+        let names = Names::of(&stem, image, false);
+        let native = format!("{stem}_{}{}", image.image.index, Format::Elf.extension());
+        let all = [Some(names.code), Some(native), names.properties, names.symbols];
+        for name in all.into_iter().flatten() {
+            let part = folder.join(&name);
+            let is_input = inputs.iter().any(|input| same_file(input, &part));
+            if is_input || part.exists() && !listed.contains(name.as_str()) {
+                let what = if is_input { "an input" } else { "a file that no table of that name lists" };
+                let message = format!("a part of the table would replace `{}`, {what}", part.display());
+                return Err(Error::new(ErrorKind::Usage, message).with_remedy("give the table another name or folder"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn stem_and_folder(path: &Path) -> (String, &Path) {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    (stem, path.parent().unwrap_or(Path::new("")))
+}
+
+/// Whether all native images of a rewritten file are for one instruction set, whatever made them.
+fn one_march(bytes: &[u8]) -> Result<()> {
+    let host = Host::read(bytes)?;
+    let bundle = Bundle::read(&host)?;
+    let mut sets: Vec<CpuArch> = bundle.images.iter().filter_map(|image| CpuArch::of_binary(image.stored)).collect();
+    sets.sort_unstable();
+    sets.dedup();
+    match sets.as_slice() {
+        [] | [_] => Ok(()),
+        several => {
+            let names: Vec<&str> = several.iter().map(|set| set.name()).collect();
+            let message = format!(
+                "the file would hold native images for {}: some that it had could not be replaced, and the driver refuses a mix",
+                names.join(" and ")
+            );
+            Err(Error::new(ErrorKind::Input, message).with_remedy("build from the original file"))
+        }
     }
 }
 
@@ -98,8 +176,8 @@ fn notes(compiled: &Compiled<'_, '_>) -> Vec<(String, String)> {
 }
 
 /// A library with the native images; of bare modules, which nothing else registers, with the SPIR-V too.
-fn shared(compiled: &Compiled<'_, '_>, path: &Path) -> Result<Vec<u8>> {
-    let bare = compiled.host.kind == Kind::SpirV;
+fn shared(global: &Global, compiled: &Compiled<'_, '_>, path: &Path) -> Result<Vec<u8>> {
+    let bare = !matches!(compiled.host.kind, Kind::Elf | Kind::Pe);
     let examined: HashMap<usize, &Examined<'_, '_>> =
         compiled.images.iter().map(|image| (image.image.index, image)).collect();
     let mut images: Vec<OutImage<'_>> = Vec::new();
@@ -124,8 +202,17 @@ fn shared(compiled: &Compiled<'_, '_>, path: &Path) -> Result<Vec<u8>> {
             "no image can be native, so there is nothing to put into a library",
         ));
     }
-    let soname = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let abi = compiled.host.sycl_abi.unwrap_or(9);
+    let soname = path.file_name().map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "-");
+    let soname = soname.unwrap_or_else(|| "libsycl-bundle-native.so".to_owned());
+    // Without a word from the file itself, its image structures tell: version 3 came with libsycl.so.9.
+    let guessed = match compiled.bundle.images.iter().find_map(|image| image.origin) {
+        Some(origin) if origin.version < 3 => 8,
+        _ => 9,
+    };
+    let abi = compiled.host.sycl_abi.unwrap_or(guessed);
+    if compiled.host.sycl_abi.is_none() && !bare {
+        global.note(&format!("the file names no SYCL runtime; the library will need libsycl.so.{abi}"));
+    }
     let runtime = format!("libsycl.so.{abi}");
     let mut comments: Vec<&str> = compiled.host.producer.iter().map(|producer| producer.name.as_str()).collect();
     let march = format!("sycl-bundle: native CPU images for {}", compiled.march.name());
@@ -155,8 +242,7 @@ fn table(compiled: &Compiled<'_, '_>, path: &Path) -> Result<u64> {
     if path == Path::new("-") {
         return Err(Error::new(ErrorKind::Usage, "a table has parts beside it").with_remedy("name a file with `-o`"));
     }
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let (stem, folder) = stem_and_folder(path);
     let native: HashMap<usize, &Addition<'_>> =
         compiled.additions.iter().map(|addition| (addition.source, addition)).collect();
     let (mut names, mut total) = (Vec::new(), 0u64);

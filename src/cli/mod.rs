@@ -22,6 +22,7 @@ mod output;
 mod pip;
 mod progress;
 mod selection;
+mod sources;
 mod table;
 mod worker;
 

@@ -2,6 +2,7 @@
 
 use crate::build::Failure;
 use crate::compat::native::Stay;
+use crate::error::Problem;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -35,6 +36,8 @@ pub struct Built {
     pub staying: Vec<Staying>,
     /// Images that did not build; they stay as they are too.
     pub failed: Vec<Failed>,
+    /// What could not be read; the images concerned stay as they are.
+    pub problems: Vec<Damaged>,
     /// Options that the driver did not get, and how many images have them.
     pub removed_options: BTreeMap<String, usize>,
     /// Bytes of native code.
@@ -82,16 +85,28 @@ pub struct Failed {
     pub attempts: u32,
 }
 
+/// What could not be read.
+#[derive(Debug, Serialize)]
+pub struct Damaged {
+    /// The image, where it is one.
+    pub image: Option<usize>,
+    /// Where in the file.
+    pub offset: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Damaged {
+    /// From a problem.
+    pub fn new(problem: &Problem) -> Damaged {
+        Damaged { image: problem.image, offset: problem.error.offset(), message: problem.error.to_string() }
+    }
+}
+
 impl Failed {
-    /// From a failure.
-    pub fn new(kernels: Vec<String>, failure: &Failure) -> Failed {
-        Failed {
-            image: failure.image,
-            kernels,
-            cause: failure.to_string(),
-            log: failure.log.clone(),
-            attempts: failure.attempts,
-        }
+    /// From a failure; `image` is the number the user knows it by.
+    pub fn new(image: usize, kernels: Vec<String>, failure: &Failure) -> Failed {
+        Failed { image, kernels, cause: failure.to_string(), log: failure.log.clone(), attempts: failure.attempts }
     }
 }
 

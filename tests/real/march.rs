@@ -35,3 +35,22 @@ fn a_file_never_holds_two_sets() {
     assert!(said.contains("native images for avx2") && said.contains("--march avx2"), "{said}");
     assert!(!second.exists());
 }
+
+/// Also where the original cannot be restored, since the file was changed after native images came in.
+#[test]
+fn a_changed_file_never_holds_two_sets_either() {
+    let (folder, first) = built(&world().window(), &["--march", "skx"]);
+    crate::world::succeed(std::process::Command::new("strip").arg(&first));
+    let second = folder.path().join("second.so");
+    let output = build_command(&first, &second).args(["--image", "3"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("native images for avx512"), "{said}");
+    assert!(!second.exists());
+    // All of them together are replaced, and none of the old set stays.
+    crate::tool::build(&first, &second, &[]);
+    let file = inspect(&second);
+    let native = images_of(&file, "spir64_x86_64");
+    assert_eq!(native.len(), 20);
+    assert!(native.iter().all(|image| image["march"] == "avx2"), "{native:?}");
+}

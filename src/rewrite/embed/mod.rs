@@ -24,7 +24,7 @@ use crate::bundle::Bundle;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use arrays::source;
-pub use earlier::earlier;
+pub use earlier::{earlier, numbers};
 use plan::Plan;
 use std::collections::HashMap;
 

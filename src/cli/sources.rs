@@ -1,0 +1,137 @@
+//! What are the inputs of `build`, and by which numbers does the user know their images?
+//!
+//! A file that an earlier run embedded images into is restored first, so its images have two numberings: the file's,
+//! which `inspect` shows and selectors mean, and the restored file's, which everything is built from.
+
+use super::global::Global;
+use super::input::Input;
+use super::selection;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::container::{Host, Kind, package};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::rewrite::embed::numbers;
+use sycl_bundle::rewrite::embed::record::Record;
+use sycl_bundle::select::Selector;
+
+/// An input, restored to what it was before native images were added.
+pub struct Source {
+    path: PathBuf,
+    input: Input,
+    restored: Option<Vec<u8>>,
+}
+
+impl Source {
+    /// Opens an input.
+    ///
+    /// # Errors
+    /// What cannot be read or built; `Usage` where the output would replace it.
+    pub fn open(global: &Global, path: &Path, output: &Path) -> Result<Source> {
+        let input = Input::open(path)?;
+        if same_file(path, output) {
+            let error = Error::new(ErrorKind::Usage, "the output would replace the input");
+            return Err(error.with_remedy("name another file with `-o`"));
+        }
+        if let Some(kind) = Kind::identify(input.bytes()).ok().filter(|kind| package::is_package(*kind)) {
+            let message = format!("this is {}, and `build` takes files as they are", kind.description());
+            return Err(Error::input(message).with_remedy(
+                "`inspect` and `extract` read packages; to build, unpack it and name the libraries in it",
+            ));
+        }
+        let record = Host::read(input.bytes()).ok().and_then(|host| Record::find(&host));
+        let restored = match record.map(|record| record.restore(input.bytes())) {
+            Some(Ok(original)) => Some(original),
+            Some(Err(error)) => {
+                let remedy = error.remedy().unwrap_or_default();
+                global.note(&format!(
+                    "{}: {error}; its native images are replaced, but the bytes of the old ones stay: {remedy}",
+                    path.display()
+                ));
+                None
+            }
+            None => None,
+        };
+        Ok(Source { path: path.to_owned(), input, restored })
+    }
+
+    /// The bytes to build from.
+    pub fn bytes(&self) -> &[u8] {
+        self.restored.as_deref().unwrap_or(self.input.bytes())
+    }
+
+    /// The path as the user gave it.
+    pub fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The file as it is, where it was restored to build from.
+    pub fn embedded(&self) -> Option<&[u8]> {
+        self.restored.as_ref().map(|_| self.input.bytes())
+    }
+}
+
+/// Whether two paths lead to one file.
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+}
+
+/// The numbers of images, for the user and within.
+pub struct Numbers {
+    /// Number in the file by number in the restored file.
+    shown: HashMap<usize, usize>,
+    /// The first image of each file.
+    starts: Vec<(usize, String)>,
+}
+
+impl Numbers {
+    /// For the images of several files, each with its bundle before they were united.
+    pub fn new(sources: &[Source], bundles: &[Bundle<'_>]) -> Numbers {
+        let mut starts = Vec::new();
+        let mut start = 0usize;
+        for (source, bundle) in sources.iter().zip(bundles) {
+            starts.push((start, source.name()));
+            start = start.saturating_add(bundle.images.last().map_or(0, |image| image.index.saturating_add(1)));
+        }
+        Numbers { shown: HashMap::new(), starts }
+    }
+
+    /// The number that the user knows an image by.
+    pub fn shown(&self, index: usize) -> usize {
+        self.shown.get(&index).copied().unwrap_or(index)
+    }
+
+    /// The file that an image is of.
+    pub fn file(&self, index: usize) -> &str {
+        let after = self.starts.partition_point(|(start, _)| *start <= index);
+        after.checked_sub(1).and_then(|at| self.starts.get(at)).map_or("", |(_, name)| name.as_str())
+    }
+
+    /// The images that a selector means. `embedded` is the bundle of the file as it is, where it was restored.
+    ///
+    /// # Errors
+    /// `NoMatch` where it means none.
+    pub fn select<'b, 'a>(
+        &mut self,
+        selector: &Selector,
+        all: Vec<Examined<'b, 'a>>,
+        bundle: &Bundle<'_>,
+        embedded: Option<&Bundle<'_>>,
+    ) -> Result<Vec<Examined<'b, 'a>>> {
+        let Some(embedded) = embedded else { return selection::keep(selector, all) };
+        let numbers = numbers(embedded, bundle);
+        for image in &embedded.images {
+            // An added image comes after the one it was compiled from.
+            if let Some(restored) = numbers.get(&image.index) {
+                self.shown.entry(*restored).or_insert(image.index);
+            }
+        }
+        if selector.is_all() {
+            return Ok(all);
+        }
+        let meant = selection::keep(selector, examine(embedded)).context(|| self.file(0).to_owned())?;
+        let meant: HashSet<usize> = meant.iter().filter_map(|image| numbers.get(&image.image.index).copied()).collect();
+        Ok(all.into_iter().filter(|image| meant.contains(&image.image.index)).collect())
+    }
+}
