@@ -4,6 +4,8 @@
 //! than their size, and what fuzzing has found (`fixtures/hostile/`), all through the library in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "hostile/embedding.rs"]
+mod embedding;
 #[path = "hostile/forged.rs"]
 mod forged;
 #[path = "hostile/meter.rs"]

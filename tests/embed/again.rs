@@ -50,6 +50,23 @@ fn a_changed_file_is_refused_and_its_images_replaced() {
     }
 }
 
+/// Restoring must not lose what was appended since, nor take a file that was cut for whole.
+#[test]
+fn a_longer_or_shorter_file_is_not_restored() {
+    for strip in [Strip::Nothing, Strip::SectionHeaders] {
+        let original = read(&matrix::units(Fixture::new("signed"), 0).strip(strip).build());
+        let rewritten = embedded(&original, &natives(&original));
+        let record = Record::find(&Host::read(&rewritten).unwrap()).unwrap();
+        assert_eq!(record.embedded_len, rewritten.len() as u64);
+        assert!(record.restore(&rewritten).unwrap() == original);
+        let signed = [&rewritten[..], b"signature"].concat();
+        for changed in [&signed[..], &rewritten[..rewritten.len() - 1]] {
+            let error = record.restore(changed).unwrap_err();
+            assert!(error.to_string().contains("changed since"), "{error}");
+        }
+    }
+}
+
 /// Two descriptors list a kernel of the same name: what is replaced in one stays in the other.
 #[test]
 fn the_same_kernel_in_two_lists() {

@@ -19,7 +19,7 @@ use support::host::{Fixture, Loaded, LoadedImage, fnv1a, load};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Result;
-use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed};
+use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed, possible};
 
 /// An image to add, with its own bytes.
 struct Native {
@@ -66,6 +66,14 @@ fn try_embedded(file: &[u8], natives: &[Native]) -> Result<Vec<u8>> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
     embed(&host, &bundle, &additions(natives), &notes())
+}
+
+/// What is said of it before any image is compiled.
+fn foreseen(file: &[u8], natives: &[Native]) -> Result<()> {
+    let host = Host::read(file)?;
+    let bundle = Bundle::read(&host)?;
+    let planned: Vec<_> = natives.iter().map(|native| (native.source, native.target)).collect();
+    possible(&host, &bundle, &planned)
 }
 
 fn embedded(file: &[u8], natives: &[Native]) -> Vec<u8> {
@@ -124,6 +132,7 @@ fn check(form: &Fixture) -> (Vec<u8>, Vec<u8>) {
     let original = read(&file);
     let natives = natives(&original);
     assert!(!natives.is_empty());
+    foreseen(&original, &natives).unwrap();
     let rewritten = embedded(&original, &natives);
     let after = load(&Folder::new().file("rewritten", &rewritten));
     same(&after, &expected(&before, &natives), &file.display().to_string());

@@ -18,6 +18,7 @@ mod plan;
 pub mod record;
 mod relocations;
 mod sections;
+mod trailing;
 mod write;
 
 use crate::bundle::Bundle;
@@ -63,6 +64,19 @@ pub fn embed(
     let out = plan.write(host, elf)?;
     verify(&out, bundle, additions).context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
+}
+
+/// Whether images can be added, before any is compiled: `planned` has the source and target of each. Tries it with
+/// payloads of no bytes, so it costs a copy of the file and refuses exactly what [`embed`] would.
+///
+/// # Errors
+/// Those of [`embed`].
+pub fn possible(host: &Host<'_>, bundle: &Bundle<'_>, planned: &[(usize, &str)]) -> Result<()> {
+    let additions: Vec<Addition<'_>> = planned
+        .iter()
+        .map(|&(source, target)| Addition { source, target, format: FORMAT_NATIVE, payload: &[] })
+        .collect();
+    embed(host, bundle, &additions, &[]).map(drop)
 }
 
 /// Reads the result back: every old image that was to stay and every addition is there, with the same symbols.

@@ -12,7 +12,12 @@ use object::read::elf::{FileHeader, ProgramHeader};
 /// says, so memory that is not in the file (`.bss`) becomes a hole.
 const MAX_HOLE: u64 = 1 << 28;
 
-/// The alignment of the new segment: the largest that the file's own have, at least a page.
+/// Largest alignment of the new segment: a large page of x86-64, and more than any page an ELF file has to fit. What the
+/// file says must not decide how much is padded, and a segment may be aligned to less than its neighbours: loaders want
+/// address and offset to agree modulo the page and the segment's own alignment only.
+const MAX_ALIGN: u64 = 2 << 20;
+
+/// The alignment of the new segment: the largest that the file's own have, at least a page and at most `MAX_ALIGN`.
 pub fn segment_align(elf: &Elf<'_>) -> u64 {
     elf.program_headers
         .iter()
@@ -21,7 +26,7 @@ pub fn segment_align(elf: &Elf<'_>) -> u64 {
         .filter(|align| align.is_power_of_two())
         .max()
         .unwrap_or(1)
-        .max(0x1000)
+        .clamp(0x1000, MAX_ALIGN)
 }
 
 /// Whether the kernel starts the file: it is a program, or a library that can be run.

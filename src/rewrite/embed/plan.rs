@@ -5,6 +5,7 @@ use super::arrays::{self, Structure, source, source_place};
 use super::place;
 use super::record::{Patch, Record};
 use super::relocations::Table;
+use super::trailing;
 use crate::bundle::Bundle;
 use crate::bytes;
 use crate::container::Host;
@@ -68,6 +69,7 @@ impl<'p> Plan<'p> {
         additions: &'p [Addition<'p>],
         notes: &[(String, String)],
     ) -> Result<Plan<'p>> {
+        trailing::check(host.bytes, elf)?;
         let table = Table::of(host, elf)?;
         let (offset, address) = place::place(host.bytes.len() as u64, elf)?;
         let kept = arrays::kept(bundle, additions);
@@ -75,7 +77,8 @@ impl<'p> Plan<'p> {
         let record = Record {
             original_len: host.bytes.len() as u64,
             original_hash: *blake3::hash(host.bytes).as_bytes(),
-            // Their number decides the record's length; offsets and words are filled in by `write`.
+            // Filled in by `write`, as are the patches' offsets and words; their number decides the record's length.
+            embedded_len: 0,
             patches: vec![Patch { offset: 0, original: 0 }; patch_count(&table, bundle).saturating_add(unlisted.len())],
             notes: notes.to_vec(),
         };

@@ -5,7 +5,7 @@
 //! so that building twice replaces and never doubles, and the result does not depend on the history.
 //!
 //! Layout, little-endian: magic `SYCLBNDL`; u32 layout version; u32 bytes of the whole record; u64 length of the
-//! original; 32 bytes hash of the original; u32 number of patches; u32 bytes of text; per patch u64 file offset and u64
+//! original; 32 bytes hash of the original; u32 number of patches; u32 bytes of text; u64 length of the file it is in; per patch u64 file offset and u64
 //! original word; then the text, lines of `key=value`.
 
 use crate::bytes::{self, slice_at, u32_at, u64_at};
@@ -15,8 +15,8 @@ use object::LittleEndian as LE;
 use object::elf::PT_LOAD;
 
 const MAGIC: &[u8; 8] = b"SYCLBNDL";
-const VERSION: u32 = 1;
-const FIXED: usize = 64;
+const VERSION: u32 = 2;
+const FIXED: usize = 72;
 /// How far into a segment the record is looked for: it stands behind the program headers.
 const SEARCHED: usize = (crate::limits::MAX_SEGMENTS + 2) * size_of::<object::elf::ProgramHeader64<LE>>();
 /// Patches one record may hold: three words of the file header, three of the dynamic section, two per descriptor, one per
@@ -39,6 +39,8 @@ pub struct Record {
     pub original_len: u64,
     /// BLAKE3 of the original file.
     pub original_hash: [u8; 32],
+    /// Bytes of the file with the images.
+    pub embedded_len: u64,
     /// What was overwritten.
     pub patches: Vec<Patch>,
     /// How the images were made: pairs such as `march`, `avx2`.
@@ -76,6 +78,7 @@ impl Record {
         out.extend(self.original_hash);
         out.extend((self.patches.len() as u32).to_le_bytes());
         out.extend((text.len() as u32).to_le_bytes());
+        out.extend(self.embedded_len.to_le_bytes());
         for patch in &self.patches {
             out.extend(patch.offset.to_le_bytes());
             out.extend(patch.original.to_le_bytes());
@@ -98,6 +101,7 @@ impl Record {
         Some(Record {
             original_len: u64_at(data, 16)?,
             original_hash: slice_at(data, 24, 32)?.try_into().ok()?,
+            embedded_len: u64_at(data, 64)?,
             patches: table
                 .chunks_exact(16)
                 .filter_map(|patch| Some(Patch { offset: u64_at(patch, 0)?, original: u64_at(patch, 8)? }))
@@ -124,12 +128,16 @@ impl Record {
     /// The original file, byte for byte.
     ///
     /// # Errors
-    /// `Input` where the file was changed since (stripped, patched), so that the original cannot be had back.
+    /// `Input` where the file was changed since (stripped, patched, something appended to it), so that the original cannot be had back.
     pub fn restore(&self, embedded: &[u8]) -> Result<Vec<u8>> {
         let changed = || {
             Error::input("the file was changed since native images were embedded; the original cannot be restored")
                 .with_remedy("build from the original file")
         };
+        // What was appended later, such as a signature, would be lost without a word.
+        if embedded.len() as u64 != self.embedded_len {
+            return Err(changed());
+        }
         let len = usize::try_from(self.original_len).map_err(|_| changed())?;
         let mut original = embedded.get(..len).ok_or_else(changed)?.to_vec();
         for patch in &self.patches {
@@ -153,8 +161,9 @@ mod tests {
     #[test]
     fn round_trip_and_restore() {
         let original: Vec<u8> = (0..200u8).collect();
-        let record = Record {
+        let mut record = Record {
             original_len: 200,
+            embedded_len: 0,
             original_hash: *blake3::hash(&original).as_bytes(),
             patches: vec![Patch { offset: 16, original: u64_at(&original, 16).unwrap() }],
             notes: vec![("march".into(), "avx2".into())],
@@ -168,17 +177,22 @@ mod tests {
         let mut embedded = original.clone();
         embedded[16..24].fill(0xee);
         embedded.extend(bytes);
+        assert!(record.restore(&embedded).is_err());
+        record.embedded_len = embedded.len() as u64;
         assert_eq!(record.restore(&embedded).unwrap(), original);
+        assert!(record.restore(&embedded[..embedded.len() - 1]).is_err());
+        assert!(record.restore(&[&embedded[..], &[0]].concat()).is_err());
         embedded[100] ^= 1;
         assert!(record.restore(&embedded).is_err());
     }
 
     fn records() -> impl Strategy<Value = Record> {
         let patch = any::<(u64, u64)>().prop_map(|(offset, original)| Patch { offset, original });
-        let parts = (any::<u64>(), any::<[u8; 32]>(), prop::collection::vec(patch, 0..20));
+        let parts = (any::<(u64, u64)>(), any::<[u8; 32]>(), prop::collection::vec(patch, 0..20));
         let notes = prop::collection::vec(("[^=\n]{0,12}", "[^\n]{0,20}"), 0..5);
-        (parts, notes).prop_map(|((original_len, original_hash, patches), notes)| Record {
+        (parts, notes).prop_map(|(((original_len, embedded_len), original_hash, patches), notes)| Record {
             original_len,
+            embedded_len,
             original_hash,
             patches,
             notes,

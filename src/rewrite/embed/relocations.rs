@@ -58,12 +58,9 @@ impl Table {
         };
         if let Some((address, old)) = read(elf::DT_RELA, elf::DT_RELASZ) {
             let mut old = old.ok_or_else(|| refuse("its table DT_RELA is not in the file"))?;
-            // Some linkers count the PLT's relocations, which follow, into the table; they stay where DT_JMPREL says.
-            if let Some(plt) = elf.dynamic_value(elf::DT_JMPREL)
-                && let Some(len) = plt.checked_sub(address).and_then(|len| usize::try_from(len).ok())
-            {
-                old.truncate(len.max(old.len().min(RELA)));
-            }
+            let plt = elf.dynamic_value(elf::DT_JMPREL).zip(elf.dynamic_value(elf::DT_PLTRELSZ));
+            let own = without_plt(address, old.len(), plt);
+            old.truncate(own.ok_or_else(|| refuse("DT_JMPREL lies within DT_RELA, but not at its end"))?);
             let count = elf.dynamic_value(elf::DT_RELACOUNT).and_then(|count| usize::try_from(count).ok());
             if count.is_some_and(|count| count > old.len() / RELA) {
                 return Err(refuse("DT_RELACOUNT is larger than its table"));
@@ -130,6 +127,21 @@ impl Table {
             Table::Relr { address, .. } => Some(*address),
         }
     }
+}
+
+/// Bytes of a RELA table that are not the PLT's (address and size). Some linkers count those, which follow, into the
+/// table, and glibc takes them out again where both end together; they stay where `DT_JMPREL` says. None where the two
+/// overlap in another way: glibc would go through the whole table, and once more through the PLT's part, of which the
+/// copy made here would be a second one that `DT_JMPREL` knows nothing of.
+fn without_plt(address: u64, len: usize, plt: Option<(u64, u64)>) -> Option<usize> {
+    let Some((plt, size)) = plt.filter(|(_, size)| *size > 0) else { return Some(len) };
+    let end = address.checked_add(len as u64)?;
+    let plt_end = plt.checked_add(size)?;
+    if plt >= end || plt_end <= address {
+        return Some(len);
+    }
+    let own = usize::try_from(plt.checked_sub(address)?).ok()?;
+    (plt_end == end && own.is_multiple_of(RELA)).then_some(own)
 }
 
 impl Rela {
@@ -224,6 +236,22 @@ mod tests {
         let mut table = Vec::new();
         encode_relr(&places, &mut table);
         assert_eq!(decoded(&table), places);
+    }
+
+    #[test]
+    fn the_plt_is_cut_off_at_the_end_only() {
+        let own = |plt| without_plt(0x1000, 240, Some(plt));
+        assert_eq!(without_plt(0x1000, 240, None), Some(240));
+        for apart in [(0x10f0, 48), (0xfd0, 48), (0x9000, 48), (0x1018, 0)] {
+            assert_eq!(own(apart), Some(240), "{apart:x?}");
+        }
+        assert_eq!(own((0x10c0, 48)), Some(192));
+        assert_eq!(own((0x1000, 240)), Some(0));
+        for within in [(0x1000, 24), (0x1018, 24), (0x10c0, 24), (0x10c0, 72), (0xfd0, 72), (0xfd0, 288), (0x10c8, 40)]
+        {
+            assert_eq!(own(within), None, "{within:x?}");
+        }
+        assert_eq!(own((u64::MAX - 8, 48)), None);
     }
 
     proptest! {

@@ -70,6 +70,7 @@ impl Plan<'_> {
             patch(&mut out, size.ok_or_else(|| Error::input("section .tgtimg is not in the file"))?, 0)?;
         }
         self.record.patches = patches;
+        self.record.embedded_len = out.len() as u64;
 
         let mut put = |address: u64, bytes: &[u8]| -> Result<()> {
             let at = self.at(address);
