@@ -22,7 +22,7 @@ use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::built::{Built, Damaged, Failed, Staying};
-use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier};
+use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
 
 const AFTER_HELP: &str = "\
 Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in worker processes: an image
@@ -151,6 +151,10 @@ impl Args {
         }
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
         emit::check_parts(emit, &self.output, &images, &paths)?;
+        if emit == Emit::Embed {
+            let planned: Vec<(usize, &str)> = plan.jobs.iter().map(|job| (job.image, CPU_TARGET)).collect();
+            possible(host, &bundle, &planned).context(|| source.name())?;
+        }
         let begun = Instant::now();
         let (compiled, failures) = self.compile(global, march, &images, &plan.jobs, &numbers)?;
         let seconds = begun.elapsed().as_secs_f64();
