@@ -38,6 +38,9 @@ const REMEDY: &str =
 #[derive(Default)]
 pub struct Driver(Option<Opened>);
 
+/// A device, and what is known about it.
+type Known = (cl_device_id, Device);
+
 struct Opened {
     device: cl_device_id,
     context: Context,
@@ -146,7 +149,7 @@ fn hollow(reason: String, log: String) -> Compiled {
 
 /// Every device of every platform, with what is known about it; and why some platforms do not list theirs. One driver
 /// of several that is broken does not take the others with it.
-fn devices() -> Result<(Vec<(cl_device_id, Device)>, Vec<Error>)> {
+fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
     let platforms = get_platform_ids().map_err(|code| match code {
         code if NO_LOADER.contains(&code) => {
             let message = "the OpenCL loader, libOpenCL.so.1, could not be loaded";
