@@ -23,7 +23,7 @@ fn words(text: &str) -> Vec<u8> {
 }
 
 /// Runs the program in a folder; the transcript of one run.
-fn run(folder: &Path, command: &str, expected: i32) -> String {
+fn run(folder: &Path, environment: &[(String, String)], command: &str, expected: i32) -> String {
     let (arguments, stdin) = match command.split_once('<') {
         Some((arguments, file)) => (arguments, Stdio::from(std::fs::File::open(folder.join(file.trim())).unwrap())),
         None => (command, Stdio::null()),
@@ -33,6 +33,7 @@ fn run(folder: &Path, command: &str, expected: i32) -> String {
         .current_dir(folder)
         .env_clear()
         .env("COLUMNS", "100")
+        .envs(environment.iter().cloned())
         .stdin(stdin)
         .output()
         .unwrap();
@@ -57,11 +58,17 @@ fn run(folder: &Path, command: &str, expected: i32) -> String {
 fn transcript(case: &Path) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut out = String::new();
+    let mut environment = Vec::new();
     for line in std::fs::read_to_string(case).unwrap().lines() {
         let Some((directive, text)) = line.strip_prefix("# ").and_then(|rest| rest.split_once(": ")) else { continue };
         let named = || text.split_once('=').map(|(name, value)| (folder.path().join(name.trim()), value)).unwrap();
         match directive {
-            "RUN" => out += &run(folder.path(), text, 0),
+            "RUN" => out += &run(folder.path(), &environment, text, 0),
+            "ENV" => {
+                let (name, value) = text.split_once('=').unwrap();
+                environment.push((name.to_owned(), value.to_owned()));
+            }
+            "FOLDER" => std::fs::create_dir(folder.path().join(text)).unwrap(),
             "WORDS" => {
                 let (path, value) = named();
                 std::fs::write(path, words(value)).unwrap();
@@ -82,7 +89,7 @@ fn transcript(case: &Path) -> String {
                 writeln!(out, "--- {text}: {}", names.join(" ")).unwrap();
             }
             _ => match directive.strip_prefix("FAIL(").and_then(|rest| rest.strip_suffix(')')) {
-                Some(code) => out += &run(folder.path(), text, code.parse().unwrap()),
+                Some(code) => out += &run(folder.path(), &environment, text, code.parse().unwrap()),
                 // Prose may hold a colon; a directive is one upper-case word.
                 None => {
                     assert!(!directive.chars().all(char::is_uppercase), "{}: directive {directive}", case.display())
@@ -127,4 +134,24 @@ fn cases_answer_as_recorded() {
         }
     }
     assert!(wrong.is_empty(), "{}\n`BLESS=1 cargo test --test cli` rewrites what is recorded", wrong.join("\n\n"));
+}
+
+#[test]
+fn a_full_standard_error_changes_no_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.args(arguments).current_dir(folder.path()).env_clear().env("OPENCL_DYLIB_PATH", "missing.so");
+        // An installation fails before it fetches anything: there is no pip in an empty PATH.
+        command.env("PATH", "").env("HOME", folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(full).status().unwrap().code()
+    };
+    assert_eq!(run(&["inspect", "missing.spv"]), Some(3));
+    assert_eq!(run(&["doctor"]), Some(5));
+    assert_eq!(run(&["doctor", "--install-driver"]), Some(5));
+    let module = "07230203 00010200 0006000e 20 0 00020011 4 00020011 6 0006000f 6 1 \"_ZTS3add\" 00030016 2 40";
+    std::fs::write(folder.path().join("add.spv"), words(module)).unwrap();
+    assert_eq!(run(&["build", "add.spv", "-t", "spir64_x86_64", "-o", "a.table"]), Some(5));
+    assert_eq!(run(&["build", "add.spv", "-t", "spir64_x86_64", "-o", "a.table", "--install-driver"]), Some(5));
 }

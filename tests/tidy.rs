@@ -184,6 +184,17 @@ fn the_library_neither_prints_nor_exits_nor_reads_the_environment() {
     }
 }
 
+/// `println!` and its kin panic where the stream is closed or full, which is no reason to die.
+#[test]
+fn the_command_line_prints_without_panic() {
+    for (path, text) in sources("src") {
+        let code = code(&text);
+        for word in ["println!(", "eprintln!(", "print!(", "eprint!("] {
+            assert!(!code.contains(word), "{path} says `{word}`: use output::say, or writeln! and handle the error");
+        }
+    }
+}
+
 #[test]
 fn unsafe_stands_where_it_may() {
     for (path, text) in sources("src") {

@@ -38,6 +38,9 @@ const REMEDY: &str =
 #[derive(Default)]
 pub struct Driver(Option<Opened>);
 
+/// A device, and what is known about it.
+type Known = (cl_device_id, Device);
+
 struct Opened {
     device: cl_device_id,
     context: Context,
@@ -45,11 +48,15 @@ struct Opened {
 
 impl Compiler for Driver {
     fn open(&mut self) -> Result<String> {
-        let all = devices()?;
+        let (all, skipped) = devices()?;
         let Some((device, about)) = all.iter().find(|(_, about)| about.compiles) else {
             let seen: Vec<String> = all.iter().map(|(_, d)| format!("{} ({})", d.name, d.platform)).collect();
             let seen = if seen.is_empty() { "no device at all".to_owned() } else { seen.join(", ") };
-            let message = format!("no OpenCL CPU device of Intel's driver that takes SPIR-V; the loader lists {seen}");
+            let mut message =
+                format!("no OpenCL CPU device of Intel's driver that takes SPIR-V; the loader lists {seen}");
+            for error in skipped {
+                message.push_str(&format!("; {error}"));
+            }
             return Err(Error::new(ErrorKind::Environment, message).with_remedy(REMEDY));
         };
         let context = Context::from_device(&opencl3::device::Device::new(*device)).map_err(|error| {
@@ -76,8 +83,12 @@ impl Compiler for Driver {
     }
 
     fn inventory(&mut self) -> Result<Inventory> {
-        let devices = devices()?.into_iter().map(|(_, about)| about).collect();
-        Ok(Inventory { loader: loader_path(), devices })
+        let (all, mut skipped) = devices()?;
+        // A platform that fails matters only where no other does the work.
+        if !all.iter().any(|(_, about)| about.compiles) && !skipped.is_empty() {
+            return Err(skipped.swap_remove(0).with_remedy(REMEDY));
+        }
+        Ok(Inventory { loader: loader_path(), devices: all.into_iter().map(|(_, about)| about).collect() })
     }
 }
 
@@ -136,8 +147,9 @@ fn hollow(reason: String, log: String) -> Compiled {
     Compiled::Hollow { reason, log }
 }
 
-/// Every device of every platform, with what is known about it.
-fn devices() -> Result<Vec<(cl_device_id, Device)>> {
+/// Every device of every platform, with what is known about it; and why some platforms do not list theirs. One driver
+/// of several that is broken does not take the others with it.
+fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
     let platforms = get_platform_ids().map_err(|code| match code {
         code if NO_LOADER.contains(&code) => {
             let message = "the OpenCL loader, libOpenCL.so.1, could not be loaded";
@@ -149,11 +161,13 @@ fn devices() -> Result<Vec<(cl_device_id, Device)>> {
         }
         code => failed("clGetPlatformIDs", code),
     })?;
-    let mut found = Vec::new();
+    let (mut found, mut skipped) = (Vec::new(), Vec::new());
     for platform in platforms {
         let about = |what| text(&get_platform_data(platform, what).unwrap_or_default());
         let (name, vendor) = (about(CL_PLATFORM_NAME), about(CL_PLATFORM_VENDOR));
-        for (kind, device) in by_kind(platform)? {
+        let (devices, failure) = by_kind(platform);
+        skipped.extend(failure.map(|error| error.context(format!("the platform `{name}`"))));
+        for (kind, device) in devices {
             let about = |what: cl_device_info| text(&get_device_data(device, what).unwrap_or_default());
             let il = about(CL_DEVICE_IL_VERSION);
             let compiles = kind == "cpu" && vendor.starts_with("Intel") && il.contains("SPIR-V");
@@ -166,26 +180,31 @@ fn devices() -> Result<Vec<(cl_device_id, Device)>> {
             found.push((device, known));
         }
     }
-    Ok(found)
+    Ok((found, skipped))
 }
 
-/// A platform's devices with the name of their kind.
-fn by_kind(platform: cl_platform_id) -> Result<Vec<(&'static str, cl_device_id)>> {
-    let of_type = |kind| match get_device_ids(platform, kind) {
-        Err(CL_DEVICE_NOT_FOUND) => Ok(Vec::new()),
-        other => other.map_err(|code| failed("clGetDeviceIDs", code)),
+/// A platform's devices with the name of their kind, and the error of a kind that it did not list.
+fn by_kind(platform: cl_platform_id) -> (Vec<(&'static str, cl_device_id)>, Option<Error>) {
+    let mut failure = None;
+    let mut of_type = |kind| match get_device_ids(platform, kind) {
+        Ok(devices) => devices,
+        Err(CL_DEVICE_NOT_FOUND) => Vec::new(),
+        Err(code) => {
+            failure.get_or_insert_with(|| failed("clGetDeviceIDs", code));
+            Vec::new()
+        }
     };
     let kinds = [("cpu", CL_DEVICE_TYPE_CPU), ("gpu", CL_DEVICE_TYPE_GPU), ("accelerator", CL_DEVICE_TYPE_ACCELERATOR)];
     let mut found = Vec::new();
     for (name, kind) in kinds {
-        found.extend(of_type(kind)?.into_iter().map(|device| (name, device)));
+        found.extend(of_type(kind).into_iter().map(|device| (name, device)));
     }
-    for device in of_type(CL_DEVICE_TYPE_ALL)? {
+    for device in of_type(CL_DEVICE_TYPE_ALL) {
         if found.iter().all(|(_, known)| *known != device) {
             found.push(("other", device));
         }
     }
-    Ok(found)
+    (found, failure)
 }
 
 /// The file that the loader came from: the binding does not tell, the system's list of mappings does.

@@ -11,18 +11,17 @@
 //! - Neither the loader, `libOpenCL.so.1`, nor the driver finds its siblings by itself: they need `LD_LIBRARY_PATH`.
 //! - The `.icd` files of the wheel name a path that exists nowhere.
 
-#![allow(clippy::print_stderr, reason = "a verb talks on standard error")]
-
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use sycl_bundle::build::inventory;
 use sycl_bundle::error::{Context, Error, ErrorKind, Result};
 
+use super::output::say;
 use super::pip::Pip;
 use super::worker;
 
@@ -37,6 +36,10 @@ const LOADER: &str = "libOpenCL.so.1";
 
 /// Variables by which the user says which loader and drivers to use: one of them set, and ours stays out of it.
 pub const CHOICES: [&str; 3] = ["OPENCL_DYLIB_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS"];
+
+/// How folders of installations under way begin, and how old one must be to belong to an installation that was killed.
+const PARTIAL: &str = ".partial-";
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How long a driver may take to tell what it is; it can hang.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -107,9 +110,14 @@ pub fn installed() -> Option<Installed> {
     Installed::in_dir(version, base.join(version))
 }
 
+/// The variables of [`CHOICES`] that are set.
+fn chosen() -> Vec<&'static str> {
+    CHOICES.into_iter().filter(|name| env::var_os(name).is_some()).collect()
+}
+
 /// What worker processes need beside this process's environment.
 pub fn environment() -> Environment {
-    if CHOICES.iter().any(|name| env::var_os(name).is_some()) {
+    if !chosen().is_empty() {
         return Vec::new();
     }
     installed().map(|driver| driver.environment()).unwrap_or_default()
@@ -122,6 +130,10 @@ pub fn install(version: &str) -> Result<Installed> {
         let remedy = "set XDG_DATA_HOME or HOME to a folder of yours";
         Error::new(ErrorKind::Environment, "there is no folder to install the driver into").with_remedy(remedy)
     })?;
+    let chosen = chosen();
+    if !chosen.is_empty() {
+        say(&format!("warning: the driver will not be used while {} is set", chosen.join(" or ")));
+    }
     let place = base.join(version);
     let driver = match Installed::in_dir(version, place.clone()) {
         Some(driver) => driver,
@@ -132,22 +144,30 @@ pub fn install(version: &str) -> Result<Installed> {
     current.persist(base.join("current")).map_err(|error| io("writing to", &base, &error.error))?;
 
     let licence = driver.licence().unwrap_or_else(|| "not stated in its metadata".to_owned());
-    eprintln!("Intel OpenCL CPU driver {version} is in {}", driver.dir.display());
-    eprintln!("Its licence: {licence}");
-    if let Some(name) = CHOICES.iter().find(|name| env::var_os(name).is_some()) {
-        eprintln!("It will not be used while {name} is set.");
-    }
+    say(&format!("Intel OpenCL CPU driver {version} is in {}", driver.dir.display()));
+    say(&format!("Its licence: {licence}"));
     Ok(driver)
 }
 
 impl InstallArgs {
     /// What `--install-driver` asks of a verb that needs the driver: nothing where one is found.
+    ///
+    /// # Errors
+    /// `Environment` where the user has chosen a driver that does not work, since one installed would not be used; and
+    /// what [`install`] fails with.
     // Not for `doctor`, where the option is an order.
     pub fn apply(&self) -> Result<()> {
-        if self.install_driver && !works(environment())? {
-            install(&self.driver_version)?;
+        if !self.install_driver || works(environment())? {
+            return Ok(());
         }
-        Ok(())
+        let chosen = chosen();
+        if !chosen.is_empty() {
+            let set = chosen.join(" or ");
+            let message = format!("no driver works, and an installed one would not be used while {set} is set");
+            let error = Error::new(ErrorKind::Environment, message);
+            return Err(error.with_remedy(format!("unset {}", chosen.join(" "))));
+        }
+        install(&self.driver_version).map(drop)
     }
 }
 
@@ -164,10 +184,11 @@ fn works(environment: Environment) -> Result<bool> {
 fn fetch(version: &str, base: &Path, place: PathBuf) -> Result<Installed> {
     let pip = Pip::find()?;
     fs::create_dir_all(base).map_err(|error| io("making", base, &error))?;
+    sweep(base, SystemTime::now());
     // Removed when dropped, so also after a failure.
-    let staging = tempfile::Builder::new().prefix(".partial-").tempdir_in(base);
+    let staging = tempfile::Builder::new().prefix(PARTIAL).tempdir_in(base);
     let staging = staging.map_err(|error| io("making a folder in", base, &error))?;
-    eprintln!("Installing {} {version} from PyPI with {} ...", PACKAGES.join(" and "), pip.name());
+    say(&format!("Installing {} {version} from PyPI with {} ...", PACKAGES.join(" and "), pip.name()));
     pip.install(&PACKAGES.map(|package| format!("{package}=={version}")), staging.path())?;
 
     let staged = Installed::in_dir(version, staging.path().to_owned()).ok_or_else(|| {
@@ -191,6 +212,18 @@ fn fetch(version: &str, base: &Path, place: PathBuf) -> Result<Installed> {
     fs::rename(staging.path(), &place).map_err(|error| io("moving the driver to", &place, &error))?;
     Installed::in_dir(version, place)
         .ok_or_else(|| Error::new(ErrorKind::Environment, "the driver vanished while it was being installed"))
+}
+
+/// Removes what killed installations left. One that cannot be removed is no reason not to install.
+fn sweep(base: &Path, now: SystemTime) {
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        let partial = entry.file_name().to_str().is_some_and(|name| name.starts_with(PARTIAL));
+        let changed = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        let age = changed.and_then(|changed| now.duration_since(changed).ok());
+        if partial && age.is_some_and(|age| age > STALE) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Where installed drivers are kept. Relative paths in the variable count as unset (XDG Base Directory).
@@ -259,6 +292,19 @@ mod tests {
             assert!(value("LD_LIBRARY_PATH").to_str().unwrap().starts_with(lib.to_str().unwrap()));
             assert!(CHOICES.iter().all(|name| !value(name).is_empty()));
         }
+    }
+
+    #[test]
+    fn what_killed_installations_left_is_removed_after_a_day() {
+        let base = tempfile::tempdir().unwrap();
+        touch(&base.path().join(".partial-abc/lib/part"), "");
+        touch(&base.path().join("1.2.3/lib/whole"), "");
+        let count = || fs::read_dir(base.path()).unwrap().count();
+        sweep(base.path(), SystemTime::now());
+        assert_eq!(count(), 2, "it may be under way");
+        sweep(base.path(), SystemTime::now() + STALE * 2);
+        assert_eq!(count(), 1);
+        assert!(base.path().join("1.2.3/lib/whole").exists());
     }
 
     #[test]

@@ -117,8 +117,13 @@ impl Args {
         let written = set.written;
         // The table last: where it is, so is everything it names.
         folder.add(extract::TABLE, extract::table(written.iter().map(|entry| &entry.names))?.as_bytes())?;
+        let replaced = folder.replaces(extract::TABLE);
         folder.finish()?;
         let target = self.output.display().to_string();
+        if replaced {
+            let table = extract::TABLE;
+            global.note(&format!("`{target}` held an `{table}`, which was replaced; what it named may still be there"));
+        }
         if self.format == Format::Json {
             let mut out = output::stdout();
             extracted::json(&mut out, &self.file.display().to_string(), &target, &written)?;

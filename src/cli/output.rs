@@ -60,13 +60,22 @@ fn folder_of(path: &Path) -> &Path {
 
 #[cold]
 fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Environment, format!("cannot write `{}`: {error}", path.display()))
+    // The name of a temporary file, which `tempfile` appends, means nothing to anyone.
+    let text = error.to_string();
+    let reason = text.split_once(" at path \"").map_or(text.as_str(), |(reason, _)| reason);
+    let failed = Error::new(ErrorKind::Environment, format!("cannot write `{}`: {reason}", path.display()));
+    let folder = folder_of(path);
+    if error.kind() == std::io::ErrorKind::NotFound && !folder.is_dir() {
+        return failed.with_remedy(format!("make the folder `{}` first", folder.display()));
+    }
+    failed
 }
 
 /// A set of files that appears in a folder together.
 ///
-/// Files are written into a temporary folder. Where the target does not exist (or is empty) the temporary one takes
-/// its name in one step; otherwise the files are moved in one by one, in the order they were written.
+/// Files are written into a temporary folder. Where the target does not exist the temporary one takes its name in one
+/// step. A folder that exists stays the folder it is (it may be a mount point, or have permissions of its own): the
+/// temporary one lies within it, and the files are moved up one by one, in the order they were written.
 pub struct Folder {
     target: PathBuf,
     temporary: tempfile::TempDir,
@@ -82,14 +91,14 @@ impl Folder {
     pub fn begin(target: &Path) -> Result<Folder> {
         let failed = |error: &std::io::Error| cannot_write(target, error);
         let whole = match std::fs::read_dir(target) {
-            Ok(mut entries) => entries.next().is_none(),
+            Ok(_) => false,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
             Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
                 return Err(Error::new(ErrorKind::Usage, format!("`{}` is a file, not a folder", target.display())));
             }
             Err(error) => return Err(failed(&error)),
         };
-        // A temporary folder beside the target can take its place; one within it at least shares its file system.
+        // One beside the target can take its name; one within it needs no permission elsewhere and shares its file system.
         let beside = if whole { folder_of(target) } else { target };
         std::fs::create_dir_all(beside).map_err(|error| failed(&error))?;
         let temporary = tempfile::Builder::new()
@@ -98,6 +107,11 @@ impl Folder {
             .tempdir_in(beside)
             .map_err(|error| failed(&error))?;
         Ok(Folder { target: target.to_path_buf(), temporary, names: Vec::new(), whole })
+    }
+
+    /// Whether a file of this name is there already, and will be replaced.
+    pub fn replaces(&self, name: &str) -> bool {
+        !self.whole && self.target.join(name).exists()
     }
 
     /// Adds a file.
@@ -117,7 +131,7 @@ impl Folder {
     /// `Environment` where they cannot be moved.
     pub fn finish(self) -> Result<()> {
         let failed = |error: &std::io::Error| cannot_write(&self.target, error);
-        // A rename replaces an empty folder, not a link to one.
+        // This fails where another process has made the target since.
         if self.whole && std::fs::rename(self.temporary.path(), &self.target).is_ok() {
             let _ = self.temporary.keep();
             return Ok(());
@@ -128,6 +142,11 @@ impl Folder {
         }
         Ok(())
     }
+}
+
+/// Says a line on standard error. Where that cannot be written to, there is nobody to tell.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Standard output for text, buffered.
@@ -204,5 +223,32 @@ mod tests {
         set.finish().unwrap();
         assert_eq!(std::fs::read_dir(&target).unwrap().count(), 2);
         assert_eq!(std::fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_empty_folder_stays_the_folder_it_is() {
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("mine");
+        std::fs::create_dir(&target).unwrap();
+        std::fs::set_permissions(&target, Permissions::from_mode(0o700)).unwrap();
+        let inode = std::fs::metadata(&target).unwrap().ino();
+        let mut set = Folder::begin(&target).unwrap();
+        set.add("a", b"1").unwrap();
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1, "nothing is written beside it");
+        set.finish().unwrap();
+        assert_eq!((mode(&target), std::fs::metadata(&target).unwrap().ino()), (0o700, inode));
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), 1);
+        let again = Folder::begin(&target).unwrap();
+        assert!(again.replaces("a") && !again.replaces("b"));
+    }
+
+    #[test]
+    fn a_missing_folder_is_named_and_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = write_atomically(&folder.path().join("no/such.so"), b"", None).unwrap_err();
+        assert!(!error.to_string().contains(PREFIX), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Environment);
+        let remedy = format!("make the folder `{}` first", folder.path().join("no").display());
+        assert_eq!(error.remedy(), Some(remedy.as_str()));
     }
 }

@@ -2,9 +2,8 @@
 //!
 //! A bar on a terminal; elsewhere a line now and then. Failures are said as they happen, above the bar.
 
-#![allow(clippy::print_stderr, reason = "a verb talks on standard error")]
-
 use super::global::Global;
+use super::output::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -64,14 +63,14 @@ impl Progress {
         } else if self.lines && self.said.elapsed() >= PAUSE {
             self.said = Instant::now();
             let seconds = self.begun.elapsed().as_secs();
-            eprintln!("compiled {} of {} images in {seconds} s, {} failed", self.done, self.total, self.failed);
+            say(&format!("compiled {} of {} images in {seconds} s, {} failed", self.done, self.total, self.failed));
         }
     }
 
     fn say(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{line}")),
-            None => eprintln!("{line}"),
+            Some(bar) => bar.suspend(|| say(line)),
+            None => say(line),
         }
     }
 
