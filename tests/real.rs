@@ -20,6 +20,8 @@ mod interrupted;
 mod judges;
 #[path = "real/march.rs"]
 mod march;
+#[path = "real/numbers.rs"]
+mod numbers;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]
