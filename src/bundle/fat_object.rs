@@ -4,7 +4,7 @@
 //! object itself. Wrapped images stand in sections of the same prefix, but with a target (`sycl-spir64`) and no full
 //! triple behind it; what describes them is the image list, and in linked files nothing else counts.
 
-use super::blob::{self, Reader};
+use super::blob::Reader;
 use super::concatenated;
 use super::image::Image;
 use super::offload_bundle::Part;
@@ -20,16 +20,8 @@ const SIZES: &str = "__CLANG_OFFLOAD_BUNDLE_SIZE__";
 /// Reads the device files of an object; of any other file none.
 pub fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     for part in parts(host, reader) {
-        let (kind, triple, arch) = part.names();
-        if kind != "host" && !part.data.is_empty() {
-            let like = Image {
-                target: blob::target_of(triple),
-                arch: blob::arch_of(arch),
-                offload_kind: kind,
-                ..Image::bare(part.data, part.place.offset())
-            };
-            reader.read(part.data, part.place, 0, &like);
-        }
+        let outer = Image::bare(part.data, part.place.offset());
+        part.read(reader, 0, outer);
     }
 }
 

@@ -187,12 +187,17 @@ impl<'a> Image<'a> {
         self.properties.get(set::REQUIREMENTS, "compile_target").and_then(|value| value.text()).or_else(arch)
     }
 
-    /// The state that the container states, or else as the runtime derives it: intermediate code is input, ahead-of-time compiled code with imports is an
-    /// object, any other an executable.
+    /// The state that the container states, or else as the runtime derives it: intermediate code is input,
+    /// ahead-of-time compiled code with imports is an object, any other an executable.
     pub fn state(&self) -> State {
+        self.state_of(self.format())
+    }
+
+    /// The same, where the format is known already: telling that of a compressed payload begins to inflate it.
+    pub fn state_of(&self, format: Format) -> State {
         if let Some(stated) = self.stated {
             stated
-        } else if self.format().is_intermediate() || matches!(self.target, "spir64" | "spir" | "nvptx64" | "amdgcn") {
+        } else if format.is_intermediate() || matches!(self.target, "spir64" | "spir" | "nvptx64" | "amdgcn") {
             State::Input
         } else if self.imports().is_empty() {
             State::Executable

@@ -32,6 +32,16 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    /// Adds the images of the part, which are like `outer` in what the part does not say; the host's part has none.
+    pub(super) fn read(self, reader: &mut Reader<'a>, depth: u32, outer: Image<'a>) {
+        let (kind, triple, arch) = self.names();
+        if kind != "host" && !self.data.is_empty() {
+            let (target, arch) = (blob::target_of(triple), blob::arch_of(arch));
+            let like = Image { target, arch, offload_kind: kind, ..outer };
+            reader.read(self.data, self.place, depth, &like);
+        }
+    }
+
     /// Kind, triple and target id. A triple has four fields since LLVM 14 (`amdgcn-amd-amdhsa--gfx906`), where the
     /// last may be empty; older bundles leave an empty one out.
     pub fn names(&self) -> (&'a str, &'a str, &'a str) {
@@ -154,16 +164,7 @@ fn marker(line: &[u8]) -> Option<(bool, &str)> {
 /// Adds the images of a bundle: every part but the host's.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
     for part in parse(reader, data, place) {
-        let (kind, triple, arch) = part.names();
-        if kind != "host" && !part.data.is_empty() {
-            let like = Image {
-                target: blob::target_of(triple),
-                arch: blob::arch_of(arch),
-                offload_kind: kind,
-                ..outer.clone()
-            };
-            reader.read(part.data, part.place, depth, &like);
-        }
+        part.read(reader, depth, outer.clone());
     }
 }
 

@@ -54,6 +54,8 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         Err(error) => (image.stored.into(), Some(error)),
     };
     let format = if problem.is_none() { Format::sniff(&contents) } else { Format::Unknown };
+    // What does not inflate whole may still begin as what it is.
+    let state = if problem.is_none() { image.state_of(format) } else { image.state() };
     let module = match format {
         Format::SpirV => match Module::parse(&contents) {
             Ok(module) => {
@@ -86,7 +88,7 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         kernels,
         exports,
         imports,
-        state: image.state(),
+        state,
         requirements: Requirements::of(image, epoch),
         problem,
     }
