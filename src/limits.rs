@@ -64,3 +64,9 @@ pub const MAX_XZ_MEMORY: u32 = 256 << 10;
 
 /// Bytes of the path of one member; the rest is cut off.
 pub const MAX_MEMBER_PATH: usize = 4096;
+
+/// Bytes of a device configuration; the built-in ones have under 200 KiB together.
+pub const MAX_CONFIG: usize = 1 << 20;
+
+/// Lists and mappings inside each other in a device configuration. Its grammar needs three.
+pub const MAX_CONFIG_DEPTH: usize = 16;
