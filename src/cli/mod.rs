@@ -5,6 +5,7 @@
 
 mod build;
 mod completions;
+mod device_config;
 mod doctor;
 mod driver;
 mod emit;
@@ -24,6 +25,7 @@ mod progress;
 mod selection;
 mod sources;
 mod table;
+mod targets;
 mod worker;
 
 use exit::Exit;
@@ -87,6 +89,7 @@ verbs! {
     inspect => Inspect,
     extract => Extract,
     build => Build,
+    targets => Targets,
     doctor => Doctor,
     completions => Completions,
     man => Man,

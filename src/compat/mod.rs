@@ -1,4 +1,6 @@
 //! Can this image be compiled for, and run on, that target?
 
+pub mod choice;
 pub mod examine;
+pub mod fit;
 pub mod native;
