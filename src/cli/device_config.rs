@@ -21,7 +21,7 @@ impl DeviceConfigs {
     /// The built-in targets and those of the files; warnings are said.
     ///
     /// # Errors
-    /// The first fault of a file, with its place, after the others have been said.
+    /// The last fault of a file, with its place, after those before it have been said.
     pub fn table(&self, global: &Global) -> Result<Cow<'static, TargetTable>> {
         if self.device_config.is_empty() {
             return Ok(Cow::Borrowed(device::table()));
@@ -30,12 +30,12 @@ impl DeviceConfigs {
         for path in &self.device_config {
             let added = add(&mut table, path)?;
             added.warnings.iter().for_each(|warning| global.note(warning));
-            let mut faults = added.faults.into_iter();
-            if let Some(first) = faults.next() {
+            let mut faults = added.faults;
+            if let Some(last) = faults.pop() {
                 for fault in faults {
                     super::exit::report(global, &fault);
                 }
-                return Err(first);
+                return Err(last);
             }
         }
         Ok(Cow::Owned(table))

@@ -66,10 +66,12 @@ fn matrix(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
         Some(own) => {
             let alone = single.and_then(|text| unsupported_matrix(text, own));
             let product = mad.and_then(|text| unsupported_mad(text, own));
-            for what in [alone.map(|what| ("joint_matrix", what)), product.map(|what| ("joint_matrix_mad", what))] {
-                if let Some((kind, what)) = what {
-                    fit.reason(Rule::Matrix, format!("Kernel uses {kind} '{what}' but device does not support it."));
-                }
+            for (kind, what) in
+                [alone.map(|what| ("joint_matrix", what)), product.map(|what| ("joint_matrix_mad", what))]
+                    .into_iter()
+                    .flatten()
+            {
+                fit.reason(Rule::Matrix, format!("Kernel uses {kind} '{what}' but device does not support it."));
             }
         }
     }
