@@ -23,6 +23,17 @@ A target goes by any name: intel_gpu_acm_g10, acm-g10, 12.55.8, 0x56a0 (PCI id),
 xe2: (ranges), sm_90, gfx90a, triples, avx2 and other instruction sets of CPUs. What is no target but a file is taken as
 with --of.
 
+A device configuration is YAML in DPC++'s grammar; `like` takes over what another target has:
+  my_gpu:
+      like: intel_gpu_bmg_g21
+      more-aspects: [ext_oneapi_bindless_images]
+      sub-group-sizes: [16, 32]
+      max-work-group-size: 1024
+Further keys: aspects, maybe-aspects, lacks-aspects, may_support_other_aspects, max-work-item-sizes, local-memory,
+spirv-version, spirv-extensions, spirv-capabilities, spirv-refused-capabilities, matrix, device-type, backends, aliases,
+ip-versions, architecture-id, pci-device-ids, march, aot-toolchain, aot-toolchain-TOOL-OPTION, default-options, source, open;
+members and ocloc-device make a family, template what can only be taken over.
+
 Examples:
   sycl-bundle targets
   sycl-bundle targets acm-g10
@@ -69,6 +80,8 @@ enum Format {
 struct Named<'t> {
     targets: Vec<&'t Target>,
     families: Vec<&'t Family>,
+    /// Targets of these families that are not named themselves.
+    members: Vec<&'t Target>,
     notes: Vec<String>,
 }
 
@@ -114,7 +127,7 @@ impl Args {
                 let targets = named.targets.iter().map(|one| page::page(one, &view));
                 families.chain(targets).collect::<Vec<_>>().join("\n")
             }
-            _ => self.json(&named.targets, &named.families),
+            _ => self.json(&[named.targets, named.members].concat(), &named.families),
         })
     }
 
@@ -189,17 +202,17 @@ fn named<'t>(table: &'t TargetTable, names: &[String]) -> Result<Named<'t>> {
     for name in names {
         let own = table.resolve(name)?;
         found.notes.extend(own.note);
-        match own.family.and_then(|family| table.family(&family)) {
-            Some(family) => found.families.push(family),
-            None => {
-                for target in own.targets {
-                    if !found.targets.iter().any(|other| other.name == target.name) {
-                        found.targets.push(target);
-                    }
-                }
+        let family = own.family.and_then(|family| table.family(&family));
+        found.families.extend(family);
+        let list = if family.is_some() { &mut found.members } else { &mut found.targets };
+        for target in own.targets {
+            if !list.iter().any(|other| other.name == target.name) {
+                list.push(target);
             }
         }
     }
+    let targets = &found.targets;
+    found.members.retain(|member| !targets.iter().any(|other| other.name == member.name));
     Ok(found)
 }
 
