@@ -4,12 +4,12 @@
 //! schema). Changes are additive. Images stand one per line, and are serialised in parallel.
 
 mod image;
+mod put;
 #[cfg(test)]
 mod schema;
 
 use super::FileFacts;
 use crate::error::{Error, Problem, Result};
-use image::ImageJson;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write;
@@ -78,12 +78,7 @@ impl<W: Write> Document<W> {
         head.pop();
         write(&mut self.out, &head)?;
         write(&mut self.out, b",\"images\":[")?;
-        let mut separator: &[u8] = b"\n";
-        images(facts, |image| {
-            write(&mut self.out, separator)?;
-            separator = b",\n";
-            write(&mut self.out, image)
-        })?;
+        images(facts, &mut self.out, None, (",\n", ""))?;
         let problems: Vec<ProblemJson> = facts.problems.iter().map(ProblemJson::from).collect();
         write(&mut self.out, b"\n],\"problems\":")?;
         write(&mut self.out, &to_vec(&problems)?)?;
@@ -105,27 +100,33 @@ impl<W: Write> Document<W> {
 /// # Errors
 /// `Io` where the writer fails.
 pub fn lines(out: &mut impl Write, facts: &FileFacts<'_>) -> Result<()> {
-    let path = to_vec(&facts.path)?;
-    images(facts, |image| {
-        write(out, b"{\"path\":")?;
-        write(out, &path)?;
-        write(out, b",")?;
-        write(out, image.get(1..).unwrap_or_default())?;
-        write(out, b"\n")
-    })
+    images(facts, out, Some(facts.path), ("", "\n"))
 }
 
-/// How many images are serialised before they are written: enough for the threads, few for the memory.
-const BATCH: usize = 512;
+/// Images that a thread serialises at a time.
+const SHARE: usize = 16;
+/// Shares that are serialised before they are written: enough for the threads, few for the memory.
+const SHARES: usize = 32;
 
-/// Serialises images in parallel and hands each on, in order.
-fn images(facts: &FileFacts<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+/// Writes images, serialised in parallel, in order, each between two texts. The first goes without the comma that would
+/// part it from the one before.
+fn images(facts: &FileFacts<'_>, out: &mut impl Write, path: Option<&str>, around: (&str, &str)) -> Result<()> {
     let base = facts.absolute.map(super::name::uri);
-    let one = |image| to_vec(&ImageJson::new(facts, base.as_deref(), image));
-    for batch in facts.images.chunks(BATCH) {
-        let texts: Vec<Vec<u8>> = batch.par_iter().map(one).collect::<Result<_>>()?;
-        for text in &texts {
-            each(text)?;
+    let mut texts = vec![String::new(); SHARES];
+    let mut first = true;
+    for batch in facts.images.chunks(SHARE.saturating_mul(SHARES)) {
+        texts.par_iter_mut().zip(batch.par_chunks(SHARE)).for_each(|(text, share)| {
+            text.clear();
+            for image in share {
+                text.push_str(around.0);
+                image::put(text, facts, path, base.as_deref(), image);
+                text.push_str(around.1);
+            }
+        });
+        for text in texts.iter().take(batch.len().div_ceil(SHARE)) {
+            let text = text.as_str();
+            let text = if std::mem::take(&mut first) { text.strip_prefix(',').unwrap_or(text) } else { text };
+            write(out, text.as_bytes())?;
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ pub mod name;
 pub mod sizes;
 pub mod table;
 pub mod text;
+mod type_name;
 pub mod units;
 
 use crate::bundle::Bundle;
