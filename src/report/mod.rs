@@ -36,6 +36,8 @@ pub struct FileFacts<'a> {
     pub bundle: Option<&'a Bundle<'a>>,
     /// The images that are to be shown, in file order.
     pub images: Vec<Examined<'a, 'a>>,
+    /// Whether, instead of these, all images of the bundle are to be shown, and are examined as they are written.
+    pub deferred: bool,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }

@@ -3,6 +3,7 @@
 use super::type_name;
 use cpp_demangle::{DemangleOptions, Symbol};
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// The name as the source has it. Kernel names are mangled type names (`_ZTS...`): the type itself is shown.
 /// Names that are not mangled stay as they are.
@@ -103,7 +104,11 @@ pub fn uri(absolute: &str) -> String {
 
 /// Where bytes of a file stand, in the form that ROCm and LLVM tools take: `file://PATH#offset=N&size=N`.
 pub fn uri_at(file: &str, offset: u64, size: usize) -> String {
-    format!("{file}#offset={offset}&size={size}")
+    let mut uri = String::with_capacity(file.len().saturating_add(48));
+    uri.push_str(file);
+    // Writing to a string does not fail.
+    let _ = write!(uri, "#offset={offset}&size={size}");
+    uri
 }
 
 #[cfg(test)]

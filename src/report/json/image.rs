@@ -96,7 +96,7 @@ impl Put for Sets<'_> {
     fn put(&self, out: &mut String) {
         let mut object = Object::open(out);
         for set in first_of_each(&self.all.sets, |set| set.name) {
-            object.field(set.name, With(|out: &mut String| self.put_set(set, out)));
+            object.entry(set.name, With(|out: &mut String| self.put_set(set, out)));
         }
         object.close();
     }
@@ -107,7 +107,7 @@ impl Sets<'_> {
         let mut object = Object::open(out);
         for property in first_of_each(&set.properties, |property| property.name) {
             let decoded = decode(self.all, set.name, property, self.epoch);
-            object.field(property.name, With(|out: &mut String| put_property(property, decoded.as_ref(), out)));
+            object.entry(property.name, With(|out: &mut String| put_property(property, decoded.as_ref(), out)));
         }
         object.close();
     }
@@ -166,7 +166,7 @@ impl Put for Decoded {
             Decoded::Defaults(values) => {
                 let mut object = Object::open(out);
                 for (name, value) in values {
-                    object.field(name, value);
+                    object.entry(name, value);
                 }
                 object.close();
             }

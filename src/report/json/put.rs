@@ -122,7 +122,16 @@ impl<'o> Object<'o> {
         Object { out, empty: true }
     }
 
-    pub(super) fn field(&mut self, name: &str, value: impl Put) {
+    /// Appends a field of a name that needs no escapes.
+    pub(super) fn field(&mut self, name: &'static str, value: impl Put) {
+        self.out.push_str(if std::mem::take(&mut self.empty) { "\"" } else { ",\"" });
+        self.out.push_str(name);
+        self.out.push_str("\":");
+        value.put(self.out);
+    }
+
+    /// Appends a field of any name.
+    pub(super) fn entry(&mut self, name: &str, value: impl Put) {
         if !std::mem::take(&mut self.empty) {
             self.out.push(',');
         }
@@ -202,7 +211,7 @@ mod tests {
     fn objects_and_lists() {
         let mut out = String::new();
         let mut object = Object::open(&mut out);
-        object.field("a\n", Option::<u32>::None);
+        object.entry("a\n", Option::<u32>::None);
         object.field("b", [1u32, 2].as_slice());
         object.field("c", Vec::<u32>::new());
         object.field("d", With(|out: &mut String| Object::open(out).close()));
