@@ -137,7 +137,7 @@ impl<'a> Bundle<'a> {
         let mut walker = structure::Walker::new(&host.addresses, host.bytes.len());
         let mut index = 0usize;
         'all: for (place, found) in descriptors.iter().enumerate() {
-            for nth in 0..found.count {
+            for image in walker.images(found, place, index).into_iter().flatten() {
                 if index >= limits::MAX_IMAGES || problems.len() >= limits::MAX_PROBLEMS {
                     let stop = Error::input(format!(
                         "more images than the limit of {}, or too many damaged",
@@ -147,7 +147,7 @@ impl<'a> Bundle<'a> {
                     problems.push(Problem::general(stop.with_offset(offset)));
                     break 'all;
                 }
-                match walker.image(found, place, nth, index) {
+                match image {
                     Ok(image) => images.push(image),
                     Err(error) => problems.push(Problem::of_image(index, error)),
                 }

@@ -11,27 +11,104 @@ use crate::bytes;
 use crate::container::address::AddressMap;
 use crate::error::{Context, Error, Result};
 use crate::limits;
+use rayon::prelude::*;
 
 /// Walks image structures, counting what tables cost so that overlapping tables cannot multiply a file's size.
+#[derive(Debug)]
 pub struct Walker<'a> {
     map: &'a AddressMap<'a>,
+    left: Budget,
+}
+
+/// What tables may cost.
+#[derive(Debug, Clone, Copy)]
+struct Budget {
     entries: usize,
     properties: usize,
     string_bytes: usize,
+    /// Whether something would have cost more.
+    exceeded: bool,
 }
+
+impl Budget {
+    /// Applies a function to each amount and its counterpart.
+    fn map(self, other: Budget, by: impl Fn(usize, usize) -> usize) -> Budget {
+        Budget {
+            entries: by(self.entries, other.entries),
+            properties: by(self.properties, other.properties),
+            string_bytes: by(self.string_bytes, other.string_bytes),
+            exceeded: self.exceeded || other.exceeded,
+        }
+    }
+}
+
+/// Images that a thread walks at a time.
+const SHARE: usize = 64;
 
 impl<'a> Walker<'a> {
     /// A walker over a file's memory image.
     pub fn new(map: &'a AddressMap<'a>, file_len: usize) -> Self {
         let string_bytes = limits::MAX_STRING_BYTES.saturating_add(file_len);
-        Walker { map, entries: limits::MAX_ENTRIES, properties: limits::MAX_PROPERTIES, string_bytes }
+        let (entries, properties) = (limits::MAX_ENTRIES, limits::MAX_PROPERTIES);
+        Walker { map, left: Budget { entries, properties, string_bytes, exceeded: false } }
+    }
+
+    /// Reads all images of a descriptor, in order, in some lists; of them the first is number `index` of the file.
+    pub fn images(&mut self, descriptor: &Descriptor, place: usize, index: usize) -> Vec<Vec<Result<Image<'a>>>> {
+        let numbers: Vec<u16> = (0..descriptor.count).collect();
+        self.in_parallel(&numbers, descriptor, place, index)
+            .unwrap_or_else(|| vec![self.walk(&numbers, descriptor, place, index)])
+    }
+
+    fn walk(&mut self, numbers: &[u16], descriptor: &Descriptor, place: usize, index: usize) -> Vec<Result<Image<'a>>> {
+        let one = |&nth: &u16| self.image(descriptor, place, nth, index.saturating_add(usize::from(nth)));
+        numbers.iter().map(one).collect()
+    }
+
+    /// The same by several threads, each with a budget of its own; none where the budgets do not suffice, so that
+    /// which images a forged file gets to list does not depend on which thread came first.
+    fn in_parallel(
+        &mut self,
+        numbers: &[u16],
+        descriptor: &Descriptor,
+        place: usize,
+        index: usize,
+    ) -> Option<Vec<Vec<Result<Image<'a>>>>> {
+        /// How many times its part of the whole a share may cost: images differ.
+        const UNEVEN: usize = 2;
+        let shares = numbers.len().div_ceil(SHARE);
+        if shares < 2 {
+            return None;
+        }
+        let (map, left) = (self.map, self.left);
+        let part = left.map(left, |all, _| all.min((all / shares).saturating_mul(UNEVEN)));
+        let done: Vec<(Vec<Result<Image<'a>>>, Budget)> = numbers
+            .par_chunks(SHARE)
+            .map(|share| {
+                let mut walker = Walker { map, left: part };
+                (walker.walk(share, descriptor, place, index), walker.left)
+            })
+            .collect();
+        let none = Budget { entries: 0, properties: 0, string_bytes: 0, exceeded: false };
+        let spent = done.iter().fold(none, |sum, (_, rest)| {
+            let spent = part.map(*rest, usize::saturating_sub);
+            sum.map(spent, usize::saturating_add)
+        });
+        let covered = spent.entries <= left.entries
+            && spent.properties <= left.properties
+            && spent.string_bytes <= left.string_bytes;
+        if spent.exceeded || !covered {
+            return None;
+        }
+        self.left = left.map(spent, usize::saturating_sub);
+        Some(done.into_iter().map(|(images, _)| images).collect())
     }
 
     /// Reads image `nth` of a descriptor.
     ///
     /// # Errors
     /// `Input`, with the offset of the structure whose pointer leads nowhere.
-    pub fn image(&mut self, descriptor: &Descriptor, place: usize, nth: u16, index: usize) -> Result<Image<'a>> {
+    fn image(&mut self, descriptor: &Descriptor, place: usize, nth: u16, index: usize) -> Result<Image<'a>> {
         let layout = descriptor.layout;
         let address = u64::from(nth)
             .checked_mul(layout.stride())
@@ -93,7 +170,8 @@ impl<'a> Walker<'a> {
         if table.len() % stride != 0 {
             return Err(self.error(begin, format!("entry table of {} bytes, not a multiple of {stride}", table.len())));
         }
-        spend(&mut self.entries, table.len() / stride, "entries").map_err(|error| self.place(begin, error))?;
+        self.spend(|left| &mut left.entries, table.len() / stride, "entries")
+            .map_err(|error| self.place(begin, error))?;
         let names = table
             .chunks_exact(stride)
             .map(|entry| self.string(bytes::u64_at(entry, name).unwrap_or(0), begin, "entry name"))
@@ -125,7 +203,8 @@ impl<'a> Walker<'a> {
         if table.len() % 32 != 0 {
             return Err(self.error(begin, format!("property table of {} bytes, not a multiple of 32", table.len())));
         }
-        spend(&mut self.properties, table.len() / 32, "properties").map_err(|error| self.place(begin, error))?;
+        self.spend(|left| &mut left.properties, table.len() / 32, "properties")
+            .map_err(|error| self.place(begin, error))?;
         table.chunks_exact(32).map(|property| self.property(property, begin)).collect()
     }
 
@@ -181,7 +260,8 @@ impl<'a> Walker<'a> {
         let bytes = self.map.c_string(address).ok_or_else(|| {
             self.error(holder, format!("the {what} at address {address:#x} is no string in the file"))
         })?;
-        spend(&mut self.string_bytes, bytes.len(), "bytes of names").map_err(|error| self.place(holder, error))?;
+        self.spend(|left| &mut left.string_bytes, bytes.len(), "bytes of names")
+            .map_err(|error| self.place(holder, error))?;
         std::str::from_utf8(bytes)
             .map_err(|_| self.error(holder, format!("the {what} at address {address:#x} is not UTF-8")))
     }
@@ -198,11 +278,19 @@ impl<'a> Walker<'a> {
             None => error.context(format!("at address {address:#x}")),
         }
     }
-}
 
-fn spend(budget: &mut usize, count: usize, what: &str) -> Result<()> {
-    *budget = budget.checked_sub(count).ok_or_else(|| {
-        Error::input(format!("the file's images list too many {what}; tables or names overlap, or are forged"))
-    })?;
-    Ok(())
+    fn spend(&mut self, of: impl Fn(&mut Budget) -> &mut usize, count: usize, what: &str) -> Result<()> {
+        match of(&mut self.left).checked_sub(count) {
+            Some(rest) => {
+                *of(&mut self.left) = rest;
+                Ok(())
+            }
+            None => {
+                self.left.exceeded = true;
+                Err(Error::input(format!(
+                    "the file's images list too many {what}; tables or names overlap, or are forged"
+                )))
+            }
+        }
+    }
 }

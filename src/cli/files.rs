@@ -21,16 +21,28 @@ use sycl_bundle::select::Selector;
 /// Of the files in packages, folders and processes those are handed on that hold device code or are damaged, with `-v`
 /// all; where there are none, the package itself.
 ///
+/// With `deferred`, images of which none is selected from others are left to `each` to examine; what is wrong with them
+/// it adds to the facts.
+///
 /// # Errors
 /// What `each` returns.
 pub fn each_file(
     global: &Global,
     paths: &[PathBuf],
     selector: &Selector,
-    each: impl FnMut(&FileFacts<'_>) -> Result<()>,
+    deferred: bool,
+    each: impl FnMut(&mut FileFacts<'_>) -> Result<()>,
 ) -> Result<Exit> {
-    let mut files =
-        Files { global, selector, each, tally: Tally::default(), empty: Vec::new(), unmatched: None, matched: false };
+    let mut files = Files {
+        global,
+        selector,
+        deferred: deferred && selector.is_all(),
+        each,
+        tally: Tally::default(),
+        empty: Vec::new(),
+        unmatched: None,
+        matched: false,
+    };
     for path in paths {
         let mut useful = false;
         let form = expand(path, &mut |form, leaf| {
@@ -47,6 +59,7 @@ pub fn each_file(
 struct Files<'f, F> {
     global: &'f Global,
     selector: &'f Selector,
+    deferred: bool,
     each: F,
     tally: Tally,
     /// Arguments without device code.
@@ -56,7 +69,7 @@ struct Files<'f, F> {
     matched: bool,
 }
 
-impl<F: FnMut(&FileFacts<'_>) -> Result<()>> Files<'_, F> {
+impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     /// A file; whether it holds device code, or may as it is damaged.
     fn leaf(&mut self, form: Form, leaf: Leaf<'_>) -> Result<bool> {
         let mut facts = FileFacts { path: leaf.path, ..FileFacts::default() };
@@ -64,7 +77,7 @@ impl<F: FnMut(&FileFacts<'_>) -> Result<()>> Files<'_, F> {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.failed(&mut facts, error);
-                (self.each)(&facts)?;
+                (self.each)(&mut facts)?;
                 return Ok(true);
             }
         };
@@ -96,24 +109,17 @@ impl<F: FnMut(&FileFacts<'_>) -> Result<()>> Files<'_, F> {
                 ));
                 facts.bundle = Some(bundle);
                 facts.problems.clone_from(&bundle.problems);
-                let images = examine(bundle);
-                let damaged = images.iter().filter_map(|image| Some((image.image.index, image.problem.clone()?)));
-                facts.problems.extend(damaged.map(|(index, error)| Problem::of_image(index, error)));
-                match selection::keep(self.selector, images) {
-                    Ok(images) => {
-                        self.matched = true;
-                        facts.images = images;
-                    }
-                    Err(error) => self.unmatched = Some(error.context(leaf.path)),
-                }
-                if !facts.problems.is_empty() {
-                    self.tally.damaged();
+                if self.deferred {
+                    self.matched = true;
+                    facts.deferred = true;
+                } else {
+                    self.examine(bundle, &mut facts);
                 }
             }
             Err(error) if error.kind() == ErrorKind::NoDeviceCode => {
                 if form == Form::Package {
                     if self.global.verbose > 0 {
-                        (self.each)(&facts)?;
+                        (self.each)(&mut facts)?;
                     }
                     return Ok(false);
                 }
@@ -122,8 +128,25 @@ impl<F: FnMut(&FileFacts<'_>) -> Result<()>> Files<'_, F> {
             }
             Err(error) => self.failed(&mut facts, error.clone()),
         }
-        (self.each)(&facts)?;
+        (self.each)(&mut facts)?;
+        if facts.bundle.is_some() && !facts.problems.is_empty() {
+            self.tally.damaged();
+        }
         Ok(true)
+    }
+
+    /// Examines the images of a file, and keeps those that are selected.
+    fn examine<'a>(&mut self, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
+        let images = examine(bundle);
+        let damaged = images.iter().filter_map(|image| Some((image.image.index, image.problem.clone()?)));
+        facts.problems.extend(damaged.map(|(index, error)| Problem::of_image(index, error)));
+        match selection::keep(self.selector, images) {
+            Ok(images) => {
+                self.matched = true;
+                facts.images = images;
+            }
+            Err(error) => self.unmatched = Some(error.context(facts.path)),
+        }
     }
 
     fn failed(&mut self, facts: &mut FileFacts<'_>, error: Error) {
@@ -135,8 +158,8 @@ impl<F: FnMut(&FileFacts<'_>) -> Result<()>> Files<'_, F> {
     /// A package, folder or process without device code.
     fn hollow(&mut self, name: String) -> Result<()> {
         self.tally.failed(&Error::new(ErrorKind::NoDeviceCode, "no device code"));
-        let facts = FileFacts { path: &name, ..FileFacts::default() };
-        (self.each)(&facts)?;
+        let mut facts = FileFacts { path: &name, ..FileFacts::default() };
+        (self.each)(&mut facts)?;
         self.empty.push(name);
         Ok(())
     }

@@ -71,7 +71,7 @@ impl Args {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
                 let mut totals = Totals::default();
                 let mut first = true;
-                let exit = each_file(global, &self.files, &selector, |facts| {
+                let exit = each_file(global, &self.files, &selector, false, |facts| {
                     if facts.images.is_empty() && facts.problems.is_empty() || facts.bundle.is_none() {
                         return Ok(());
                     }
@@ -84,14 +84,15 @@ impl Args {
             }
             Format::Json => {
                 let mut document = json::Document::open(&mut out)?;
-                let exit = each_file(global, &self.files, &selector, |facts| document.file(facts))?;
+                let exit = each_file(global, &self.files, &selector, true, |facts| document.file(facts))?;
                 document.close()?;
                 exit
             }
-            Format::Jsonl => each_file(global, &self.files, &selector, |facts| {
+            Format::Jsonl => each_file(global, &self.files, &selector, true, |facts| {
+                json::lines(&mut out, facts)?;
                 // A line is an image: what is wrong with the file has no place among them.
                 report_problems(global, facts);
-                json::lines(&mut out, facts)
+                Ok(())
             })?,
         };
         out.flush().map_err(lost)?;

@@ -151,7 +151,8 @@ pub fn say(line: &str) {
 
 /// Standard output for text, buffered.
 pub fn stdout() -> BufWriter<std::io::StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, std::io::stdout().lock())
+    // Texts of thousands of bytes pass by a buffer that is smaller than they are, without being copied.
+    BufWriter::with_capacity(1 << 13, std::io::stdout().lock())
 }
 
 /// Writes bytes that are no text to standard output.

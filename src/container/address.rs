@@ -32,6 +32,8 @@ impl Segment<'_> {
 pub struct AddressMap<'a> {
     /// Sorted by address, not overlapping.
     segments: Vec<Segment<'a>>,
+    /// The segment that was written to last: relocations come in runs.
+    written: usize,
 }
 
 impl<'a> AddressMap<'a> {
@@ -46,7 +48,7 @@ impl<'a> AddressMap<'a> {
             }
             apart
         });
-        AddressMap { segments }
+        AddressMap { segments, written: 0 }
     }
 
     /// The segments, by address.
@@ -68,8 +70,12 @@ impl<'a> AddressMap<'a> {
 
     /// Overwrites the pointer at an address, copying its segment the first time; false where nothing is mapped.
     pub(super) fn write_pointer(&mut self, address: u64, value: u64) -> bool {
-        let Some(index) = self.find(address) else { return false };
-        let Some(segment) = self.segments.get_mut(index) else { return false };
+        let again = |segment: &Segment<'_>| (segment.address..segment.end()).contains(&address);
+        if !self.segments.get(self.written).is_some_and(again) {
+            let Some(index) = self.find(address) else { return false };
+            self.written = index;
+        }
+        let Some(segment) = self.segments.get_mut(self.written) else { return false };
         let Ok(at) = usize::try_from(address.wrapping_sub(segment.address)) else { return false };
         bytes::put_u64(segment.data.to_mut(), at, value)
     }

@@ -1,15 +1,17 @@
 //! What is in a file, for a script?
 //!
 //! The contract of `inspect --format json` (`schema_version` 1; `inspect.schema.json` beside this file is its published
-//! schema). Changes are additive. Images stand one per line, and are serialised in parallel.
+//! schema). Changes are additive. Images stand one per line, and are serialised in parallel; those
+//! that nobody has examined yet are examined there, so that of each only its text is kept.
 
 mod image;
+mod put;
 #[cfg(test)]
 mod schema;
 
 use super::FileFacts;
+use crate::compat::examine::examine_image;
 use crate::error::{Error, Problem, Result};
-use image::ImageJson;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write;
@@ -58,11 +60,11 @@ impl<W: Write> Document<W> {
         Ok(Document { out, files: 0 })
     }
 
-    /// Adds a file.
+    /// Adds a file, and to the file what was found wrong with images that had not been examined.
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn file(&mut self, facts: &FileFacts<'_>) -> Result<()> {
+    pub fn file(&mut self, facts: &mut FileFacts<'_>) -> Result<()> {
         if self.files > 0 {
             write(&mut self.out, b",\n")?;
         }
@@ -78,12 +80,7 @@ impl<W: Write> Document<W> {
         head.pop();
         write(&mut self.out, &head)?;
         write(&mut self.out, b",\"images\":[")?;
-        let mut separator: &[u8] = b"\n";
-        images(facts, |image| {
-            write(&mut self.out, separator)?;
-            separator = b",\n";
-            write(&mut self.out, image)
-        })?;
+        images(facts, &mut self.out, None, (",\n", ""))?;
         let problems: Vec<ProblemJson> = facts.problems.iter().map(ProblemJson::from).collect();
         write(&mut self.out, b"\n],\"problems\":")?;
         write(&mut self.out, &to_vec(&problems)?)?;
@@ -104,31 +101,64 @@ impl<W: Write> Document<W> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn lines(out: &mut impl Write, facts: &FileFacts<'_>) -> Result<()> {
-    let path = to_vec(&facts.path)?;
-    images(facts, |image| {
-        write(out, b"{\"path\":")?;
-        write(out, &path)?;
-        write(out, b",")?;
-        write(out, image.get(1..).unwrap_or_default())?;
-        write(out, b"\n")
-    })
+pub fn lines(out: &mut impl Write, facts: &mut FileFacts<'_>) -> Result<()> {
+    images(facts, out, Some(facts.path), ("", "\n"))
 }
 
-/// How many images are serialised before they are written: enough for the threads, few for the memory.
-const BATCH: usize = 512;
+/// Images that a thread serialises at a time.
+const SHARE: usize = 16;
+/// Shares that are serialised before they are written: enough for the threads, few for the memory.
+const SHARES: usize = 64;
 
-/// Serialises images in parallel and hands each on, in order.
-fn images(facts: &FileFacts<'_>, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+/// Writes images in order, each between two texts; examines them on the way where that is still to be done.
+fn images(facts: &mut FileFacts<'_>, out: &mut impl Write, path: Option<&str>, around: (&str, &str)) -> Result<()> {
     let base = facts.absolute.map(super::name::uri);
-    let one = |image| to_vec(&ImageJson::new(facts, base.as_deref(), image));
-    for batch in facts.images.chunks(BATCH) {
-        let texts: Vec<Vec<u8>> = batch.par_iter().map(one).collect::<Result<_>>()?;
-        for text in &texts {
-            each(text)?;
+    let base = base.as_deref();
+    let problems = match facts.bundle.filter(|_| facts.deferred) {
+        Some(bundle) => shares(&bundle.images, out, around, |text, image| {
+            let examined = examine_image(image, bundle.epoch);
+            image::put(text, facts, path, base, &examined);
+            Some(Problem::of_image(image.index, examined.problem?))
+        })?,
+        None => shares(&facts.images, out, around, |text, examined| {
+            image::put(text, facts, path, base, examined);
+            None
+        })?,
+    };
+    facts.problems.extend(problems);
+    Ok(())
+}
+
+/// Writes what `put` makes of each item, in parallel, in order, each between two texts. The first goes without the comma
+/// that would part it from the one before.
+fn shares<T: Sync>(
+    items: &[T],
+    out: &mut impl Write,
+    around: (&str, &str),
+    put: impl Fn(&mut String, &T) -> Option<Problem> + Sync,
+) -> Result<Vec<Problem>> {
+    // The same texts serve each batch: what they take is taken once.
+    let mut done: Vec<(String, Vec<Problem>)> = Vec::new();
+    done.resize_with(SHARES, Default::default);
+    let mut all = Vec::new();
+    let mut first = true;
+    for batch in items.chunks(SHARE.saturating_mul(SHARES)) {
+        done.par_iter_mut().zip(batch.par_chunks(SHARE)).for_each(|((text, problems), share)| {
+            text.clear();
+            for item in share {
+                text.push_str(around.0);
+                problems.extend(put(text, item));
+                text.push_str(around.1);
+            }
+        });
+        for (text, problems) in done.iter_mut().take(batch.len().div_ceil(SHARE)) {
+            let text = text.as_str();
+            let text = if std::mem::take(&mut first) { text.strip_prefix(',').unwrap_or(text) } else { text };
+            write(out, text.as_bytes())?;
+            all.append(problems);
         }
     }
-    Ok(())
+    Ok(all)
 }
 
 fn to_vec(value: &impl Serialize) -> Result<Vec<u8>> {

@@ -12,6 +12,7 @@ pub mod sizes;
 pub mod table;
 pub mod targets;
 pub mod text;
+mod type_name;
 pub mod units;
 
 use crate::bundle::Bundle;
@@ -36,6 +37,8 @@ pub struct FileFacts<'a> {
     pub bundle: Option<&'a Bundle<'a>>,
     /// The images that are to be shown, in file order.
     pub images: Vec<Examined<'a, 'a>>,
+    /// Whether, instead of these, all images of the bundle are to be shown, and are examined as they are written.
+    pub deferred: bool,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }

@@ -1,13 +1,22 @@
 //! How is a kernel called in the source, and how is that shown in little space?
 
+use super::type_name;
 use cpp_demangle::{DemangleOptions, Symbol};
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// The name as the source has it. Kernel names are mangled type names (`_ZTS...`): the type itself is shown.
 /// Names that are not mangled stay as they are.
 pub fn demangle(mangled: &str) -> Cow<'_, str> {
     if !mangled.starts_with("_Z") {
         return Cow::Borrowed(mangled);
+    }
+    // Most names are of the plain sort.
+    if let Some(kernel) = mangled.strip_prefix("_ZTS") {
+        let mut name = String::with_capacity(mangled.len().saturating_mul(2));
+        if type_name::push(kernel, &mut name) {
+            return Cow::Owned(name);
+        }
     }
     let demangled =
         Symbol::new(mangled).ok().and_then(|symbol| symbol.demangle_with_options(&DemangleOptions::new()).ok());
@@ -69,8 +78,14 @@ pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
 
 /// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |&digit| char::from(digit));
+    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
 }
 
 /// A file as a URI.
@@ -89,7 +104,11 @@ pub fn uri(absolute: &str) -> String {
 
 /// Where bytes of a file stand, in the form that ROCm and LLVM tools take: `file://PATH#offset=N&size=N`.
 pub fn uri_at(file: &str, offset: u64, size: usize) -> String {
-    format!("{file}#offset={offset}&size={size}")
+    let mut uri = String::with_capacity(file.len().saturating_add(48));
+    uri.push_str(file);
+    // Writing to a string does not fail.
+    let _ = write!(uri, "#offset={offset}&size={size}");
+    uri
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
 use rspirv::spirv::{Decoration, LinkageType, Op};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// An entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,17 +41,20 @@ pub struct Module {
     pub stopped: Option<Error>,
 }
 
-/// What the walk remembers between instructions.
+/// What the walk remembers between instructions. Ids are listed, and looked up when all are there: most modules have
+/// few, and a hostile one only as many as it has instructions.
 #[derive(Default)]
-struct Walk {
+struct Walk<'m> {
     module: Module,
-    imported: Vec<(u32, String)>,
-    built_in: HashSet<u32>,
-    declared: HashSet<u32>,
-    variables: HashSet<u32>,
+    /// The decorations that make an import of a function or a variable.
+    imported: Vec<Instruction<'m>>,
+    built_in: Vec<u32>,
+    declared: Vec<u32>,
+    variables: Vec<u32>,
     /// Ids of 64-bit integer and float types, for atomics.
-    wide: HashSet<u32>,
-    /// Values of those types that an atomic store writes, resolved by their defining instruction's type.
+    wide: Vec<u32>,
+    /// The result types of atomics.
+    atomic: Vec<u32>,
     function: Option<u32>,
     has_body: bool,
 }
@@ -106,9 +109,9 @@ const SPEC_ID: u32 = Decoration::SpecId as u32;
 const VECTOR_COMPUTE: u32 = Decoration::VectorComputeFunctionINTEL as u32;
 const IMPORT: u32 = LinkageType::Import as u32;
 
-impl Walk {
+impl<'m> Walk<'m> {
     #[inline]
-    fn visit(&mut self, instruction: &Instruction<'_>) {
+    fn visit(&mut self, instruction: &Instruction<'m>) {
         match instruction.opcode {
             CAPABILITY => self.module.capabilities.push(instruction.word(0)),
             EXTENSION => self.module.extensions.push(instruction.string(0).0),
@@ -119,7 +122,7 @@ impl Walk {
             }),
             DECORATE => self.decorate(instruction),
             TYPE_INT if instruction.word(1) == 64 => {
-                self.wide.insert(instruction.word(0));
+                self.wide.push(instruction.word(0));
             }
             TYPE_FLOAT => match (instruction.word(1), instruction.len()) {
                 // With a third operand the width is that of another encoding (bfloat16), no IEEE half.
@@ -128,12 +131,12 @@ impl Walk {
                 }
                 (64, _) => {
                     self.module.used_aspects.insert("fp64");
-                    self.wide.insert(instruction.word(0));
+                    self.wide.push(instruction.word(0));
                 }
                 _ => {}
             },
             VARIABLE if self.function.is_none() => {
-                self.variables.insert(instruction.word(1));
+                self.variables.push(instruction.word(1));
             }
             FUNCTION => {
                 self.function = Some(instruction.word(1));
@@ -142,33 +145,31 @@ impl Walk {
             LABEL => self.has_body = true,
             FUNCTION_END => {
                 if let Some(function) = self.function.take().filter(|_| !self.has_body) {
-                    self.declared.insert(function);
+                    self.declared.push(function);
                 }
             }
             // A store has no result type; its 64-bit pointee shows in the loads and exchanges beside it, and in the
             // capability, which only integer atomics declare.
             ATOMIC_STORE => {}
-            FIRST_ATOMIC..=LAST_ATOMIC | ATOMIC_F_MIN | ATOMIC_F_MAX | ATOMIC_F_ADD
-                if self.wide.contains(&instruction.word(0)) =>
-            {
-                self.module.used_aspects.insert("atomic64");
+            FIRST_ATOMIC..=LAST_ATOMIC | ATOMIC_F_MIN | ATOMIC_F_MAX | ATOMIC_F_ADD => {
+                let result = instruction.word(0);
+                if self.atomic.last() != Some(&result) {
+                    self.atomic.push(result);
+                }
             }
             _ => {}
         }
     }
 
-    fn decorate(&mut self, instruction: &Instruction<'_>) {
+    fn decorate(&mut self, instruction: &Instruction<'m>) {
         let target = instruction.word(0);
         match instruction.word(1) {
-            LINKAGE => {
-                let (name, next) = instruction.string(2);
-                match instruction.word(next) {
-                    IMPORT => self.imported.push((target, name)),
-                    _ => self.module.exports.push(name),
-                }
-            }
+            LINKAGE => match instruction.word(instruction.string_end(2)) {
+                IMPORT => self.imported.push(*instruction),
+                _ => self.module.exports.push(instruction.string(2).0),
+            },
             BUILT_IN => {
-                self.built_in.insert(target);
+                self.built_in.push(target);
             }
             SPEC_ID => self.module.spec_constants.push(instruction.word(2)),
             VECTOR_COMPUTE => {
@@ -179,12 +180,20 @@ impl Walk {
     }
 
     fn finish(mut self) -> Module {
+        for ids in [&mut self.built_in, &mut self.declared, &mut self.variables, &mut self.wide] {
+            ids.sort_unstable();
+        }
+        let is_in = |ids: &[u32], id: u32| ids.binary_search(&id).is_ok();
         // Built-in variables are decorated as imports too; only functions without a body and other variables are real.
-        for (target, name) in std::mem::take(&mut self.imported) {
-            let variable = self.variables.contains(&target) && !self.built_in.contains(&target);
-            if variable || self.declared.contains(&target) {
-                self.module.imports.push(name);
+        for import in &self.imported {
+            let target = import.word(0);
+            let variable = is_in(&self.variables, target) && !is_in(&self.built_in, target);
+            if variable || is_in(&self.declared, target) {
+                self.module.imports.push(import.string(2).0);
             }
+        }
+        if self.atomic.iter().any(|&result| is_in(&self.wide, result)) {
+            self.module.used_aspects.insert("atomic64");
         }
         // DPC++ declares Int64Atomics for 64-bit integer atomics alone, stores included.
         const INT64_ATOMICS: u32 = 12;

@@ -2,7 +2,6 @@
 
 use rspirv::spirv::Capability;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Above the largest number that the registry has given to a capability.
@@ -11,12 +10,16 @@ const CAPABILITIES: u32 = 1 << 13;
 /// The name of a capability; its number where the grammar does not know it.
 pub fn capability(number: u32) -> Cow<'static, str> {
     // Formatting a name costs more than finding it, and a library has tens of thousands.
-    static NAMES: OnceLock<HashMap<u32, String>> = OnceLock::new();
+    static NAMES: OnceLock<Vec<(u32, String)>> = OnceLock::new();
     let names = NAMES.get_or_init(|| {
         let known = |number| Some((number, format!("{:?}", Capability::from_u32(number)?)));
         (0..CAPABILITIES).filter_map(known).collect()
     });
-    names.get(&number).map_or_else(|| Cow::Owned(number.to_string()), |name| Cow::Borrowed(name.as_str()))
+    let place = names.binary_search_by_key(&number, |(known, _)| *known);
+    match place.ok().and_then(|place| names.get(place)) {
+        Some((_, name)) => Cow::Borrowed(name),
+        None => Cow::Owned(number.to_string()),
+    }
 }
 
 /// The tool that wrote a module, from the generator word (SPIR-V registry, `spir-v.xml`): tool in the high half,

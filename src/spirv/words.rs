@@ -106,23 +106,28 @@ impl Instruction<'_> {
         self.operands.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
     }
 
+    /// The operand after the string that begins at operand `at`.
+    pub fn string_end(&self, at: usize) -> usize {
+        let words = self.operands.get(at..).unwrap_or_default();
+        // The word that holds the NUL is the last one; in which byte it stands does not matter.
+        let last = words.iter().position(|four| four.contains(&0));
+        at.saturating_add(last.map_or(words.len(), |last| last.saturating_add(1)))
+    }
+
     /// The string that begins at operand `at`, and the operand after it. Invalid UTF-8 is replaced.
     pub fn string(&self, at: usize) -> (String, usize) {
-        let mut bytes = Vec::new();
-        let mut next = at;
-        for operand in self.operands.get(at..).unwrap_or_default() {
-            next += 1;
-            // Characters fill a word from its low byte up, whatever the byte order of the file.
-            let four = word(*operand, self.swapped).to_le_bytes();
-            match four.iter().position(|&byte| byte == 0) {
-                Some(end) => {
-                    bytes.extend(four.iter().take(end));
-                    break;
-                }
-                None => bytes.extend(four),
-            }
-        }
-        (String::from_utf8_lossy(&bytes).into_owned(), next)
+        let end = self.string_end(at);
+        let words = self.operands.get(at..end).unwrap_or_default();
+        let swapped: Vec<u8>;
+        // Characters fill a word from its low byte up: in most files they stand in a row.
+        let bytes = if self.swapped {
+            swapped = words.iter().flat_map(|four| word(*four, true).to_le_bytes()).collect();
+            &swapped
+        } else {
+            words.as_flattened()
+        };
+        let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+        (String::from_utf8_lossy(text).into_owned(), end)
     }
 }
 

@@ -52,6 +52,26 @@ fn every_payload_is_one_that_the_runtime_dumps() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
+/// Judged by crate `cpp_demangle` alone; the tool has a shorter way through plain names.
+#[test]
+fn kernels_are_demangled_as_the_whole_grammar_has_it() {
+    let mut count = 0;
+    for image in inspected().iter().flat_map(images) {
+        let names = |field: &str| image[field].as_array().unwrap().iter().map(str).collect::<Vec<String>>();
+        let (mangled, demangled) = (names("kernels"), names("demangled"));
+        assert_eq!(mangled.len(), demangled.len());
+        for (mangled, demangled) in mangled.into_iter().zip(demangled) {
+            let whole = match cpp_demangle::Symbol::new(&mangled) {
+                Ok(symbol) if mangled.starts_with("_Z") => symbol.demangle().unwrap_or(mangled.clone()),
+                _ => mangled.clone(),
+            };
+            assert_eq!(demangled, whole.strip_prefix("typeinfo name for ").unwrap_or(&whole), "{mangled}");
+            count += 1;
+        }
+    }
+    assert!(count >= 17_000, "{count}");
+}
+
 #[test]
 fn extracted_files_hold_the_payloads_inflated() {
     let compressed = world().root().join("venv/lib/libmkl_sycl_dft.so.6");

@@ -1,204 +1,191 @@
 //! What does the JSON say of one image?
 
+use super::put::{List, Object, Put, With, push_number};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::decode::{Decoded, SpecConstant, decode};
 use crate::bundle::property::{Properties, Property, PropertySet, Value};
+use crate::bundle::requirements::Requirements;
 use crate::compat::examine::Examined;
 use crate::report::{FileFacts, name};
 use crate::spirv::{Module, names};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use std::borrow::Cow;
 use std::collections::HashSet;
 
-#[derive(serde::Serialize)]
-pub(super) struct ImageJson<'b> {
-    index: usize,
-    state: &'static str,
-    format: &'static str,
-    declared_format: String,
-    target: &'b str,
-    compile_target: Option<&'b str>,
-    march: Option<&'static str>,
-    size: u64,
-    stored_size: usize,
-    compression: Option<&'static str>,
-    offset: u64,
-    uri: Option<String>,
-    descriptor: Option<usize>,
-    blake3: String,
-    compile_options: &'b str,
-    link_options: &'b str,
-    kernels: &'b [String],
-    demangled: Vec<Cow<'b, str>>,
-    entries: &'b [&'b str],
-    exports: &'b [String],
-    imports: &'b [String],
-    requirements: RequirementsJson<'b>,
-    properties: SetsJson<'b>,
-    spirv: Option<SpirvJson<'b>>,
+/// Appends what is known of an image; `path` first, where it is given, and `base` is the URI of the file on disk.
+pub(super) fn put(
+    out: &mut String,
+    facts: &FileFacts<'_>,
+    path: Option<&str>,
+    base: Option<&str>,
+    examined: &Examined<'_, '_>,
+) {
+    let image = examined.image;
+    let epoch = facts.bundle.map_or(Epoch::From2026, |bundle| bundle.epoch);
+    let uri = base
+        .filter(|_| !image.inflated)
+        .map(|base| name::uri_at(base, facts.base.saturating_add(image.offset), image.stored.len()));
+    let mut object = Object::open(out);
+    if let Some(path) = path {
+        object.field("path", path);
+    }
+    object.field("index", image.index);
+    object.field("state", examined.state.name());
+    object.field("format", examined.format.name());
+    object.field("declared_format", image.declared.name());
+    object.field("target", image.target);
+    object.field("compile_target", image.compile_target());
+    object.field("march", examined.march.map(crate::device::cpu::CpuArch::name));
+    object.field("size", examined.size);
+    object.field("stored_size", image.stored.len());
+    object.field("compression", image.compression().map(|compression| compression.name()));
+    object.field("offset", image.offset);
+    object.field("uri", uri);
+    object.field("descriptor", image.origin.map(|origin| origin.descriptor));
+    object.field("blake3", name::hex(&examined.blake3));
+    object.field("compile_options", image.compile_options);
+    object.field("link_options", image.link_options);
+    object.field("kernels", &examined.kernels);
+    object.field("demangled", List(examined.kernels.iter().map(|kernel| name::demangle(kernel))));
+    object.field("entries", &image.entries);
+    object.field("exports", &examined.exports);
+    object.field("imports", &examined.imports);
+    object.field("requirements", &examined.requirements);
+    object.field("properties", Sets { all: &image.properties, epoch });
+    object.field("spirv", examined.module.as_ref());
+    object.close();
 }
 
-#[derive(serde::Serialize)]
-struct RequirementsJson<'b> {
-    aspects: &'b [String],
-    reqd_work_group_size: Option<&'b [u64]>,
-    reqd_sub_group_size: Vec<u32>,
-    fixed_targets: Option<&'b [u32]>,
-}
-
-#[derive(serde::Serialize)]
-struct SpirvJson<'b> {
-    version: String,
-    generator: String,
-    capabilities: Vec<Cow<'static, str>>,
-    extensions: &'b [String],
-    used_aspects: Vec<&'static str>,
-}
-
-impl<'b> ImageJson<'b> {
-    pub(super) fn new(facts: &FileFacts<'_>, base: Option<&str>, examined: &'b Examined<'b, 'b>) -> Self {
-        let image = examined.image;
-        let requirements = &examined.requirements;
-        let epoch = facts.bundle.map_or(Epoch::From2026, |bundle| bundle.epoch);
-        ImageJson {
-            index: image.index,
-            state: examined.state.name(),
-            format: examined.format.name(),
-            declared_format: image.declared.name(),
-            target: image.target,
-            compile_target: image.compile_target(),
-            march: examined.march.map(crate::device::cpu::CpuArch::name),
-            size: examined.size,
-            stored_size: image.stored.len(),
-            compression: image.compression().map(|compression| compression.name()),
-            offset: image.offset,
-            uri: base
-                .filter(|_| !image.inflated)
-                .map(|base| name::uri_at(base, facts.base.saturating_add(image.offset), image.stored.len())),
-            descriptor: image.origin.map(|origin| origin.descriptor),
-            blake3: name::hex(&examined.blake3),
-            compile_options: image.compile_options,
-            link_options: image.link_options,
-            kernels: &examined.kernels,
-            demangled: examined.kernels.iter().map(|kernel| name::demangle(kernel)).collect(),
-            entries: &image.entries,
-            exports: &examined.exports,
-            imports: &examined.imports,
-            requirements: RequirementsJson {
-                aspects: &requirements.aspects,
-                reqd_work_group_size: requirements.reqd_work_group_size.as_deref(),
-                reqd_sub_group_size: requirements.reqd_sub_group_size.into_iter().collect(),
-                fixed_targets: requirements.fixed_targets.as_deref(),
-            },
-            properties: SetsJson { all: &image.properties, epoch },
-            spirv: examined.module.as_ref().map(spirv),
-        }
+impl Put for Requirements {
+    fn put(&self, out: &mut String) {
+        let mut object = Object::open(out);
+        object.field("aspects", &self.aspects);
+        object.field("reqd_work_group_size", self.reqd_work_group_size.as_ref());
+        object.field("reqd_sub_group_size", List(self.reqd_sub_group_size.iter()));
+        object.field("fixed_targets", self.fixed_targets.as_ref());
+        object.close();
     }
 }
 
-fn spirv(module: &Module) -> SpirvJson<'_> {
-    SpirvJson {
-        version: format!("{}.{}", module.version.0, module.version.1),
-        generator: names::generator(module.generator),
-        capabilities: module.capabilities.iter().map(|&number| names::capability(number)).collect(),
-        extensions: &module.extensions,
-        used_aspects: module.used_aspects.iter().copied().collect(),
+impl Put for Module {
+    fn put(&self, out: &mut String) {
+        let version = |out: &mut String| {
+            out.push('"');
+            push_number(self.version.0.into(), out);
+            out.push('.');
+            push_number(self.version.1.into(), out);
+            out.push('"');
+        };
+        let mut object = Object::open(out);
+        object.field("version", With(version));
+        object.field("generator", names::generator(self.generator));
+        object.field("capabilities", List(self.capabilities.iter().map(|&number| names::capability(number))));
+        object.field("extensions", &self.extensions);
+        object.field("used_aspects", List(self.used_aspects.iter()));
+        object.close();
     }
 }
 
 /// `{ SET: { NAME: {..} } }`. A name that a damaged image repeats is given once, as the runtime sees it: the first.
-struct SetsJson<'b> {
+struct Sets<'b> {
     all: &'b Properties<'b>,
     epoch: Epoch,
 }
 
-impl Serialize for SetsJson<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        let mut seen = HashSet::new();
-        for set in self.all.sets.iter().filter(|set| seen.insert(set.name)) {
-            map.serialize_entry(set.name, &SetJson { sets: self, set })?;
+impl Put for Sets<'_> {
+    fn put(&self, out: &mut String) {
+        let mut object = Object::open(out);
+        for set in first_of_each(&self.all.sets, |set| set.name) {
+            object.entry(set.name, With(|out: &mut String| self.put_set(set, out)));
         }
-        map.end()
+        object.close();
     }
 }
 
-struct SetJson<'b> {
-    sets: &'b SetsJson<'b>,
-    set: &'b PropertySet<'b>,
-}
-
-impl Serialize for SetJson<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        let mut seen = HashSet::new();
-        for property in self.set.properties.iter().filter(|property| seen.insert(property.name)) {
-            let decoded = decode(self.sets.all, self.set.name, property, self.sets.epoch);
-            map.serialize_entry(property.name, &property_json(property, decoded))?;
+impl Sets<'_> {
+    fn put_set(&self, set: &PropertySet<'_>, out: &mut String) {
+        let mut object = Object::open(out);
+        for property in first_of_each(&set.properties, |property| property.name) {
+            let decoded = decode(self.all, set.name, property, self.epoch);
+            object.entry(property.name, With(|out: &mut String| put_property(property, decoded.as_ref(), out)));
         }
-        map.end()
+        object.close();
     }
 }
 
-#[derive(serde::Serialize)]
-struct PropertyJson {
-    r#type: &'static str,
-    value: ValueJson,
-    decoded: Option<DecodedJson>,
+/// The items whose names have not been seen before.
+fn first_of_each<'i, T>(items: &'i [T], name: impl Fn(&'i T) -> &'i str) -> impl Iterator<Item = &'i T> {
+    /// Up to so many names are compared with each other; more are hashed.
+    const FEW: usize = 8;
+    let mut seen = HashSet::new();
+    items
+        .iter()
+        .enumerate()
+        .filter(move |&(at, item)| {
+            if items.len() > FEW {
+                return seen.insert(name(item));
+            }
+            !items.iter().take(at).any(|earlier| name(earlier) == name(item))
+        })
+        .map(|(_, item)| item)
 }
 
-#[derive(serde::Serialize)]
-#[serde(untagged)]
-enum ValueJson {
-    Number(u32),
-    Base64(String),
-}
-
-fn property_json(property: &Property<'_>, decoded: Option<Decoded>) -> PropertyJson {
-    let value = match property.value {
-        Value::U32(number) => ValueJson::Number(number),
+fn put_property(property: &Property<'_>, decoded: Option<&Decoded>, out: &mut String) {
+    let mut object = Object::open(out);
+    object.field("type", property.value.type_name());
+    match property.value {
+        Value::U32(number) => object.field("value", number),
         Value::Bytes(bytes) | Value::Text(bytes) | Value::Unknown { bytes, .. } => {
-            ValueJson::Base64(STANDARD.encode(bytes))
+            let base64 = |out: &mut String| {
+                out.push('"');
+                STANDARD.encode_string(bytes, out);
+                out.push('"');
+            };
+            object.field("value", With(base64));
         }
-    };
-    PropertyJson { r#type: property.value.type_name(), value, decoded: decoded.map(DecodedJson) }
+    }
+    object.field("decoded", decoded);
+    object.close();
 }
 
-/// The JSON form of a decoded value.
-struct DecodedJson(Decoded);
-
-#[derive(serde::Serialize)]
-struct PartJson {
-    id: u32,
-    offset: u32,
-    size: u32,
-}
-
-impl Serialize for DecodedJson {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Decoded::Number(number) => number.serialize(serializer),
-            Decoded::Numbers(numbers) => numbers.serialize(serializer),
-            Decoded::Flag(flag) => flag.serialize(serializer),
-            Decoded::Text(text) => text.serialize(serializer),
-            Decoded::Names(names) => names.serialize(serializer),
+impl Put for Decoded {
+    fn put(&self, out: &mut String) {
+        match self {
+            Decoded::Number(number) => number.put(out),
+            Decoded::Numbers(numbers) => numbers.put(out),
+            Decoded::Flag(flag) => flag.put(out),
+            Decoded::Text(text) => text.put(out),
+            Decoded::Names(names) => names.put(out),
             Decoded::Arguments { count, eliminated } => {
-                let mut map = serializer.serialize_map(Some(2))?;
-                map.serialize_entry("arguments", count)?;
-                map.serialize_entry("eliminated", eliminated)?;
-                map.end()
+                let mut object = Object::open(out);
+                object.field("arguments", count);
+                object.field("eliminated", eliminated);
+                object.close();
             }
-            Decoded::SpecConstant(parts) => serializer
-                .collect_seq(parts.iter().map(|&SpecConstant { id, offset, size }| PartJson { id, offset, size })),
-            Decoded::Defaults(values) => serializer.collect_map(values.iter().map(|(name, value)| (name, value))),
+            Decoded::SpecConstant(parts) => parts.put(out),
+            Decoded::Defaults(values) => {
+                let mut object = Object::open(out);
+                for (name, value) in values {
+                    object.entry(name, value);
+                }
+                object.close();
+            }
             Decoded::DeviceGlobal { size, image_scope } => {
-                let mut map = serializer.serialize_map(Some(2))?;
-                map.serialize_entry("size", size)?;
-                map.serialize_entry("image_scope", image_scope)?;
-                map.end()
+                let mut object = Object::open(out);
+                object.field("size", size);
+                object.field("image_scope", image_scope);
+                object.close();
             }
         }
+    }
+}
+
+impl Put for SpecConstant {
+    fn put(&self, out: &mut String) {
+        let mut object = Object::open(out);
+        object.field("id", self.id);
+        object.field("offset", self.offset);
+        object.field("size", self.size);
+        object.close();
     }
 }

@@ -104,7 +104,7 @@ fn what_is_written_fulfils_the_schema() {
         PropertySet { name: "SYCL/kernel param opt", properties: vec![property("k", Stored::Bytes(&array)); 2] };
     let sets = vec![PropertySet { name: "SYCL/device requirements", properties: requirements }, twice];
     bundle.images[0].properties = Properties { sets };
-    let facts = FileFacts {
+    let mut facts = FileFacts {
         path: "a \"quoted\" path",
         absolute: Some("/tmp/a b.spv"),
         base: 0,
@@ -112,12 +112,17 @@ fn what_is_written_fulfils_the_schema() {
         host: Some(&host),
         bundle: Some(&bundle),
         images: examine(&bundle),
+        deferred: false,
         problems: vec![Problem::of_image(0, Error::at(8, "cut"))],
     };
     let mut document = json::Document::open(Vec::new()).unwrap();
-    document.file(&facts).unwrap();
+    document.file(&mut facts).unwrap();
     document
-        .file(&FileFacts { path: "-", problems: vec![Problem::general(Error::input("no"))], ..FileFacts::default() })
+        .file(&mut FileFacts {
+            path: "-",
+            problems: vec![Problem::general(Error::input("no"))],
+            ..FileFacts::default()
+        })
         .unwrap();
     let text = document.close().unwrap();
     let document: Value = serde_json::from_slice(&text).unwrap();
