@@ -7,6 +7,8 @@ mod build;
 mod completions;
 mod doctor;
 mod driver;
+mod edited;
+mod embed;
 mod emit;
 pub mod exit;
 mod expand;
@@ -21,6 +23,7 @@ mod man;
 mod output;
 mod pip;
 mod progress;
+mod prune;
 mod selection;
 mod sources;
 mod table;
@@ -87,6 +90,8 @@ verbs! {
     inspect => Inspect,
     extract => Extract,
     build => Build,
+    embed => Embed,
+    prune => Prune,
     doctor => Doctor,
     completions => Completions,
     man => Man,
