@@ -78,7 +78,7 @@ impl Edited {
                 return;
             }
             let shown = if verbose { names.len() } else { NAMED };
-            lines.push(format!("  {} {what}", names.len()));
+            lines.push(format!("  {what}: {}", names.len()));
             lines.extend(
                 names.iter().take(shown).map(|name| format!("    {}", super::name::shorten(&kernel(name), 80))),
             );
@@ -86,8 +86,8 @@ impl Edited {
                 lines.push(format!("    and {} more (-v names all)", names.len().saturating_sub(shown)));
             }
         };
-        names("kernels have no image any more, and cannot be launched", &self.kernels_without_image);
-        names("imported symbols are defined by no image any more", &self.symbols_without_image);
+        names("kernels that have no image any more and cannot be launched", &self.kernels_without_image);
+        names("imported symbols that no image defines any more", &self.symbols_without_image);
         let (before, after) = (bytes(self.bytes_before), bytes(self.bytes_after));
         lines.push(format!("{}: {}, {before} before, {after} after", self.output, counted(self.images_after, "image")));
         lines.join("\n")
@@ -112,7 +112,7 @@ mod tests {
         };
         let text = edited.summary(false, &str::to_owned);
         assert!(text.starts_with("3 of 7 images removed: 0 B\n  1 image left the file"), "{text}");
-        assert!(text.contains("2.00 KiB became zeros") && text.contains("6 kernels have no image"), "{text}");
+        assert!(text.contains("2.00 KiB became zeros") && text.contains("cannot be launched: 6"), "{text}");
         assert!(text.contains("    k3\n    and 2 more (-v names all)\nout.so: 4 images"), "{text}");
         assert!(edited.summary(true, &str::to_owned).contains("k5"));
     }

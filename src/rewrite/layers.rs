@@ -89,15 +89,16 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
 
     let mut plan = Plan { wholes: Vec::new(), natives: Vec::new() };
     let mut wholes_of = HashMap::new();
-    let mut lifted = 0usize;
+    let mut gone = 0usize;
     for image in middle.images.iter().filter(|image| !in_base.contains_key(&image.index)) {
         if stays.contains(&image.index) {
             wholes_of.insert(image.index, plan.wholes.len());
             plan.wholes.push(whole(image));
         } else {
-            lifted = lifted.saturating_add(1);
+            gone = gone.saturating_add(1);
         }
     }
+    let (mut lifted, mut orphans) = (gone, 0usize);
     for image in top.images.iter().filter(|image| !in_middle.contains_key(&image.index)) {
         if drop.contains(&image.index) {
             lifted = lifted.saturating_add(1);
@@ -106,20 +107,32 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
         match source(image, &middle).filter(|source| stays.contains(source)) {
             Some(source) => plan.natives.push((source, image)),
             // What it was built from goes, with it the place of its tables in the list: it takes its own along.
-            None => plan.wholes.push(whole(image)),
+            None => {
+                orphans = orphans.saturating_add(1);
+                plan.wholes.push(whole(image));
+            }
         }
     }
     plan.wholes.extend(add.iter().cloned());
-    let mut all_notes: Vec<(String, String)> = notes.to_vec();
-    for (_, earlier) in [&natives_layer, &images_layer].into_iter().flatten() {
-        all_notes.extend(earlier.iter().filter(|(key, _)| notes.iter().all(|(known, _)| known != key)).cloned());
-    }
-    let lower = plan.lower(&base_host, &base, &base_drop, &all_notes)?;
+    let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
+    let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
+    let untouched = base_drop.is_empty() && add.is_empty() && orphans == 0 && gone == 0;
+    let lower = if untouched {
+        Lower { bytes: middle_bytes.to_vec(), zeroed: 0, left: 0 }
+    } else {
+        let mut all: Vec<(String, String)> = notes.to_vec();
+        for note in earlier.iter().chain(of_natives.iter().filter(|_| orphans > 0)) {
+            if all.iter().all(|(key, _)| *key != note.0) {
+                all.push(note.clone());
+            }
+        }
+        plan.lower(&base_host, &base, &base_drop, &all)?
+    };
     let bytes = if plan.natives.is_empty() {
         lower.bytes
     } else {
         let places = Places { middle: &middle, in_base: &in_base, base: &base, wholes_of: &wholes_of };
-        plan.upper(&lower.bytes, &places, natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes))?
+        plan.upper(&lower.bytes, &places, of_natives)?
     };
     Ok(Edited { bytes, zeroed: lower.zeroed, left: lower.left, lifted, changed })
 }
