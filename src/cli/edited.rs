@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::examine;
+use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::edited::Edited;
@@ -105,11 +105,16 @@ impl Linked {
         target: &Target,
         drop: &HashSet<usize>,
         add: &[OutImage<'_>],
+        may_lose: bool,
     ) -> Result<Exit> {
         let host = Host::read(self.bytes()).context(|| self.name())?;
         let before = Bundle::read(&host).context(|| self.name())?;
         let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
         let notes = [("tool".to_owned(), tool.to_owned())];
+        let images = examine(&before);
+        if !may_lose {
+            no_loss(&images, drop, add).context(|| self.name())?;
+        }
         let edited = layers::edit(self.bytes(), drop, add, &notes).context(|| self.name())?;
         if !add.is_empty() {
             emit::one_march(&edited.bytes).context(|| self.name())?;
@@ -131,7 +136,7 @@ impl Linked {
             let error = problem.image.map_or(error.clone(), |image| error.context(format!("image {image}")));
             report(global, &error.context(self.name()));
         }
-        let result = self.result(target, &before, drop, add, &edited);
+        let result = self.result(target, &images, drop, add, &edited);
         self.tell(global, target, &result)?;
         Ok(if before.problems.is_empty() { Exit::Done } else { Exit::Input })
     }
@@ -139,16 +144,12 @@ impl Linked {
     fn result(
         &self,
         target: &Target,
-        before: &Bundle<'_>,
+        images: &[Examined<'_, '_>],
         drop: &HashSet<usize>,
         add: &[OutImage<'_>],
         edited: &layers::Edited,
     ) -> Edited {
-        let images = examine(before);
         let (gone, stay): (Vec<_>, Vec<_>) = images.iter().partition(|image| drop.contains(&image.image.index));
-        let mut kernels: HashSet<&str> = stay.iter().flat_map(|image| &image.kernels).map(String::as_str).collect();
-        kernels.extend(add.iter().flat_map(|image| image.entries.iter().copied()));
-        let lost: BTreeSet<&str> = gone.iter().flat_map(|image| &image.kernels).map(String::as_str).collect();
         let exports: HashSet<&str> = stay.iter().flat_map(|image| &image.exports).map(String::as_str).collect();
         let gone_exports: HashSet<&str> = gone.iter().flat_map(|image| &image.exports).map(String::as_str).collect();
         let open: BTreeSet<&str> = stay
@@ -171,7 +172,7 @@ impl Linked {
             zeroed_bytes: edited.zeroed,
             left_bytes: edited.left,
             signature_dropped: self.unsigned.is_some(),
-            kernels_without_image: owned(lost.into_iter().filter(|kernel| !kernels.contains(kernel)).collect()),
+            kernels_without_image: owned(lost(images, drop, add)),
             symbols_without_image: owned(open.into_iter().collect()),
             bytes_before: self.input.bytes().len() as u64,
             bytes_after: edited.bytes.len() as u64,
@@ -193,4 +194,27 @@ impl Linked {
         }
         Ok(())
     }
+}
+
+/// The kernels that are in no image any more.
+fn lost<'i>(images: &'i [Examined<'_, '_>], drop: &HashSet<usize>, add: &[OutImage<'_>]) -> Vec<&'i str> {
+    let (gone, stay): (Vec<_>, Vec<_>) = images.iter().partition(|image| drop.contains(&image.image.index));
+    let mut kernels: HashSet<&str> = stay.iter().flat_map(|image| &image.kernels).map(String::as_str).collect();
+    kernels.extend(add.iter().flat_map(|image| image.entries.iter().copied()));
+    let lost: BTreeSet<&str> = gone.iter().flat_map(|image| &image.kernels).map(String::as_str).collect();
+    lost.into_iter().filter(|kernel| !kernels.contains(kernel)).collect()
+}
+
+/// Refuses to lose kernels: libsycl 2026.2 does not say of a kernel that no image lists that it has none, but goes by a
+/// null pointer (`DeviceKernelInfo::setCompileTimeInfoIfNeeded`), so launching one ends the process.
+fn no_loss(images: &[Examined<'_, '_>], drop: &HashSet<usize>, add: &[OutImage<'_>]) -> Result<()> {
+    let lost = lost(images, drop, add);
+    let Some(first) = lost.first() else { return Ok(()) };
+    let name = sycl_bundle::report::name::display(first);
+    let message = format!(
+        "{} would be in no image any more, such as `{}`; the runtime may crash where one is launched",
+        sycl_bundle::report::units::counted(lost.len(), "kernel"),
+        sycl_bundle::report::name::shorten(&name, 80)
+    );
+    Err(Error::new(ErrorKind::Usage, message).with_remedy("`--lose-kernels` removes them all the same"))
 }

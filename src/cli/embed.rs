@@ -159,7 +159,7 @@ impl Args {
             ));
         }
         let drop = if self.replace { same } else { HashSet::new() };
-        let exit = linked.change(global, &self.target, &drop, &new)?;
+        let exit = linked.change(global, &self.target, &drop, &new, true)?;
         Ok(if damaged { Exit::Input } else { exit })
     }
 

@@ -18,18 +18,19 @@ Removed images are in the file's list of images no more. What an earlier `build`
 nothing of it is left, the result is the file from before it, byte for byte. Payloads that the linker put there become
 zeros, since no other byte of the file may move; names and property sets stay. Code is never touched.
 
-With --drop, --keep and selectors an image must fulfil all that is given to be removed. The last image cannot be removed.
+With --drop, --keep and selectors an image must fulfil all that is given to be removed. The last image cannot be removed,
+and the last of a kernel with --lose-kernels only: runtimes crash (libsycl 2026.2) where such a kernel is launched.
 
 Examples:
   sycl-bundle prune libfoo.so --drop spir64_x86_64 -o out/libfoo.so
   sycl-bundle prune libfoo.so --keep 'intel_gpu_*' -o out/libfoo.so
-  sycl-bundle prune libfoo.so --drop spir64 --kernel '*float16*' -o out/libfoo.so
+  sycl-bundle prune libfoo.so --drop spir64 --kernel '*float16*' --lose-kernels -o out/libfoo.so
   sycl-bundle prune foo.pyd --state input --drop-signature -o out/foo.pyd
 
 Exit status:
   0  done
   1  no image matches, or none would be left
-  2  the file is none that has a list of images, or is signed
+  2  the file is none that has a list of images, or is signed, or a kernel would be lost
   3  the file cannot be read or rewritten, or images in it are damaged
   6  there is no device code";
 
@@ -45,6 +46,9 @@ pub struct Args {
     /// Keep images for a target whose name matches (repeatable)
     #[arg(long, value_name = "GLOB")]
     keep: Vec<String>,
+    /// Remove images even where a kernel is then in none, and cannot be launched
+    #[arg(long)]
+    lose_kernels: bool,
     #[command(flatten)]
     target: Target,
     // Last, for the heading it opens.
@@ -83,7 +87,7 @@ impl Args {
         if gone.is_empty() {
             return Err(Error::new(ErrorKind::NoMatch, "no image fulfils all that is asked").context(linked.name()));
         }
-        linked.change(global, &self.target, &gone, &[])
+        linked.change(global, &self.target, &gone, &[], self.lose_kernels)
     }
 }
 
