@@ -114,6 +114,8 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
         }
     }
     plan.wholes.extend(add.iter().cloned());
+    // In the order in which they were added, which their payloads are in.
+    plan.natives.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
     let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
     let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
     let untouched = base_drop.is_empty() && add.is_empty() && orphans == 0 && gone == 0;
@@ -276,10 +278,12 @@ fn source(native: &Image<'_>, middle: &Bundle<'_>) -> Option<usize> {
 }
 
 /// The images of a file that others replace: those of the same target (`DeviceTargetSpec`, and `compile_target` where the
-/// image names one) that list the same symbols, in whatever order.
+/// image names one) that list the same symbols, in whatever order. Images that list none, as those of the device library,
+/// replace none.
 pub fn replaced(bundle: &Bundle<'_>, by: &[OutImage<'_>]) -> HashSet<usize> {
+    let listing = by.iter().filter(|image| !image.entries.is_empty());
     let roles: HashSet<Role<'_>> =
-        by.iter().map(|image| role(image.target, stated_target(image), &image.entries)).collect();
+        listing.map(|image| role(image.target, stated_target(image), &image.entries)).collect();
     let same = |image: &&Image<'_>| {
         image.origin.is_some() && roles.contains(&role(image.target, image.compile_target(), &image.entries))
     };

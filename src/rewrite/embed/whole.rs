@@ -16,6 +16,8 @@ use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage};
 pub(in crate::rewrite) struct Wholes<'p> {
     /// Index of the descriptor.
     pub descriptor: usize,
+    /// The version of the list's first structure.
+    version: u16,
     loose: Loose<'p>,
 }
 
@@ -43,7 +45,10 @@ impl<'p> Wholes<'p> {
         let version = if layout == Some(ImageLayout::WithManifest) { ImageVersion::V2 } else { ImageVersion::V3 };
         let form = bundle.images.iter().find_map(|image| image.origin?.entry_layout);
         let entries = if form == Some(EntryLayout::New) { EntryForm::New } else { EntryForm::Old };
-        Ok(Wholes { descriptor, loose: Loose::new(images, version, entries)? })
+        let first =
+            bundle.images.iter().filter_map(|image| image.origin).find(|origin| origin.descriptor == descriptor);
+        let number = first.map_or(if version == ImageVersion::V2 { 2 } else { 3 }, |origin| origin.version);
+        Ok(Wholes { descriptor, version: number, loose: Loose::new(images, version, entries)? })
     }
 
     pub fn len(&self) -> usize {
@@ -61,7 +66,13 @@ impl<'p> Wholes<'p> {
 
     /// The structures for the list.
     pub fn structures(&self, bases: &Bases) -> Vec<Structure> {
-        self.loose.images.iter().map(|words| Structure { bytes: self.loose.resolve(words, bases).0 }).collect()
+        let structure = |words: &Vec<_>| {
+            let mut bytes = self.loose.resolve(words, bases).0;
+            // Versions 1 and 2 differ in nothing but the number.
+            bytes.splice(..2.min(bytes.len()), self.version.to_le_bytes());
+            Structure { bytes }
+        };
+        self.loose.images.iter().map(structure).collect()
     }
 
     /// Tables and constants with their addresses.
