@@ -31,6 +31,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand inspect 'Show the device images of files'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand embed 'Add images to the list of a linked file'
+            cand prune 'Remove images from the list of a linked file'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -99,6 +101,47 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'sycl-bundle;embed'= {
+            cand --as-target 'The target of images that do not tell it'
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --format 'How to show what was done'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --replace 'Remove images of the same target and entries'
+            cand --drop-signature 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;prune'= {
+            cand --drop 'Remove images for a target whose name matches (repeatable)'
+            cand --keep 'Keep images for a target whose name matches (repeatable)'
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --format 'How to show what was done'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --lose-kernels 'Remove images even where a kernel is then in none, and cannot be launched'
+            cand --drop-signature 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'sycl-bundle;doctor'= {
             cand --driver-version 'Which version of the driver to install'
             cand --format 'How to show it'
@@ -146,6 +189,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand inspect 'Show the device images of files'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand embed 'Add images to the list of a linked file'
+            cand prune 'Remove images from the list of a linked file'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -157,6 +202,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;help;extract'= {
         }
         &'sycl-bundle;help;build'= {
+        }
+        &'sycl-bundle;help;embed'= {
+        }
+        &'sycl-bundle;help;prune'= {
         }
         &'sycl-bundle;help;doctor'= {
         }

@@ -107,7 +107,7 @@ fn every_version_and_form_of_entries() {
 /// Few relocations find room in the slack of `.reloc`, many do not.
 #[test]
 fn base_relocations_stay_or_move() {
-    let original = library(&sample("slack"));
+    let original = library(&Fixture::new("slack").images(vec![samples::of("halve")]));
     let (few, many) = (check(&original, 1), check(&original, 300));
     assert_eq!(directory(&few, 5).0, directory(&original, 5).0);
     assert_ne!(directory(&many, 5).0, directory(&original, 5).0);
@@ -162,14 +162,38 @@ fn a_signature_is_refused_or_removed() {
     assert!(signature::without(&signed).unwrap_err().to_string().contains("not at the end"));
 }
 
+/// A file whose headers have room for `left` bytes more.
+fn filled(file: &[u8], left: usize) -> Vec<u8> {
+    let mut file = file.to_vec();
+    let optional = optional(&file);
+    let table = optional + usize::from(u16::from_le_bytes([file[optional - 4], file[optional - 3]]));
+    let limit = u32_at(&file, optional + 60) as usize;
+    let end = table + usize::from(file[optional - 18]) * 40;
+    // Room goes as the headers come to begin later, over what stands between them and the DOS header.
+    let spare = limit - end;
+    assert!(spare >= left + 8, "{spare}");
+    let start = u32_at(&file, 60) as usize;
+    let by = spare - left;
+    file.copy_within(start..end, start + by);
+    file[60..64].copy_from_slice(&u32::try_from(start + by).unwrap().to_le_bytes());
+    file
+}
+
+/// Headers without room for one more section move over the program for DOS.
 #[test]
-fn no_room_for_a_section_header() {
-    let mut original = library(&sample("full"));
-    let optional = optional(&original);
-    let table = optional + usize::from(u16::from_le_bytes([original[optional - 4], original[optional - 3]]));
-    let count = usize::from(original[optional - 18]);
-    original[table + count * 40 + 39] = 1;
-    let error = joined(&original, 1).unwrap_err();
+fn room_for_a_section_header_is_made() {
+    let original = library(&sample("full"));
+    for left in [0, 8, 32, 40] {
+        let tight = filled(&original, left);
+        let rewritten = check(&tight, 2);
+        assert_eq!(u32_at(&rewritten, 60) < u32_at(&tight, 60), left < 40, "{left}");
+    }
+    let mut taken = original.clone();
+    let optional = optional(&taken);
+    let table = optional + usize::from(u16::from_le_bytes([taken[optional - 4], taken[optional - 3]]));
+    let count = usize::from(taken[optional - 18]);
+    taken[table + count * 40 + 39] = 1;
+    let error = joined(&taken, 1).unwrap_err();
     assert!(error.to_string().contains("no room for one more section"), "{error}");
 }
 

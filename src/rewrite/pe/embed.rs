@@ -7,6 +7,7 @@
 
 use super::headers::{BASE_RELOCATIONS, CERTIFICATES, DEBUG, Headers, SECTION, update_checksum};
 use super::relocations::{self, DIR64, Place};
+use super::room;
 use crate::bundle::Bundle;
 use crate::bytes;
 use crate::container::Host;
@@ -33,7 +34,8 @@ pub fn embed_images(
     images: &[OutImage<'_>],
     notes: &[(String, String)],
 ) -> Result<Vec<u8>> {
-    let file = host.bytes;
+    let roomy = room::make(host.bytes)?;
+    let file: &[u8] = &roomy;
     let headers = Headers::parse(file)?;
     let overlay = check(file, &headers)?;
     let wholes = Wholes::new(bundle, images)?;
@@ -62,7 +64,7 @@ pub fn embed_images(
     let at = at.ok_or_else(|| Error::input("a descriptor is not in the file"))?;
     edits.put(at, &(1 | (array.1 as u64) << 16).to_le_bytes());
     edits.put(at.saturating_add(8), &array.0.to_le_bytes());
-    let out = finish(file, &headers, new, edits, overlay, notes)?;
+    let out = finish(host.bytes, file, &headers, new, edits, overlay, notes)?;
     whole::verify(&out, bundle, images).context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
 }
@@ -71,16 +73,6 @@ pub fn embed_images(
 fn check(file: &[u8], headers: &Headers) -> Result<u64> {
     if headers.directory(file, CERTIFICATES).is_some() {
         return Err(Error::input("the file is signed, and the signature would be wrong once it is rewritten"));
-    }
-    let header = headers.table.saturating_add(headers.sections.len().saturating_mul(SECTION));
-    let first = headers.sections.iter().filter(|section| section.raw_size > 0).map(|section| section.raw).min();
-    let end = first.unwrap_or(headers.headers_size).min(headers.headers_size) as usize;
-    let room = header.checked_add(SECTION).filter(|after| *after <= end);
-    let free = room.and_then(|_| bytes::slice_at(file, header, SECTION));
-    if !free.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0)) {
-        return Err(Error::at(header as u64, "the headers have no room for one more section").with_remedy(
-            "link the file with fewer sections, or register the images from a library of their own (`build --emit shared` for ELF hosts)",
-        ));
     }
     let overlay = headers.sections.iter().map(super::headers::Section::raw_end).max().unwrap_or(0);
     let overlay = overlay.max(headers.headers_size.into());
@@ -257,6 +249,7 @@ fn extend_relocations(
 
 /// Puts the file together: sections, the new one, what stood behind them.
 fn finish(
+    before: &[u8],
     file: &[u8],
     headers: &Headers,
     mut new: Section,
@@ -276,12 +269,16 @@ fn finish(
         words.extend((at & !7..at.saturating_add(len)).step_by(8));
     }
     words.extend((headers.coff & !7..headers.coff.saturating_add(12)).step_by(8));
-    let original = |word: usize| bytes::u64_at(file, word).ok_or_else(too_large);
+    if before != file {
+        // The headers were moved to make room.
+        words.extend((0..headers.headers_size as usize).step_by(8));
+    }
+    let original = |word: usize| bytes::u64_at(before, word).ok_or_else(too_large);
     let patches = words.iter().map(|&word| Ok(Patch { offset: word as u64, original: original(word)? }));
     let mut record = Record {
         layer: Layer::Images,
-        original_len: file.len() as u64,
-        original_hash: *blake3::hash(file).as_bytes(),
+        original_len: before.len() as u64,
+        original_hash: *blake3::hash(before).as_bytes(),
         embedded_len: 0,
         tail: behind.len() as u64,
         patches: patches.collect::<Result<_>>()?,

@@ -5,6 +5,7 @@
 mod embed;
 pub mod headers;
 pub mod relocations;
+mod room;
 pub mod signature;
 
 pub use embed::embed_images;
