@@ -65,7 +65,7 @@ impl Linked {
             return Err(error.with_remedy("name another file with `-o`"));
         }
         let named = || path.display().to_string();
-        let input = Input::open(path)?;
+        let input = Input::open(path).context(named)?;
         let kind = Kind::identify(input.bytes()).context(named)?;
         if !matches!(kind, Kind::Elf | Kind::Pe) {
             let message = format!("this is {}, which has no list of images of its own", kind.description());

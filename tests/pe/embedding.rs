@@ -38,7 +38,7 @@ fn image(number: usize) -> OutImage<'static> {
         OutProperty { name: "aspects", kind: 2, value: OutValue::Bytes(&[32, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0]) };
     let flag = OutProperty { name: "optLevel", kind: 1, value: OutValue::U32(3) };
     OutImage {
-        target: if number % 2 == 0 { "spir64" } else { "spir64_gen" },
+        target: if number.is_multiple_of(2) { "spir64" } else { "spir64_gen" },
         format: 0,
         compile_options: "-of-its-own",
         link_options: "",

@@ -71,7 +71,7 @@ impl Module {
         let (mut at, end) = (start, start + size);
         while at < end {
             let (page, len) = (u32_at(&self.bytes, at) as usize, u32_at(&self.bytes, at + 4) as usize);
-            assert!(len >= 8 && len % 4 == 0 && at + len <= end, "a block of {len} bytes");
+            assert!(len >= 8 && len.is_multiple_of(4) && at + len <= end, "a block of {len} bytes");
             for entry in (at + 8..at + len).step_by(2) {
                 let entry = u16_at(&self.bytes, entry);
                 if entry >> 12 == 0 {

@@ -100,7 +100,7 @@ impl<'p> Plan<'p> {
             layer: new.layer,
             tail: 0,
             original_len: host.bytes.len() as u64,
-            original_hash: *blake3::hash(host.bytes).as_bytes(),
+            original_hash: Record::hash(host.bytes),
             // Filled in by `write`, as are the patches' offsets and words; their number decides the record's length.
             embedded_len: 0,
             patches: vec![Patch { offset: 0, original: 0 }; patch_count(&table, bundle).saturating_add(unlisted.len())],

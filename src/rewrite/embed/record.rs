@@ -74,6 +74,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// What [`Record::original_hash`] is of a file.
+    pub fn hash(file: &[u8]) -> [u8; 32] {
+        *blake3::hash(file).as_bytes()
+    }
+
     /// The value of a note.
     pub fn note(&self, key: &str) -> Option<&str> {
         self.notes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())

@@ -278,7 +278,7 @@ fn finish(
     let mut record = Record {
         layer: Layer::Images,
         original_len: before.len() as u64,
-        original_hash: *blake3::hash(before).as_bytes(),
+        original_hash: Record::hash(before),
         embedded_len: 0,
         tail: behind.len() as u64,
         patches: patches.collect::<Result<_>>()?,
