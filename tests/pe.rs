@@ -6,6 +6,12 @@
 
 #[path = "hostile/damage.rs"]
 mod damage;
+#[path = "pe/embedding.rs"]
+mod embedding;
+#[path = "pe/loader.rs"]
+mod loader;
+#[path = "pe/pruning.rs"]
+mod pruning;
 mod support;
 
 use goblin::pe::PE;

@@ -22,6 +22,8 @@ mod judges;
 mod march;
 #[path = "real/numbers.rs"]
 mod numbers;
+#[path = "real/prune.rs"]
+mod prune;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

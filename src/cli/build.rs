@@ -237,6 +237,11 @@ impl Args {
         }
         match self.emit {
             None => Ok(if elf { Emit::Embed } else { Emit::Table }),
+            // Whether Intel's driver on Windows takes what the one on Linux makes is not known.
+            Some(Emit::Embed) if hosts.iter().any(|host| host.kind == Kind::Pe) => usage(
+                "the driver compiles for Linux, so the native code is not for a Windows file's own list",
+                "compile on Windows, and put the images into the list with `sycl-bundle embed`",
+            ),
             Some(Emit::Embed) if !elf => {
                 usage("only a linked ELF file can be embedded into", "use --emit table or --emit shared")
             }

@@ -141,7 +141,10 @@ fn stem_and_folder(path: &Path) -> (String, &Path) {
 }
 
 /// Whether all native images of a rewritten file are for one instruction set, whatever made them.
-fn one_march(bytes: &[u8]) -> Result<()> {
+///
+/// # Errors
+/// `Input` where they are not.
+pub fn one_march(bytes: &[u8]) -> Result<()> {
     let host = Host::read(bytes)?;
     let bundle = Bundle::read(&host)?;
     let mut sets: Vec<CpuArch> = bundle.images.iter().filter_map(|image| CpuArch::of_binary(image.stored)).collect();

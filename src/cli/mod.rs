@@ -8,6 +8,8 @@ mod completions;
 mod device_config;
 mod doctor;
 mod driver;
+mod edited;
+mod embed;
 mod emit;
 pub mod exit;
 mod expand;
@@ -22,6 +24,7 @@ mod man;
 mod output;
 mod pip;
 mod progress;
+mod prune;
 mod selection;
 mod sources;
 mod table;
@@ -90,6 +93,8 @@ verbs! {
     extract => Extract,
     build => Build,
     targets => Targets,
+    embed => Embed,
+    prune => Prune,
     doctor => Doctor,
     completions => Completions,
     man => Man,

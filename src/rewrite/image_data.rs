@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use crate::error::{Error, ErrorKind, Result};
 
+pub mod loose;
 mod structures;
 
 use structures::Structures;

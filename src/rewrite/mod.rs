@@ -4,4 +4,7 @@ pub mod convert;
 pub mod embed;
 pub mod extract;
 pub mod image_data;
+pub mod layers;
+pub mod pe;
+pub mod prune;
 pub mod shared;

@@ -9,6 +9,7 @@ mod bytes;
 mod forms;
 mod limits;
 mod process;
+mod prune;
 mod tools;
 
 use std::collections::HashMap;

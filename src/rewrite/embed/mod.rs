@@ -2,7 +2,8 @@
 //!
 //! A copy of the file gets one more loadable segment at its end. It holds the moved program headers, a record of what
 //! was done, new image arrays (the old structures and the added ones, which share the old entries and property sets),
-//! the extended relocation table, and the payloads. In the file itself only these words change: in the file header the
+//! the extended relocation table, and the payloads. Images that come from elsewhere bring their entries and property sets
+//! along. In the file itself only these words change: in the file header the
 //! places and counts of program and section headers, in the dynamic section the place and size of the relocation
 //! table, in each descriptor the count and the array, and in `.tgtimg` the size of an image that is replaced. Everything
 //! else stays byte for byte.
@@ -11,23 +12,27 @@
 //! sections (offsets and, for files without section headers, contents would change), and its `write` module makes new
 //! files only. Its structures, constants and readers are used throughout.
 
-mod arrays;
+pub(in crate::rewrite) mod arrays;
 mod earlier;
 mod place;
 mod plan;
 pub mod record;
-mod relocations;
+pub(in crate::rewrite) mod relocations;
 mod sections;
 mod trailing;
+pub(in crate::rewrite) mod whole;
 mod write;
 
+use super::image_data::OutImage;
 use crate::bundle::Bundle;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use arrays::source;
 pub use earlier::{earlier, numbers};
-use plan::Plan;
+use plan::{New, Plan};
+use record::Layer;
 use std::collections::HashMap;
+use whole::Wholes;
 
 /// `sycl_device_binary_type` of native code.
 pub const FORMAT_NATIVE: u8 = 1;
@@ -60,9 +65,29 @@ pub fn embed(
     let elf = host.elf.as_ref().ok_or_else(|| {
         Error::input("only a linked ELF file has a list of images of its own").with_remedy("use --emit shared or table")
     })?;
-    let plan = Plan::new(host, elf, bundle, additions, notes)?;
+    let new = New { additions, wholes: None, layer: Layer::Native };
+    let plan = Plan::new(host, elf, bundle, &new, notes)?;
     let out = plan.write(host, elf)?;
     verify(&out, bundle, additions).context(|| "checking the rewritten file".to_owned())?;
+    Ok(out)
+}
+
+/// Adds images that have everything of their own to the first list of a linked ELF file that the runtime of DPC++ reads,
+/// whatever is in it already.
+///
+/// # Errors
+/// `Input` where the file is of a form that cannot be rewritten, or has no such list.
+pub fn embed_images(
+    host: &Host<'_>,
+    bundle: &Bundle<'_>,
+    images: &[OutImage<'_>],
+    notes: &[(String, String)],
+) -> Result<Vec<u8>> {
+    let elf = host.elf.as_ref().ok_or_else(|| Error::input("this is no linked ELF file"))?;
+    let wholes = Wholes::new(bundle, images)?;
+    let new = New { additions: &[], wholes: Some(&wholes), layer: Layer::Images };
+    let out = Plan::new(host, elf, bundle, &new, notes)?.write(host, elf)?;
+    whole::verify(&out, bundle, images).context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
 }
 

@@ -3,14 +3,16 @@
 use super::Addition;
 use super::arrays::{self, Structure, source, source_place};
 use super::place;
-use super::record::{Patch, Record};
+use super::record::{Layer, Patch, Record};
 use super::relocations::Table;
 use super::trailing;
+use super::whole::Wholes;
 use crate::bundle::Bundle;
 use crate::bytes;
 use crate::container::Host;
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};
+use crate::rewrite::image_data::loose::Bases;
 use object::LittleEndian as LE;
 use object::elf::ProgramHeader64;
 
@@ -25,6 +27,23 @@ pub(super) struct Array {
     pub address: u64,
     /// Its structures.
     pub structures: Vec<Structure>,
+}
+
+/// What is added.
+pub(super) struct New<'p> {
+    /// Images that share the tables of others.
+    pub additions: &'p [Addition<'p>],
+    /// Images with tables of their own.
+    pub wholes: Option<&'p Wholes<'p>>,
+    /// What the record says that the segment is for.
+    pub layer: Layer,
+}
+
+/// Bytes of an image, and for which target.
+pub(in crate::rewrite) struct Payload<'p> {
+    pub address: u64,
+    pub target: &'p str,
+    pub bytes: &'p [u8],
 }
 
 /// Where everything goes.
@@ -44,8 +63,10 @@ pub(super) struct Plan<'p> {
     pub relocations: Vec<u8>,
     pub relocations_address: u64,
     pub relocation_count: usize,
-    /// Address and payload, in address order.
-    pub payloads: Vec<(u64, &'p Addition<'p>)>,
+    /// Blocks of tables and strings of images that have their own, by address.
+    pub tables: Vec<(u64, Vec<u8>)>,
+    /// In address order.
+    pub payloads: Vec<Payload<'p>>,
     pub end: u64,
 }
 
@@ -66,17 +87,20 @@ impl<'p> Plan<'p> {
         host: &Host<'_>,
         elf: &Elf<'_>,
         bundle: &Bundle<'_>,
-        additions: &'p [Addition<'p>],
+        new: &New<'p>,
         notes: &[(String, String)],
     ) -> Result<Plan<'p>> {
+        let additions = new.additions;
         trailing::check(host.bytes, elf)?;
         let table = Table::of(host, elf)?;
         let (offset, address) = place::place(host.bytes.len() as u64, elf)?;
         let kept = arrays::kept(bundle, additions);
         let unlisted = arrays::unlisted(host, bundle, &kept);
         let record = Record {
+            layer: new.layer,
+            tail: 0,
             original_len: host.bytes.len() as u64,
-            original_hash: *blake3::hash(host.bytes).as_bytes(),
+            original_hash: Record::hash(host.bytes),
             // Filled in by `write`, as are the patches' offsets and words; their number decides the record's length.
             embedded_len: 0,
             patches: vec![Patch { offset: 0, original: 0 }; patch_count(&table, bundle).saturating_add(unlisted.len())],
@@ -93,7 +117,8 @@ impl<'p> Plan<'p> {
         let mut sizes = Vec::new();
         for (place, descriptor) in bundle.descriptors.iter().enumerate() {
             let added = additions.iter().filter(|addition| source_place(bundle, addition) == Some(place)).count();
-            let count = kept.get(place).map_or(0, Vec::len).saturating_add(added);
+            let whole = new.wholes.filter(|wholes| wholes.descriptor == place).map_or(0, Wholes::len);
+            let count = kept.get(place).map_or(0, Vec::len).saturating_add(added).saturating_add(whole);
             if count > usize::from(u16::MAX) {
                 return Err(Error::input(format!("a list of images would hold {count}; its count is a 16-bit field"))
                     .with_remedy("select fewer images, or use --emit shared"));
@@ -102,6 +127,9 @@ impl<'p> Plan<'p> {
         }
         let (targets, target_offsets) = target_strings(additions);
         let targets_address = cursor.take(targets.len() as u64, 1)?;
+        let tables_sizes = new.wholes.map_or((0, 0), |wholes| wholes.table_sizes());
+        let structures_address = cursor.take(tables_sizes.0, 8)?;
+        let constants_address = cursor.take(tables_sizes.1, 8)?;
         let relocations_address = cursor.take(0, 8)?;
 
         // Payloads follow the relocations, whose number follows from the structures: pointers that are not null.
@@ -110,6 +138,12 @@ impl<'p> Plan<'p> {
         for addition in additions {
             payloads.push((payload_cursor.take(addition.payload.len() as u64, PAYLOAD_ALIGN)?, addition));
         }
+        let whole_payloads = payload_cursor.take(new.wholes.map_or(0, Wholes::payload_size), PAYLOAD_ALIGN)?;
+        let bases = |base: u64| Bases {
+            constants: constants_address,
+            structures: structures_address,
+            payloads: base.saturating_add(whole_payloads),
+        };
         let build = |base: u64| -> Result<Vec<Array>> {
             let mut arrays = Vec::new();
             for (place, descriptor) in bundle.descriptors.iter().enumerate() {
@@ -128,26 +162,42 @@ impl<'p> Plan<'p> {
                     let target = targets_address.saturating_add(*target);
                     structures.push(arrays::added(host, descriptor, source, addition.format, target, payload)?);
                 }
+                if let Some(wholes) = new.wholes.filter(|wholes| wholes.descriptor == place) {
+                    structures.extend(wholes.structures(&bases(base)));
+                }
                 let address = sizes.get(place).copied().unwrap_or(0);
                 arrays.push(Array { descriptor: descriptor.address, address, structures });
             }
             Ok(arrays)
         };
         // Any base but 0 gives the same pointers that are not null, so the same number of relocations.
-        let relocations = |arrays: &[Array]| -> Result<(Vec<u8>, usize)> {
-            let places = places(arrays);
+        let relocations = |arrays: &[Array], base: u64| -> Result<(Vec<u8>, usize)> {
+            let mut places = places(arrays);
+            places.extend(new.wholes.map_or_else(Vec::new, |wholes| wholes.places(&bases(base))));
             let moved: Vec<(u64, u64)> =
                 arrays.iter().map(|array| (array.descriptor.saturating_add(8), array.address)).collect();
             Ok((table.extended(host, elf, &places, &moved)?, places.len()))
         };
-        let (draft, _) = relocations(&build(address)?)?;
+        let (draft, _) = relocations(&build(address)?, address)?;
         let payload_base = cursor.take(0, 1)?.saturating_add(draft.len() as u64);
         let payload_base = bytes::align_up(payload_base, PAYLOAD_ALIGN)
             .ok_or_else(|| Error::input("the rewritten file would pass the end of the address space"))?;
         let arrays = build(payload_base)?;
-        let (relocations, relocation_count) = relocations(&arrays)?;
+        let (relocations, relocation_count) = relocations(&arrays, payload_base)?;
         let end = payload_base.saturating_add(payload_cursor.0);
-        let payloads = payloads.into_iter().map(|(at, addition)| (payload_base.saturating_add(at), addition)).collect();
+        let mut payloads: Vec<Payload<'p>> = payloads
+            .into_iter()
+            .map(|(at, addition)| Payload {
+                address: payload_base.saturating_add(at),
+                target: addition.target,
+                bytes: addition.payload,
+            })
+            .collect();
+        let mut tables = Vec::new();
+        if let Some(wholes) = new.wholes {
+            payloads.extend(wholes.payloads(&bases(payload_base)));
+            tables = wholes.tables(&bases(payload_base));
+        }
         Ok(Plan {
             table,
             record,
@@ -162,6 +212,7 @@ impl<'p> Plan<'p> {
             relocations,
             relocations_address,
             relocation_count,
+            tables,
             payloads,
             end,
         })

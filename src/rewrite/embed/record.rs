@@ -4,8 +4,9 @@
 //! BLAKE3 hash, and how the images were made. With it a rebuilt file is restored to the original first, byte for byte,
 //! so that building twice replaces and never doubles, and the result does not depend on the history.
 //!
-//! Layout, little-endian: magic `SYCLBNDL`; u32 layout version; u32 bytes of the whole record; u64 length of the
-//! original; 32 bytes hash of the original; u32 number of patches; u32 bytes of text; u64 length of the file it is in; per patch u64 file offset and u64
+//! Layout, little-endian: magic `SYCLBNDL` or `SYCLBNDI` (see [`Layer`]); u32 layout version; u32 bytes of the whole record; u64 length of the
+//! original; 32 bytes hash of the original; u32 number of patches; u32 bytes of text; u64 length of the file it is in; u64 bytes of the
+//! original's end that stand at that file's end; per patch u64 file offset and u64
 //! original word; then the text, lines of `key=value`.
 
 use crate::bytes::{self, slice_at, u32_at, u64_at};
@@ -14,9 +15,8 @@ use crate::error::{Error, Result};
 use object::LittleEndian as LE;
 use object::elf::PT_LOAD;
 
-const MAGIC: &[u8; 8] = b"SYCLBNDL";
-const VERSION: u32 = 2;
-const FIXED: usize = 72;
+const VERSION: u32 = 3;
+const FIXED: usize = 80;
 /// How far into a segment the record is looked for: it stands behind the program headers.
 const SEARCHED: usize = (crate::limits::MAX_SEGMENTS + 2) * size_of::<object::elf::ProgramHeader64<LE>>();
 /// Patches one record may hold: three words of the file header, three of the dynamic section, two per descriptor, one per
@@ -32,9 +32,35 @@ pub struct Patch {
     pub original: u64,
 }
 
+/// What was added. Images that come from elsewhere are as good as the file's own: native ones may be built from them, in
+/// a segment on top.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// Native images, built from images of the file, whose tables they share.
+    Native,
+    /// Images from elsewhere.
+    Images,
+}
+
+impl Layer {
+    fn magic(self) -> &'static [u8; 8] {
+        match self {
+            Layer::Native => b"SYCLBNDL",
+            Layer::Images => b"SYCLBNDI",
+        }
+    }
+}
+
+/// The section of a PE file that this tool added. It begins with the offset in it of the record.
+pub const PE_SECTION: &str = ".syclbdl";
+
 /// The record of an embedding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
+    /// What was added.
+    pub layer: Layer,
+    /// Bytes of the original's end that stand behind everything that was added.
+    pub tail: u64,
     /// Bytes of the original file.
     pub original_len: u64,
     /// BLAKE3 of the original file.
@@ -48,6 +74,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// What [`Record::original_hash`] is of a file.
+    pub fn hash(file: &[u8]) -> [u8; 32] {
+        *blake3::hash(file).as_bytes()
+    }
+
     /// The value of a note.
     pub fn note(&self, key: &str) -> Option<&str> {
         self.notes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
@@ -71,7 +102,7 @@ impl Record {
     pub fn to_bytes(&self) -> Vec<u8> {
         let text = self.text();
         let mut out = Vec::with_capacity(self.len());
-        out.extend(MAGIC);
+        out.extend(self.layer.magic());
         out.extend(VERSION.to_le_bytes());
         out.extend((self.len() as u32).to_le_bytes());
         out.extend(self.original_len.to_le_bytes());
@@ -79,6 +110,7 @@ impl Record {
         out.extend((self.patches.len() as u32).to_le_bytes());
         out.extend((text.len() as u32).to_le_bytes());
         out.extend(self.embedded_len.to_le_bytes());
+        out.extend(self.tail.to_le_bytes());
         for patch in &self.patches {
             out.extend(patch.offset.to_le_bytes());
             out.extend(patch.original.to_le_bytes());
@@ -88,7 +120,8 @@ impl Record {
     }
 
     fn from_bytes(data: &[u8]) -> Option<Record> {
-        if !data.starts_with(MAGIC) || u32_at(data, 8) != Some(VERSION) {
+        let layer = [Layer::Native, Layer::Images].into_iter().find(|layer| data.starts_with(layer.magic()))?;
+        if u32_at(data, 8) != Some(VERSION) {
             return None;
         }
         let (patches, text) = (u32_at(data, 56)?, u32_at(data, 60)?);
@@ -99,6 +132,8 @@ impl Record {
         let text = slice_at(data, FIXED.checked_add(table.len())?, text as usize)?;
         let text = std::str::from_utf8(text).ok()?;
         Some(Record {
+            layer,
+            tail: u64_at(data, 72)?,
             original_len: u64_at(data, 16)?,
             original_hash: slice_at(data, 24, 32)?.try_into().ok()?,
             embedded_len: u64_at(data, 64)?,
@@ -114,14 +149,29 @@ impl Record {
         })
     }
 
-    /// The record of a file that an earlier run embedded images into.
+    /// The record of a file that an earlier run embedded native images into.
     pub fn find(host: &Host<'_>) -> Option<Record> {
-        host.elf.as_ref()?.program_headers.iter().rev().find_map(|header| {
+        Record::locate(host, Layer::Native).map(|(record, _)| record)
+    }
+
+    /// The last record of that layer, and the address at which it stands.
+    pub fn locate(host: &Host<'_>, layer: Layer) -> Option<(Record, u64)> {
+        let read = |base: u64, at: usize| {
+            let address = base.checked_add(at as u64)?;
+            Some((Record::from_bytes(host.addresses.tail(address)?)?, address))
+        };
+        let Some(elf) = host.elf.as_ref() else {
+            let section = host.sections.iter().rev().find(|section| section.name == PE_SECTION)?;
+            let at = usize::try_from(u64_at(section.data, 0)?).ok()?;
+            return read(section.address, at).filter(|(record, _)| record.layer == layer);
+        };
+        elf.program_headers.iter().rev().find_map(|header| {
             (header.p_type.get(LE) == PT_LOAD).then_some(())?;
-            let segment = host.addresses.tail(header.p_vaddr.get(LE))?;
+            let base = header.p_vaddr.get(LE);
+            let segment = host.addresses.tail(base)?;
             let head = segment.get(..segment.len().min(SEARCHED))?;
-            let at = head.as_chunks::<8>().0.iter().position(|word| word == MAGIC)?;
-            Record::from_bytes(segment.get(at.checked_mul(8)?..)?)
+            let at = head.as_chunks::<8>().0.iter().position(|word| word == layer.magic())?;
+            read(base, at.checked_mul(8)?)
         })
     }
 
@@ -139,7 +189,10 @@ impl Record {
             return Err(changed());
         }
         let len = usize::try_from(self.original_len).map_err(|_| changed())?;
-        let mut original = embedded.get(..len).ok_or_else(changed)?.to_vec();
+        let tail = usize::try_from(self.tail).map_err(|_| changed())?;
+        let head = len.checked_sub(tail).and_then(|head| embedded.get(..head)).ok_or_else(changed)?;
+        let tail = embedded.len().checked_sub(tail).and_then(|start| embedded.get(start..)).ok_or_else(changed)?;
+        let mut original = [head, tail].concat();
         for patch in &self.patches {
             let at = usize::try_from(patch.offset).map_err(|_| changed())?;
             if !bytes::put_u64(&mut original, at, patch.original) {
@@ -162,6 +215,8 @@ mod tests {
     fn round_trip_and_restore() {
         let original: Vec<u8> = (0..200u8).collect();
         let mut record = Record {
+            layer: Layer::Native,
+            tail: 0,
             original_len: 200,
             embedded_len: 0,
             original_hash: *blake3::hash(&original).as_bytes(),
@@ -175,6 +230,9 @@ mod tests {
             assert_eq!(Record::from_bytes(&bytes[..cut]), None);
         }
         let mut embedded = original.clone();
+        let tail = Record { tail: 30, embedded_len: 210, patches: Vec::new(), ..record.clone() };
+        let moved = [&original[..170], &[1; 10], &original[170..]].concat();
+        assert_eq!(tail.restore(&moved).unwrap(), original);
         embedded[16..24].fill(0xee);
         embedded.extend(bytes);
         assert!(record.restore(&embedded).is_err());
@@ -191,6 +249,8 @@ mod tests {
         let parts = (any::<(u64, u64)>(), any::<[u8; 32]>(), prop::collection::vec(patch, 0..20));
         let notes = prop::collection::vec(("[^=\n]{0,12}", "[^\n]{0,20}"), 0..5);
         (parts, notes).prop_map(|(((original_len, embedded_len), original_hash, patches), notes)| Record {
+            layer: if embedded_len % 2 == 0 { Layer::Native } else { Layer::Images },
+            tail: embedded_len / 3,
             original_len,
             embedded_len,
             original_hash,
@@ -227,7 +287,7 @@ mod tests {
         #[test]
         fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Record::from_bytes(&bytes);
-            let _ = Record::from_bytes(&[&MAGIC[..], &VERSION.to_le_bytes(), &bytes].concat());
+            let _ = Record::from_bytes(&[&Layer::Native.magic()[..], &VERSION.to_le_bytes(), &bytes].concat());
         }
     }
 }

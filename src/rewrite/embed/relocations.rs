@@ -174,7 +174,8 @@ impl Rela {
     }
 }
 
-fn entry(place: u64, kind: u32, addend: u64) -> [u8; RELA] {
+/// An entry of a RELA table.
+pub(in crate::rewrite) fn entry(place: u64, kind: u32, addend: u64) -> [u8; RELA] {
     let mut entry = [0; RELA];
     let words = entry.as_chunks_mut::<8>().0;
     for (word, value) in words.iter_mut().zip([place, u64::from(kind), addend]) {
@@ -185,7 +186,7 @@ fn entry(place: u64, kind: u32, addend: u64) -> [u8; RELA] {
 
 /// Appends places (sorted, 8-aligned) in RELR's form: an even word names a place, each odd word after it is a bitmap of
 /// the 63 words that follow.
-fn encode_relr(places: &[u64], table: &mut Vec<u8>) {
+pub(in crate::rewrite) fn encode_relr(places: &[u64], table: &mut Vec<u8>) {
     let mut rest = places.iter().copied().peekable();
     while let Some(place) = rest.next() {
         table.extend(place.to_le_bytes());

@@ -88,8 +88,11 @@ impl Plan<'_> {
         }
         put(self.targets_address, &self.targets)?;
         put(self.relocations_address, &self.relocations)?;
-        for (address, addition) in &self.payloads {
-            put(*address, addition.payload)?;
+        for (address, table) in &self.tables {
+            put(*address, table)?;
+        }
+        for payload in &self.payloads {
+            put(payload.address, payload.bytes)?;
         }
         Ok(out)
     }
@@ -139,12 +142,13 @@ impl Plan<'_> {
         };
         let size = self.relocations_address.saturating_sub(self.record_address);
         let mut out = vec![section(".sycl_bundle".to_owned(), self.record_address, size, 8, true)];
-        for (address, addition) in &self.payloads {
-            let name = format!("__CLANG_OFFLOAD_BUNDLE__sycl-{}", addition.target);
-            let end = address.saturating_add(addition.payload.len() as u64);
+        for payload in &self.payloads {
+            let name = format!("__CLANG_OFFLOAD_BUNDLE__sycl-{}", payload.target);
+            let len = payload.bytes.len() as u64;
+            let end = payload.address.saturating_add(len);
             match out.last_mut() {
                 Some(last) if last.name == name => last.size = end.saturating_sub(last.address),
-                _ => out.push(section(name, *address, addition.payload.len() as u64, PAYLOAD_ALIGN, false)),
+                _ => out.push(section(name, payload.address, len, PAYLOAD_ALIGN, false)),
             }
         }
         out

@@ -1,0 +1,220 @@
+//! What do `embed` and `prune` share: a linked file goes in, a changed copy comes out?
+
+use super::emit;
+use super::exit::{Exit, report};
+use super::global::Global;
+use super::input::Input;
+use super::output;
+use super::sources::same_file;
+use std::collections::{BTreeSet, HashSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::container::{Host, Kind};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::report::edited::Edited;
+use sycl_bundle::rewrite::image_data::OutImage;
+use sycl_bundle::rewrite::layers;
+use sycl_bundle::rewrite::pe::signature;
+
+/// The file to write, and what to make of a signature.
+#[derive(Debug, clap::Args)]
+pub struct Target {
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Remove the signature of a Windows file, which would be wrong once the file is changed
+    #[arg(long)]
+    pub drop_signature: bool,
+    /// How to show what was done
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub format: Format,
+}
+
+/// How to show what was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A summary on standard error
+    Text,
+    /// A document on standard output
+    Json,
+}
+
+/// A linked file that is to be changed.
+pub struct Linked {
+    path: PathBuf,
+    input: Input,
+    /// The file without its signature, where it had one.
+    unsigned: Option<Vec<u8>>,
+}
+
+impl Linked {
+    /// Opens it and checks where the copy goes.
+    ///
+    /// # Errors
+    /// What cannot be read or written; `Usage` where the copy would replace the file, or the file is signed and may
+    /// not lose that.
+    pub fn open(path: &Path, target: &Target) -> Result<Linked> {
+        if target.format == Format::Json && target.output.as_os_str() == "-" {
+            return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
+        }
+        emit::check_place(&target.output)?;
+        if same_file(path, &target.output) {
+            let error = Error::new(ErrorKind::Usage, "the output would replace the input");
+            return Err(error.with_remedy("name another file with `-o`"));
+        }
+        let named = || path.display().to_string();
+        let input = Input::open(path).context(named)?;
+        let kind = Kind::identify(input.bytes()).context(named)?;
+        if !matches!(kind, Kind::Elf | Kind::Pe) {
+            let message = format!("this is {}, which has no list of images of its own", kind.description());
+            let error = Error::new(ErrorKind::Usage, message).with_remedy("name a linked executable or library");
+            return Err(error.context(named()));
+        }
+        let mut unsigned = None;
+        if kind == Kind::Pe && signature::size(input.bytes()).context(named)? > 0 {
+            if !target.drop_signature {
+                let message = "the file is signed, and the signature would be wrong once the file is changed";
+                let error = Error::new(ErrorKind::Usage, message)
+                    .with_remedy("`--drop-signature` removes it; sign the result again where that is needed");
+                return Err(error.context(named()));
+            }
+            unsigned = Some(signature::without(input.bytes()).context(named)?);
+        }
+        Ok(Linked { path: path.to_owned(), input, unsigned })
+    }
+
+    /// The bytes to change.
+    pub fn bytes(&self) -> &[u8] {
+        self.unsigned.as_deref().unwrap_or(self.input.bytes())
+    }
+
+    /// The path as the user gave it.
+    pub fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Changes the list of images, writes the copy and says what was done.
+    ///
+    /// # Errors
+    /// What cannot be rewritten or written.
+    pub fn change(
+        &self,
+        global: &Global,
+        target: &Target,
+        drop: &HashSet<usize>,
+        add: &[OutImage<'_>],
+        may_lose: bool,
+    ) -> Result<Exit> {
+        let host = Host::read(self.bytes()).context(|| self.name())?;
+        let before = Bundle::read(&host).context(|| self.name())?;
+        let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+        let notes = [("tool".to_owned(), tool.to_owned())];
+        let images = examine(&before);
+        if !may_lose {
+            no_loss(&images, drop, add).context(|| self.name())?;
+        }
+        let edited = layers::edit(self.bytes(), drop, add, &notes).context(|| self.name())?;
+        if !add.is_empty() {
+            emit::one_march(&edited.bytes).context(|| self.name())?;
+        }
+        if edited.changed {
+            global.note(&format!(
+                "{}: the file was changed since images were added to it; they are taken for its own",
+                self.name()
+            ));
+        }
+        let mode = emit::mode_of(&self.path);
+        if target.output.as_os_str() == "-" {
+            output::binary_to_stdout(&edited.bytes)?;
+        } else {
+            output::write_atomically(&target.output, &edited.bytes, mode)?;
+        }
+        for problem in &before.problems {
+            let error = problem.error.clone();
+            let error = problem.image.map_or(error.clone(), |image| error.context(format!("image {image}")));
+            report(global, &error.context(self.name()));
+        }
+        let result = self.result(target, &images, drop, add, &edited);
+        self.tell(global, target, &result)?;
+        Ok(if before.problems.is_empty() { Exit::Done } else { Exit::Input })
+    }
+
+    fn result(
+        &self,
+        target: &Target,
+        images: &[Examined<'_, '_>],
+        drop: &HashSet<usize>,
+        add: &[OutImage<'_>],
+        edited: &layers::Edited,
+    ) -> Edited {
+        let (gone, stay): (Vec<_>, Vec<_>) = images.iter().partition(|image| drop.contains(&image.image.index));
+        let exports: HashSet<&str> = stay.iter().flat_map(|image| &image.exports).map(String::as_str).collect();
+        let gone_exports: HashSet<&str> = gone.iter().flat_map(|image| &image.exports).map(String::as_str).collect();
+        let open: BTreeSet<&str> = stay
+            .iter()
+            .flat_map(|image| &image.imports)
+            .map(String::as_str)
+            .filter(|symbol| gone_exports.contains(symbol) && !exports.contains(symbol))
+            .collect();
+        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        Edited {
+            schema_version: 1,
+            input: self.name(),
+            output: target.output.display().to_string(),
+            images_before: images.len(),
+            removed: gone.len(),
+            added: add.len(),
+            images_after: images.len().saturating_sub(gone.len()).saturating_add(add.len()),
+            removed_bytes: gone.iter().map(|image| image.image.stored.len() as u64).sum(),
+            lifted: edited.lifted,
+            zeroed_bytes: edited.zeroed,
+            left_bytes: edited.left,
+            signature_dropped: self.unsigned.is_some(),
+            kernels_without_image: owned(lost(images, drop, add)),
+            symbols_without_image: owned(open.into_iter().collect()),
+            bytes_before: self.input.bytes().len() as u64,
+            bytes_after: edited.bytes.len() as u64,
+        }
+    }
+
+    fn tell(&self, global: &Global, target: &Target, result: &Edited) -> Result<()> {
+        if target.format == Format::Json {
+            let mut out = output::stdout();
+            return writeln!(out, "{}", result.to_json())
+                .and_then(|()| out.flush())
+                .map_err(|error| output::lost(&error));
+        }
+        if !global.quiet {
+            let shown = |name: &str| {
+                if global.demangle { sycl_bundle::report::name::display(name) } else { name.to_owned() }
+            };
+            output::say(&result.summary(global.verbose > 0, &shown));
+        }
+        Ok(())
+    }
+}
+
+/// The kernels that are in no image any more.
+fn lost<'i>(images: &'i [Examined<'_, '_>], drop: &HashSet<usize>, add: &[OutImage<'_>]) -> Vec<&'i str> {
+    let (gone, stay): (Vec<_>, Vec<_>) = images.iter().partition(|image| drop.contains(&image.image.index));
+    let mut kernels: HashSet<&str> = stay.iter().flat_map(|image| &image.kernels).map(String::as_str).collect();
+    kernels.extend(add.iter().flat_map(|image| image.entries.iter().copied()));
+    let lost: BTreeSet<&str> = gone.iter().flat_map(|image| &image.kernels).map(String::as_str).collect();
+    lost.into_iter().filter(|kernel| !kernels.contains(kernel)).collect()
+}
+
+/// Refuses to lose kernels: libsycl 2026.2 does not say of a kernel that no image lists that it has none, but goes by a
+/// null pointer (`DeviceKernelInfo::setCompileTimeInfoIfNeeded`), so launching one ends the process.
+fn no_loss(images: &[Examined<'_, '_>], drop: &HashSet<usize>, add: &[OutImage<'_>]) -> Result<()> {
+    let lost = lost(images, drop, add);
+    let Some(first) = lost.first() else { return Ok(()) };
+    let name = sycl_bundle::report::name::display(first);
+    let message = format!(
+        "{} would be in no image any more, such as `{}`; the runtime may crash where one is launched",
+        sycl_bundle::report::units::counted(lost.len(), "kernel"),
+        sycl_bundle::report::name::shorten(&name, 80)
+    );
+    Err(Error::new(ErrorKind::Usage, message).with_remedy("`--lose-kernels` removes them all the same"))
+}

@@ -1,0 +1,210 @@
+//! `embed`: how do images from elsewhere get into a linked file?
+
+use super::edited::{Linked, Target};
+use super::exit::{Exit, report};
+use super::global::Global;
+use super::input::Input;
+use super::selection::{self, Selection};
+use super::table::Files as Parts;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::aspect::Epoch;
+use sycl_bundle::bundle::format::Format;
+use sycl_bundle::bundle::property::set;
+use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::container::{Host, Kind, package};
+use sycl_bundle::device::cpu::CpuArch;
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::report::units::counted;
+use sycl_bundle::rewrite::convert::with_payload;
+use sycl_bundle::rewrite::image_data::OutImage;
+use sycl_bundle::rewrite::layers;
+
+const AFTER_HELP: &str = "\
+The images get a place in the list that the file registers with the runtime when it is loaded, and stand in a segment
+(PE: a section) of their own, which `prune` takes out again. A bare payload, such as FOO.spv, takes its property sets from
+FOO.prop and its entries from FOO.sym beside it, where there are such files; SPIR-V without takes the kernels it has.
+
+--replace removes images of the same target (and compile target) that list the same entries, in whatever order.
+
+Examples:
+  sycl-bundle embed libfoo.so kernels.table -o out/libfoo.so
+  sycl-bundle embed libfoo.so gemm.spv --replace -o out/libfoo.so
+  sycl-bundle embed foo.pyd native.syclbin --target spir64_x86_64 --drop-signature -o out/foo.pyd
+
+Exit status:
+  0  done
+  1  no image matches what is selected
+  2  the file is none that has a list of images, or is signed
+  3  a file cannot be read or rewritten, or images are damaged
+  6  there is no device code";
+
+/// Add images to the list of a linked file
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// A linked executable or library, ELF or PE
+    host: PathBuf,
+    /// Files with images: bare payloads, tables, other executables and libraries, SYCLBIN, OffloadBinary, bundles
+    #[arg(required = true)]
+    images: Vec<PathBuf>,
+    /// Remove images of the same target and entries
+    #[arg(long)]
+    replace: bool,
+    /// The target of images that do not tell it
+    #[arg(long, value_name = "TARGET")]
+    as_target: Option<String>,
+    #[command(flatten)]
+    target: Target,
+    // Last, for the heading it opens. It is about the images to add.
+    #[command(flatten)]
+    selection: Selection,
+}
+
+/// An open input, with the files beside it that belong to it.
+struct Opened {
+    input: Input,
+    /// A table of one row, for a payload with files beside it.
+    table: Option<Vec<u8>>,
+    parts: Option<Parts>,
+}
+
+impl Opened {
+    fn open(path: &Path) -> Result<Opened> {
+        let input = Input::open(path)?;
+        let kind = Kind::identify(input.bytes());
+        if let Some(kind) = kind.as_ref().ok().filter(|kind| package::is_package(**kind)) {
+            let message = format!("this is {}, and `embed` takes files as they are", kind.description());
+            return Err(Error::input(message).with_remedy("`extract` writes its images to a folder with a table"));
+        }
+        if let Ok(Kind::Table) = kind {
+            let parts = Parts::open(path, input.bytes())?;
+            return Ok(Opened { input, table: None, parts: Some(parts) });
+        }
+        let beside = |extension: &str| path.with_extension(extension);
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let (properties, symbols) = (beside("prop"), beside("sym"));
+        let (with, entries) = (properties.is_file(), symbols.is_file());
+        // A native payload may be an ELF file as a host is; files beside it, and what devices it is for, tell.
+        let bare = match kind {
+            Ok(Kind::SpirV | Kind::LlvmBitcode) => with || entries,
+            Ok(Kind::Elf | Kind::ElfObject) => with || entries || CpuArch::of_binary(input.bytes()).is_some(),
+            Err(_) => Format::sniff(input.bytes()) != Format::Unknown || with || entries,
+            Ok(_) => false,
+        };
+        if !bare {
+            return Ok(Opened { input, table: None, parts: None });
+        }
+        let cell = |there: bool, path: &Path| if there { name(path) } else { String::new() };
+        let row = format!("{}|{}|{}", name(path), cell(with, &properties), cell(entries, &symbols));
+        let text = format!("[Code|Properties|Symbols]\n{row}\n").into_bytes();
+        let parts = Parts::open(path, &text)?;
+        Ok(Opened { input, table: Some(text), parts: Some(parts) })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.table.as_deref().unwrap_or(self.input.bytes())
+    }
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        let selector = self.selection.selector()?;
+        let linked = Linked::open(&self.host, &self.target)?;
+        let host = Host::read(linked.bytes()).context(|| linked.name())?;
+        let own = Bundle::read(&host).context(|| linked.name())?;
+        let named = |path: &PathBuf| path.display().to_string();
+        let mut inputs = Vec::new();
+        for path in &self.images {
+            inputs.push(Opened::open(path).context(|| named(path))?);
+        }
+        let mut hosts = Vec::new();
+        for (input, path) in inputs.iter().zip(&self.images) {
+            hosts.push(Host::read(input.bytes()).context(|| named(path))?);
+        }
+        let mut bundles = Vec::new();
+        for ((input, host), path) in inputs.iter().zip(&hosts).zip(&self.images) {
+            let bundle = match &input.parts {
+                Some(parts) => parts.bundle(host),
+                None => Bundle::read(host),
+            };
+            let bundle = bundle.context(|| named(path))?;
+            check_epoch(&own, host, &bundle).context(|| named(path))?;
+            bundles.push(bundle);
+        }
+        let mut damaged = false;
+        for (bundle, path) in bundles.iter().zip(&self.images) {
+            for problem in &bundle.problems {
+                damaged = true;
+                report(global, &problem.error.clone().context(named(path)));
+            }
+        }
+        let bundle = Bundle::union(bundles);
+        let images = selection::keep(&selector, examine(&bundle))?;
+        let new = images.iter().map(|image| self.image(image)).collect::<Result<Vec<OutImage<'_>>>>()?;
+        for (image, new) in images.iter().zip(&new) {
+            if new.entries.is_empty() && image.image.properties.set(set::DEVICELIB).is_empty() {
+                global.note(&format!("image {} lists no kernel, so the runtime will ignore it", image.image.index));
+            }
+        }
+        let same = layers::replaced(&own, &new);
+        if !self.replace && !same.is_empty() {
+            global.note(&format!(
+                "{} of the same target and entries in the file already, and the runtime may take either; --replace \
+                 removes the old ones",
+                counted(same.len(), "image")
+            ));
+        }
+        let drop = if self.replace { same } else { HashSet::new() };
+        let exit = linked.change(global, &self.target, &drop, &new, true)?;
+        Ok(if damaged { Exit::Input } else { exit })
+    }
+
+    /// The image as it is to be written.
+    fn image<'i>(&'i self, image: &'i Examined<'_, '_>) -> Result<OutImage<'i>> {
+        let known = Some(image.image.target).filter(|target| !target.is_empty());
+        let sniffed = match image.format {
+            _ if image.march.is_some() => Some("spir64_x86_64"),
+            Format::SpirV => Some("spir64"),
+            Format::Zebin | Format::PatchTokens => Some("spir64_gen"),
+            _ => None,
+        };
+        let target = known.or(self.as_target.as_deref()).or(sniffed).ok_or_else(|| {
+            let message = format!("nothing tells for which target image {} is", image.image.index);
+            Error::new(ErrorKind::Usage, message).with_remedy("name it with --as-target, e.g. `spir64_gen`")
+        })?;
+        let native = image.march.is_some() || matches!(image.format, Format::Zebin | Format::PatchTokens);
+        let declared = match image.image.declared.number() {
+            0 if native => 1,
+            number => number,
+        };
+        let mut new = with_payload(image.image, target, declared, Cow::Borrowed(image.image.stored));
+        if image.image.origin.is_none() && new.entries.is_empty() {
+            new.entries = image.kernels.iter().chain(&image.exports).map(String::as_str).collect();
+        }
+        Ok(new)
+    }
+}
+
+/// Numbers of aspects mean other things in files of other years, and property sets are copied as they are.
+fn check_epoch(own: &Bundle<'_>, host: &Host<'_>, bundle: &Bundle<'_>) -> Result<()> {
+    let said = host.producer.is_some() || host.sycl_abi.is_some() || bundle.images.iter().any(|i| i.origin.is_some());
+    let uses = |image: &sycl_bundle::bundle::image::Image<'_>| {
+        let aspects = image.properties.get(set::REQUIREMENTS, "aspects");
+        aspects.and_then(|value| value.words()).is_some_and(|words| !words.is_empty())
+    };
+    if !said || bundle.epoch == own.epoch || !bundle.images.iter().any(uses) {
+        return Ok(());
+    }
+    let year = |epoch| match epoch {
+        Epoch::Before2023 => "before 2023",
+        Epoch::From2023 => "of 2023 to 2025",
+        Epoch::From2026 => "of 2026",
+    };
+    let (theirs, ours) = (year(bundle.epoch), year(own.epoch));
+    Err(Error::input(format!("the images name aspects by the numbers {theirs}, and the file by those {ours}"))
+        .with_remedy("take images that a compiler of the same years made"))
+}

@@ -1,0 +1,119 @@
+//! What came of adding images to a file, or removing some?
+
+use super::units::{bytes, counted};
+use serde::Serialize;
+
+/// How many kernels are named where not all are.
+const NAMED: usize = 4;
+
+/// The result of one `embed` or `prune`.
+#[derive(Debug, Default, Serialize)]
+pub struct Edited {
+    /// Version of this document's schema.
+    pub schema_version: u32,
+    /// The input.
+    pub input: String,
+    /// The output.
+    pub output: String,
+    /// Images in the input's lists.
+    pub images_before: usize,
+    /// Images that were removed.
+    pub removed: usize,
+    /// Images that were added.
+    pub added: usize,
+    /// Images in the output's lists.
+    pub images_after: usize,
+    /// Bytes of the payloads that were removed.
+    pub removed_bytes: u64,
+    /// Of the removed images, those that stood in what an earlier run had added, which left the file.
+    pub lifted: usize,
+    /// Bytes that became zeros in place.
+    pub zeroed_bytes: u64,
+    /// Bytes of removed payloads that stay, since others share them or they stand among code.
+    pub left_bytes: u64,
+    /// Whether the output has lost its input's signature.
+    pub signature_dropped: bool,
+    /// Kernels that no image of the output has, mangled.
+    pub kernels_without_image: Vec<String>,
+    /// Symbols that images of the output import, and that a removed image defined.
+    pub symbols_without_image: Vec<String>,
+    /// Bytes of the input.
+    pub bytes_before: u64,
+    /// Bytes of the output.
+    pub bytes_after: u64,
+}
+
+impl Edited {
+    /// The document as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// The summary for a person; `verbose` names every kernel, with `kernel` giving the name that it is shown by.
+    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String) -> String {
+        let mut lines = Vec::new();
+        if self.added > 0 {
+            lines.push(format!("{} added", counted(self.added, "image")));
+        }
+        if self.removed > 0 {
+            let of = counted(self.images_before, "image");
+            lines.push(format!("{} of {of} removed: {}", self.removed, bytes(self.removed_bytes)));
+        }
+        if self.lifted > 0 {
+            lines.push(format!("  {} left the file with what an earlier run had added", counted(self.lifted, "image")));
+        }
+        if self.zeroed_bytes > 0 {
+            let size = bytes(self.zeroed_bytes);
+            lines.push(format!("  {size} became zeros: nothing else may move, and packages compress them to nothing"));
+        }
+        if self.left_bytes > 0 {
+            let size = bytes(self.left_bytes);
+            lines.push(format!("  {size} stay, since other images share them or they stand among code"));
+        }
+        if self.signature_dropped {
+            lines.push("  the signature was removed: sign the file again where that is needed".to_owned());
+        }
+        let mut names = |what: &str, names: &[String]| {
+            if names.is_empty() {
+                return;
+            }
+            let shown = if verbose { names.len() } else { NAMED };
+            lines.push(format!("  {what}: {}", names.len()));
+            lines.extend(
+                names.iter().take(shown).map(|name| format!("    {}", super::name::shorten(&kernel(name), 80))),
+            );
+            if names.len() > shown {
+                lines.push(format!("    and {} more (-v names all)", names.len().saturating_sub(shown)));
+            }
+        };
+        names("kernels that have no image any more and cannot be launched", &self.kernels_without_image);
+        names("imported symbols that no image defines any more", &self.symbols_without_image);
+        let (before, after) = (bytes(self.bytes_before), bytes(self.bytes_after));
+        lines.push(format!("{}: {}, {before} before, {after} after", self.output, counted(self.images_after, "image")));
+        lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_says_where_the_bytes_went() {
+        let edited = Edited {
+            output: "out.so".to_owned(),
+            images_before: 7,
+            removed: 3,
+            images_after: 4,
+            zeroed_bytes: 2048,
+            lifted: 1,
+            kernels_without_image: (0..6).map(|kernel| format!("k{kernel}")).collect(),
+            ..Edited::default()
+        };
+        let text = edited.summary(false, &str::to_owned);
+        assert!(text.starts_with("3 of 7 images removed: 0 B\n  1 image left the file"), "{text}");
+        assert!(text.contains("2.00 KiB became zeros") && text.contains("cannot be launched: 6"), "{text}");
+        assert!(text.contains("    k3\n    and 2 more (-v names all)\nout.so: 4 images"), "{text}");
+        assert!(edited.summary(true, &str::to_owned).contains("k5"));
+    }
+}

@@ -1,0 +1,311 @@
+//! How do images join or leave a file that earlier runs have added some to?
+//!
+//! What was added stands in layers that can be lifted: on top native images that were built from images below and
+//! share their tables, below it images from elsewhere, at the bottom the file as its linker made it. Both are lifted, the
+//! bottom is pruned of what is to go, and what stays is put back. So an undone addition leaves no trace: where nothing
+//! is left of a layer, the bytes are those from before it.
+
+use super::convert::with_payload;
+use super::embed::record::{Layer, Record};
+use super::embed::{self, Addition};
+use super::image_data::{OutImage, OutValue};
+use super::pe;
+use super::prune::prune;
+use crate::bundle::Bundle;
+use crate::bundle::image::Image;
+use crate::bundle::property::{self, Value};
+use crate::container::{Host, Kind};
+use crate::error::{Error, ErrorKind, Result};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// What became of a file.
+#[derive(Debug)]
+pub struct Edited {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Bytes of payloads that became zeros in place.
+    pub zeroed: u64,
+    /// Bytes of payloads of removed images that stay.
+    pub left: u64,
+    /// Images whose bytes are gone with the segment or section that an earlier run added.
+    pub lifted: usize,
+    /// Whether there is an earlier layer that could not be lifted, since the file was changed after it.
+    pub changed: bool,
+}
+
+/// Takes the images with the indexes `drop` out of a linked file's list and adds those of `add` to it. Where a removed
+/// image stood in a segment that an earlier run added, its bytes leave the file; elsewhere they become zeros.
+/// `notes` stand in the record of what is added.
+///
+/// # Errors
+/// `Input` where the file cannot be rewritten; `NoMatch` where no image would be left, with which the kernels of the
+/// program could not be launched and the list could not be found any more.
+pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(String, String)]) -> Result<Edited> {
+    let host = Host::read(file)?;
+    let top = Bundle::read(&host)?;
+    if !matches!(host.kind, Kind::Elf | Kind::Pe) {
+        return Err(Error::new(
+            ErrorKind::Usage,
+            format!("this is {}, which has no list of images of its own", host.kind.description()),
+        )
+        .with_remedy("name a linked executable or library"));
+    }
+    if add.is_empty() && top.images.iter().all(|image| drop.contains(&image.index)) {
+        return Err(Error::new(
+            ErrorKind::NoMatch,
+            "no image would be left, and no kernel of the file could be launched",
+        )
+        .with_remedy("keep some, or `embed` others in their place with --replace"));
+    }
+    let mut changed = false;
+    let mut lift = |file: &Host<'_>, layer| {
+        let record = Record::locate(file, layer)?.0;
+        let restored = record.restore(file.bytes).ok();
+        changed |= restored.is_none();
+        restored.map(|bytes| (bytes, record.notes))
+    };
+    let natives_layer = lift(&host, Layer::Native);
+    let middle_bytes = natives_layer.as_ref().map_or(file, |(bytes, _)| bytes);
+    let middle_host = Host::read(middle_bytes)?;
+    let middle = Bundle::read(&middle_host)?;
+    let images_layer = lift(&middle_host, Layer::Images);
+    let base_bytes = images_layer.as_ref().map_or(middle_bytes, |(bytes, _)| bytes);
+    let base_host = Host::read(base_bytes)?;
+    let base = Bundle::read(&base_host)?;
+
+    let in_middle = below(&top, &middle);
+    let in_base = below(&middle, &base);
+    let stays: HashSet<usize> = top
+        .images
+        .iter()
+        .filter(|image| !drop.contains(&image.index))
+        .filter_map(|image| in_middle.get(&image.index).copied())
+        .collect();
+    // What native images on top have replaced stays hidden.
+    let base_stays: HashSet<usize> = stays.iter().filter_map(|index| in_base.get(index).copied()).collect();
+    let base_drop: HashSet<usize> =
+        base.images.iter().map(|image| image.index).filter(|index| !base_stays.contains(index)).collect();
+
+    let mut plan = Plan { wholes: Vec::new(), natives: Vec::new() };
+    let mut wholes_of = HashMap::new();
+    let mut gone = 0usize;
+    for image in middle.images.iter().filter(|image| !in_base.contains_key(&image.index)) {
+        if stays.contains(&image.index) {
+            wholes_of.insert(image.index, plan.wholes.len());
+            plan.wholes.push(whole(image));
+        } else {
+            gone = gone.saturating_add(1);
+        }
+    }
+    let (mut lifted, mut orphans) = (gone, 0usize);
+    for image in top.images.iter().filter(|image| !in_middle.contains_key(&image.index)) {
+        if drop.contains(&image.index) {
+            lifted = lifted.saturating_add(1);
+            continue;
+        }
+        match source(image, &middle).filter(|source| stays.contains(source)) {
+            Some(source) => plan.natives.push((source, image)),
+            // What it was built from goes, with it the place of its tables in the list: it takes its own along.
+            None => {
+                orphans = orphans.saturating_add(1);
+                plan.wholes.push(whole(image));
+            }
+        }
+    }
+    plan.wholes.extend(add.iter().cloned());
+    // In the order in which they were added, which their payloads are in.
+    plan.natives.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
+    let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
+    let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
+    let untouched = base_drop.is_empty() && add.is_empty() && orphans == 0 && gone == 0;
+    let lower = if untouched {
+        Lower { bytes: middle_bytes.to_vec(), zeroed: 0, left: 0 }
+    } else {
+        let mut all: Vec<(String, String)> = notes.to_vec();
+        for note in earlier.iter().chain(of_natives.iter().filter(|_| orphans > 0)) {
+            if all.iter().all(|(key, _)| *key != note.0) {
+                all.push(note.clone());
+            }
+        }
+        plan.lower(&base_host, &base, &base_drop, &all)?
+    };
+    let bytes = if plan.natives.is_empty() {
+        lower.bytes
+    } else {
+        let places = Places { middle: &middle, in_base: &in_base, base: &base, wholes_of: &wholes_of };
+        plan.upper(&lower.bytes, &places, of_natives)?
+    };
+    Ok(Edited { bytes, zeroed: lower.zeroed, left: lower.left, lifted, changed })
+}
+
+struct Plan<'p, 'a> {
+    /// Images with tables of their own.
+    wholes: Vec<OutImage<'p>>,
+    /// Native images with the index of their source in the middle.
+    natives: Vec<(usize, &'p Image<'a>)>,
+}
+
+struct Lower {
+    bytes: Vec<u8>,
+    zeroed: u64,
+    left: u64,
+}
+
+impl Plan<'_, '_> {
+    /// The bottom without what goes, and the images from elsewhere on it.
+    fn lower(
+        &self,
+        host: &Host<'_>,
+        base: &Bundle<'_>,
+        drop: &HashSet<usize>,
+        notes: &[(String, String)],
+    ) -> Result<Lower> {
+        let some_left = base.images.iter().any(|image| !drop.contains(&image.index) && image.origin.is_some());
+        if !drop.is_empty() && !some_left && !self.wholes.is_empty() {
+            // The list must not run empty on the way, so the new images join it first. Without the old ones there is no
+            // way back: what would be restored is no more.
+            let joined = add_images(host, base, &self.wholes, notes)?;
+            let after = Host::read(&joined)?;
+            let bundle = Bundle::read(&after)?;
+            let own = below(&bundle, base);
+            let gone: HashSet<usize> =
+                own.into_iter().filter(|(_, old)| drop.contains(old)).map(|(new, _)| new).collect();
+            let pruned = prune(&after, &bundle, &gone)?;
+            let bytes = forget(pruned.bytes)?;
+            return Ok(Lower { bytes, zeroed: pruned.zeroed, left: pruned.left });
+        }
+        let mut lower = Lower { bytes: host.bytes.to_vec(), zeroed: 0, left: 0 };
+        if !drop.is_empty() {
+            let pruned = prune(host, base, drop)?;
+            lower = Lower { bytes: pruned.bytes, zeroed: pruned.zeroed, left: pruned.left };
+        }
+        if !self.wholes.is_empty() {
+            let host = Host::read(&lower.bytes)?;
+            lower.bytes = add_images(&host, &Bundle::read(&host)?, &self.wholes, notes)?;
+        }
+        Ok(lower)
+    }
+
+    /// The native images on top.
+    fn upper(&self, lower: &[u8], places: &Places<'_, '_>, notes: &[(String, String)]) -> Result<Vec<u8>> {
+        let host = Host::read(lower)?;
+        let bundle = Bundle::read(&host)?;
+        let own = below(&bundle, places.base);
+        let by_base: HashMap<usize, usize> = own.iter().map(|(new, old)| (*old, *new)).collect();
+        let wholes: Vec<usize> =
+            bundle.images.iter().map(|image| image.index).filter(|index| !own.contains_key(index)).collect();
+        let mut additions = Vec::new();
+        for (source, image) in &self.natives {
+            let index = match places.in_base.get(source) {
+                Some(index) => by_base.get(index).copied(),
+                None => places.wholes_of.get(source).and_then(|nth| wholes.get(*nth)).copied(),
+            };
+            let index = index.ok_or_else(|| {
+                Error::input(format!("image {} of {} is not where it was", source, places.middle.images.len()))
+            })?;
+            let format = image.declared.number();
+            additions.push(Addition { source: index, target: image.target, format, payload: image.stored });
+        }
+        embed::embed(&host, &bundle, &additions, notes)
+    }
+}
+
+/// What leads from an image of the middle to the same one in a new file.
+struct Places<'p, 'a> {
+    middle: &'p Bundle<'a>,
+    in_base: &'p HashMap<usize, usize>,
+    base: &'p Bundle<'a>,
+    /// Position among the images from elsewhere.
+    wholes_of: &'p HashMap<usize, usize>,
+}
+
+/// An image as it is, to be written anew.
+fn whole<'p>(image: &'p Image<'_>) -> OutImage<'p> {
+    with_payload(image, image.target, image.declared.number(), Cow::Borrowed(image.stored))
+}
+
+fn add_images(
+    host: &Host<'_>,
+    bundle: &Bundle<'_>,
+    images: &[OutImage<'_>],
+    notes: &[(String, String)],
+) -> Result<Vec<u8>> {
+    match host.kind {
+        Kind::Pe => pe::embed_images(host, bundle, images, notes),
+        _ => embed::embed_images(host, bundle, images, notes),
+    }
+}
+
+/// Takes the record of the images from elsewhere out of a file, so that nothing tries to lift them.
+fn forget(mut bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let host = Host::read(&bytes)?;
+    let place = Record::locate(&host, Layer::Images).and_then(|(_, address)| host.addresses.file_offset(address));
+    let at = place.and_then(|at| usize::try_from(at).ok());
+    if at.is_some_and(|at| crate::bytes::put_u64(&mut bytes, at, 0)) {
+        if Kind::identify(&bytes)? == Kind::Pe {
+            pe::headers::update_checksum(&mut bytes)?;
+        }
+        return Ok(bytes);
+    }
+    Err(Error::input("the record of what was added is not where it should be"))
+}
+
+/// For each image of a file that is also in the file below it, its index there. An addition keeps the images that stay in
+/// order and at their payloads and tables.
+fn below(top: &Bundle<'_>, lower: &Bundle<'_>) -> HashMap<usize, usize> {
+    type Key<'k> = ((u64, [u64; 4]), &'k str);
+    // What is in no list stays where it is in the file.
+    let key = |image: &Image<'_>| image.origin.map_or((image.offset, [u64::MAX; 4]), |it| (it.payload, it.tables));
+    let mut known: HashMap<Key<'_>, VecDeque<usize>> = HashMap::new();
+    for image in &lower.images {
+        known.entry((key(image), image.target)).or_default().push_back(image.index);
+    }
+    let pairs = top.images.iter().filter_map(|image| {
+        let index = known.get_mut(&(key(image), image.target))?.pop_front()?;
+        Some((image.index, index))
+    });
+    pairs.collect()
+}
+
+/// The image that a native one was built from: the first with its tables in its list.
+fn source(native: &Image<'_>, middle: &Bundle<'_>) -> Option<usize> {
+    let origin = native.origin?;
+    let same = |image: &&Image<'_>| {
+        image.origin.is_some_and(|other| other.descriptor == origin.descriptor && other.tables == origin.tables)
+    };
+    middle.images.iter().find(same).map(|image| image.index)
+}
+
+/// The images of a file that others replace: those of the same target (`DeviceTargetSpec`, and `compile_target` where the
+/// image names one) that list the same symbols, in whatever order. Images that list none, as those of the device library,
+/// replace none.
+pub fn replaced(bundle: &Bundle<'_>, by: &[OutImage<'_>]) -> HashSet<usize> {
+    let listing = by.iter().filter(|image| !image.entries.is_empty());
+    let roles: HashSet<Role<'_>> =
+        listing.map(|image| role(image.target, stated_target(image), &image.entries)).collect();
+    let same = |image: &&Image<'_>| {
+        image.origin.is_some() && roles.contains(&role(image.target, image.compile_target(), &image.entries))
+    };
+    bundle.images.iter().filter(same).map(|image| image.index).collect()
+}
+
+/// Target, compile target, sorted symbols.
+type Role<'r> = (&'r str, Option<&'r str>, Vec<&'r str>);
+
+fn role<'r>(target: &'r str, stated: Option<&'r str>, entries: &[&'r str]) -> Role<'r> {
+    let mut entries = entries.to_vec();
+    entries.sort_unstable();
+    entries.dedup();
+    (target, stated, entries)
+}
+
+fn stated_target<'i>(image: &OutImage<'i>) -> Option<&'i str> {
+    let set = image.property_sets.iter().find(|set| set.name == property::set::REQUIREMENTS)?;
+    let found = set.properties.iter().find(|property| property.name == "compile_target")?;
+    match (found.kind, &found.value) {
+        (2, OutValue::Bytes(bytes)) => Value::Bytes(bytes).text(),
+        (3, OutValue::Bytes(bytes)) => Value::Text(bytes).text(),
+        _ => None,
+    }
+}

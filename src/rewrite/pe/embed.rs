@@ -1,0 +1,331 @@
+//! How do images get into the list of a linked PE file?
+//!
+//! The file gets one more section behind its last: the new array (the old structures and the added ones), entries,
+//! property sets, strings and payloads, and a record with which all of it can be taken out again. The pointers in it get
+//! base relocations: in the slack of `.reloc` where they fit, else a longer copy of the table stands in the new section.
+//! Certificates must be gone; other data behind the sections stays behind them, at the end of the file.
+
+use super::headers::{BASE_RELOCATIONS, CERTIFICATES, DEBUG, Headers, SECTION, update_checksum};
+use super::relocations::{self, DIR64, Place};
+use super::room;
+use crate::bundle::Bundle;
+use crate::bytes;
+use crate::container::Host;
+use crate::error::{Context, Error, Result};
+use crate::rewrite::embed::arrays::{self, Structure};
+use crate::rewrite::embed::record::{Layer, PE_SECTION, Patch, Record};
+use crate::rewrite::embed::whole::{self, Wholes};
+use crate::rewrite::image_data::loose::Bases;
+use crate::rewrite::image_data::{OutImage, PAYLOAD_ALIGN};
+use std::collections::BTreeSet;
+
+/// `IMAGE_SCN_CNT_INITIALIZED_DATA`, `IMAGE_SCN_MEM_READ`.
+const FLAGS: u32 = 0x4000_0040;
+/// What a section begins with: the offset of the record.
+const HEAD: u64 = 16;
+
+/// Adds images that have everything of their own to the first list of a linked PE file.
+///
+/// # Errors
+/// `Input` where the file is signed, has no room for another section header, or has no list that the runtime reads.
+pub fn embed_images(
+    host: &Host<'_>,
+    bundle: &Bundle<'_>,
+    images: &[OutImage<'_>],
+    notes: &[(String, String)],
+) -> Result<Vec<u8>> {
+    let roomy = room::make(host.bytes)?;
+    let file: &[u8] = &roomy;
+    let headers = Headers::parse(file)?;
+    let overlay = check(file, &headers)?;
+    let wholes = Wholes::new(bundle, images)?;
+    let mut new = Section::place(&headers, overlay)?;
+    let array = new.fill(host, bundle, &wholes)?;
+    let places = new.places(&wholes)?;
+    let mut edits = Edits::default();
+    let moved = extend_relocations(&headers, file, &places, &new, &mut edits)?;
+    if let Some(table) = &moved {
+        let at = new.take(table, 4)?;
+        let size = u32::try_from(table.len()).map_err(|_| too_large())?;
+        let directory = headers.directory_at(BASE_RELOCATIONS).ok_or_else(too_large)?;
+        edits.put(directory, &[new.relative(at)?.to_le_bytes(), size.to_le_bytes()].concat());
+    }
+    new.take_payloads(&wholes)?;
+
+    let descriptor = bundle.descriptors.get(wholes.descriptor).map_or(0, |descriptor| descriptor.address);
+    if moved.is_some() || !places.is_empty() && headers.directory(file, BASE_RELOCATIONS).is_some() {
+        let known = headers.relocations(file)?.map(|(_, table)| relocations::decode(table)).transpose()?;
+        let pointer = relative_to(&headers, descriptor.saturating_add(8))?;
+        if !known.is_some_and(|known| known.iter().any(|place| place.address == pointer)) {
+            return Err(Error::input("the list of images is not relocated, though the file is"));
+        }
+    }
+    let at = host.addresses.file_offset(descriptor).and_then(|at| usize::try_from(at).ok());
+    let at = at.ok_or_else(|| Error::input("a descriptor is not in the file"))?;
+    edits.put(at, &(1 | (array.1 as u64) << 16).to_le_bytes());
+    edits.put(at.saturating_add(8), &array.0.to_le_bytes());
+    let out = finish(host.bytes, file, &headers, new, edits, overlay, notes)?;
+    whole::verify(&out, bundle, images).context(|| "checking the rewritten file".to_owned())?;
+    Ok(out)
+}
+
+/// The file offset where the sections end and other data may begin.
+fn check(file: &[u8], headers: &Headers) -> Result<u64> {
+    if headers.directory(file, CERTIFICATES).is_some() {
+        return Err(Error::input("the file is signed, and the signature would be wrong once it is rewritten"));
+    }
+    let overlay = headers.sections.iter().map(super::headers::Section::raw_end).max().unwrap_or(0);
+    let overlay = overlay.max(headers.headers_size.into());
+    if overlay > file.len() as u64 {
+        return Err(Error::input("the last section passes the end of the file"));
+    }
+    // What debuggers look for may stand behind the sections and is found by its file offset.
+    if overlay < file.len() as u64
+        && let Some((address, size)) = headers.directory(file, DEBUG)
+        && let Some(at) = headers.offset(address, size)
+    {
+        let entries = bytes::slice_at(file, at, size as usize).unwrap_or_default().chunks_exact(28);
+        let behind = |entry: &[u8]| bytes::u32_at(entry, 24).is_some_and(|raw| u64::from(raw) >= overlay);
+        if entries.into_iter().any(behind) {
+            return Err(Error::at(at as u64, "debug data stands behind the sections, where it would have to move"));
+        }
+    }
+    Ok(overlay)
+}
+
+/// The section to add.
+struct Section {
+    image_base: u64,
+    /// Its address, image base included, and file offset.
+    address: u64,
+    raw: u64,
+    bytes: Vec<u8>,
+    /// Filled in by [`Section::fill`].
+    bases: Bases,
+    array: u64,
+    structures: Vec<Structure>,
+}
+
+impl Section {
+    fn place(headers: &Headers, overlay: u64) -> Result<Section> {
+        let end = headers.sections.iter().map(super::headers::Section::end).max().unwrap_or(0);
+        let end = end.max(headers.headers_size.into());
+        let relative = bytes::align_up(end, headers.section_align.into()).ok_or_else(too_large)?;
+        let raw = bytes::align_up(overlay, headers.file_align.into()).ok_or_else(too_large)?;
+        let address = headers.image_base.checked_add(relative).ok_or_else(too_large)?;
+        let bases = Bases { constants: 0, structures: 0, payloads: 0 };
+        let image_base = headers.image_base;
+        let bytes = vec![0; usize::try_from(HEAD).unwrap_or(0)];
+        Ok(Section { image_base, address, raw, bytes, bases, array: 0, structures: Vec::new() })
+    }
+
+    /// Room for bytes; gives the address.
+    fn reserve(&mut self, len: u64, align: u64) -> Result<u64> {
+        let at = bytes::align_up(self.bytes.len() as u64, align).ok_or_else(too_large)?;
+        let end = at.checked_add(len).filter(|end| *end < u64::from(u32::MAX)).ok_or_else(too_large)?;
+        self.bytes.resize(usize::try_from(end).map_err(|_| too_large())?, 0);
+        self.address.checked_add(at).ok_or_else(too_large)
+    }
+
+    fn take(&mut self, bytes: &[u8], align: u64) -> Result<u64> {
+        let address = self.reserve(bytes.len() as u64, align)?;
+        self.put(address, bytes)?;
+        Ok(address)
+    }
+
+    fn put(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+        let at = usize::try_from(address.saturating_sub(self.address)).map_err(|_| too_large())?;
+        if bytes::put(&mut self.bytes, at, bytes) { Ok(()) } else { Err(too_large()) }
+    }
+
+    fn relative(&self, address: u64) -> Result<u32> {
+        address.checked_sub(self.image_base).and_then(|at| u32::try_from(at).ok()).ok_or_else(too_large)
+    }
+
+    /// Places and writes everything but payloads; their addresses are known once the relocations are.
+    fn fill(&mut self, host: &Host<'_>, bundle: &Bundle<'_>, wholes: &Wholes<'_>) -> Result<(u64, usize)> {
+        let descriptor = bundle.descriptors.get(wholes.descriptor).ok_or_else(|| Error::input("no list of images"))?;
+        let stride = descriptor.layout.stride();
+        for nth in 0..u64::from(descriptor.count) {
+            let address = descriptor.images.saturating_add(nth.saturating_mul(stride));
+            self.structures.push(arrays::existing(host, descriptor, address)?);
+        }
+        let count = self.structures.len().saturating_add(wholes.len());
+        if count > usize::from(u16::MAX) {
+            return Err(Error::input(format!("a list of images would hold {count}; its count is a 16-bit field")));
+        }
+        let (structures, constants) = wholes.table_sizes();
+        // Payloads first: nothing else depends on how long they are.
+        self.bases.payloads = self.reserve(wholes.payload_size(), PAYLOAD_ALIGN)?;
+        self.array = self.reserve((count as u64).saturating_mul(stride), 8)?;
+        self.bases.structures = self.reserve(structures, 8)?;
+        self.bases.constants = self.reserve(constants, 8)?;
+        self.structures.extend(wholes.structures(&self.bases));
+        let mut at = self.array;
+        for structure in std::mem::take(&mut self.structures) {
+            self.put(at, &structure.bytes)?;
+            at = at.saturating_add(structure.bytes.len() as u64);
+            self.structures.push(structure);
+        }
+        for (address, table) in wholes.tables(&self.bases) {
+            self.put(address, &table)?;
+        }
+        Ok((self.array, count))
+    }
+
+    fn take_payloads(&mut self, wholes: &Wholes<'_>) -> Result<()> {
+        wholes.payloads(&self.bases).iter().try_for_each(|payload| self.put(payload.address, payload.bytes))
+    }
+
+    /// The pointers in it.
+    fn places(&self, wholes: &Wholes<'_>) -> Result<Vec<Place>> {
+        let mut addresses = Vec::new();
+        let mut base = self.array;
+        for structure in &self.structures {
+            addresses.extend(structure.pointers().map(|at| base.saturating_add(at)));
+            base = base.saturating_add(structure.bytes.len() as u64);
+        }
+        addresses.extend(wholes.places(&self.bases).into_iter().map(|(place, _)| place));
+        addresses.sort_unstable();
+        addresses.into_iter().map(|place| Ok(Place { address: self.relative(place)?, kind: DIR64 })).collect()
+    }
+}
+
+fn relative_to(headers: &Headers, address: u64) -> Result<u32> {
+    let relative = address.checked_sub(headers.image_base).and_then(|at| u32::try_from(at).ok());
+    relative.ok_or_else(|| Error::input("a descriptor is not in the file"))
+}
+
+/// Words of the file that change.
+#[derive(Default)]
+struct Edits(Vec<(usize, Vec<u8>)>);
+
+impl Edits {
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        self.0.push((at, bytes.to_vec()));
+    }
+
+    /// The 8-byte words that contain them.
+    fn words(&self) -> BTreeSet<usize> {
+        self.0.iter().flat_map(|(at, bytes)| (at & !7..at.saturating_add(bytes.len())).step_by(8)).collect()
+    }
+}
+
+/// Adds places to the base relocations: in the slack behind them, or as a longer table, which is returned.
+fn extend_relocations(
+    headers: &Headers,
+    file: &[u8],
+    places: &[Place],
+    new: &Section,
+    edits: &mut Edits,
+) -> Result<Option<Vec<u8>>> {
+    // Without any the file is loaded where it was linked to, or nowhere.
+    let Some((at, table)) = headers.relocations(file)? else { return Ok(None) };
+    let more = relocations::encode(places);
+    let end = at.saturating_add(table.len());
+    let section = headers
+        .sections
+        .iter()
+        .find(|section| (section.raw as usize..=end).contains(&at) && section.raw_end() >= end as u64);
+    let slack = section.filter(|section| {
+        let size = (end as u64).saturating_sub(section.raw.into()).saturating_add(more.len() as u64);
+        let next = headers.sections.iter().map(|other| other.address).filter(|other| *other > section.address).min();
+        let limit = next.map_or_else(|| new.address.saturating_sub(new.image_base), u64::from);
+        size <= section.raw_size.into() && u64::from(section.address).saturating_add(size) <= limit
+    });
+    let free = bytes::slice_at(file, end, more.len()).is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+    let (Some(section), true, true) = (slack, free, table.len().is_multiple_of(4)) else {
+        return Ok(Some([table, &more].concat()));
+    };
+    let size = u32::try_from(table.len().saturating_add(more.len())).map_err(|_| too_large())?;
+    let directory = headers.directory_at(BASE_RELOCATIONS).ok_or_else(too_large)?;
+    edits.put(end, &more);
+    edits.put(directory.saturating_add(4), &size.to_le_bytes());
+    let used = (end as u64).saturating_sub(section.raw.into()).saturating_add(more.len() as u64);
+    let used = u32::try_from(used).map_err(|_| too_large())?.max(section.virtual_size);
+    edits.put(section.header.saturating_add(8), &used.to_le_bytes());
+    Ok(None)
+}
+
+/// Puts the file together: sections, the new one, what stood behind them.
+fn finish(
+    before: &[u8],
+    file: &[u8],
+    headers: &Headers,
+    mut new: Section,
+    mut edits: Edits,
+    overlay: u64,
+    notes: &[(String, String)],
+) -> Result<Vec<u8>> {
+    let start = usize::try_from(overlay).map_err(|_| too_large())?;
+    let (sections, behind) = file.split_at_checked(start).ok_or_else(too_large)?;
+    let u32_in = |at: usize| bytes::u32_at(file, headers.optional.saturating_add(at)).unwrap_or(0);
+    // Values that depend on the record's length are filled in below; that they change is known now.
+    let header = headers.table.saturating_add(headers.sections.len().saturating_mul(SECTION));
+    let mut words = edits.words();
+    for (at, len) in
+        [(header, SECTION), (headers.optional.saturating_add(8), 4), (headers.optional.saturating_add(56), 12)]
+    {
+        words.extend((at & !7..at.saturating_add(len)).step_by(8));
+    }
+    words.extend((headers.coff & !7..headers.coff.saturating_add(12)).step_by(8));
+    if before != file {
+        // The headers were moved to make room.
+        words.extend((0..headers.headers_size as usize).step_by(8));
+    }
+    let original = |word: usize| bytes::u64_at(before, word).ok_or_else(too_large);
+    let patches = words.iter().map(|&word| Ok(Patch { offset: word as u64, original: original(word)? }));
+    let mut record = Record {
+        layer: Layer::Images,
+        original_len: before.len() as u64,
+        original_hash: Record::hash(before),
+        embedded_len: 0,
+        tail: behind.len() as u64,
+        patches: patches.collect::<Result<_>>()?,
+        notes: notes.to_vec(),
+    };
+    let record_at = new.reserve(record.len() as u64, 8)?;
+    let begin = new.address;
+    new.put(begin, &record_at.saturating_sub(begin).to_le_bytes())?;
+    let size = u32::try_from(new.bytes.len()).map_err(|_| too_large())?;
+    let raw_size = bytes::align_up(size.into(), headers.file_align.into()).ok_or_else(too_large)?;
+    let raw_end = new.raw.checked_add(raw_size).ok_or_else(too_large)?;
+    record.embedded_len = raw_end.checked_add(behind.len() as u64).ok_or_else(too_large)?;
+    new.put(record_at, &record.to_bytes())?;
+
+    let to_u32 = |value: u64| u32::try_from(value).map_err(|_| too_large());
+    let relative = new.relative(begin)?;
+    let image_size = bytes::align_up(u64::from(relative).saturating_add(size.into()), headers.section_align.into());
+    let image_size = image_size.ok_or_else(too_large)?;
+    let mut section = [0u8; SECTION];
+    let mut done = bytes::put(&mut section, 0, PE_SECTION.as_bytes());
+    for (at, value) in [(8, size), (12, relative), (16, to_u32(raw_size)?), (20, to_u32(new.raw)?), (36, FLAGS)] {
+        done &= bytes::put(&mut section, at, &value.to_le_bytes());
+    }
+    edits.put(header, &section);
+    let count = u16::try_from(headers.sections.len().saturating_add(1)).map_err(|_| too_large())?;
+    edits.put(headers.coff.saturating_add(2), &count.to_le_bytes());
+    if u64::from(headers.symbols) >= overlay && headers.symbols != 0 {
+        let moved = raw_end.saturating_add(u64::from(headers.symbols).saturating_sub(overlay));
+        edits.put(headers.coff.saturating_add(8), &to_u32(moved)?.to_le_bytes());
+    }
+    edits.put(headers.optional.saturating_add(8), &u32_in(8).saturating_add(to_u32(raw_size)?).to_le_bytes());
+    edits.put(headers.optional.saturating_add(56), &to_u32(image_size)?.to_le_bytes());
+
+    let mut out = sections.to_vec();
+    for (at, bytes) in &edits.0 {
+        done &= bytes::put(&mut out, *at, bytes);
+    }
+    let index = |at: u64| usize::try_from(at).map_err(|_| too_large());
+    out.resize(index(new.raw)?, 0);
+    out.extend_from_slice(&new.bytes);
+    out.resize(index(raw_end)?, 0);
+    out.extend_from_slice(behind);
+    update_checksum(&mut out)?;
+    if done { Ok(out) } else { Err(too_large()) }
+}
+
+#[cold]
+fn too_large() -> Error {
+    Error::input("the rewritten file would be larger than a PE file can be, or its headers are malformed")
+}

@@ -1,0 +1,141 @@
+//! How do the relocations of an ELF file follow structures that move?
+//!
+//! Fewer places are relocated than before, so no table grows: an entry of `DT_RELA` whose place nothing reads any more
+//! is turned to a place that lacks one. `DT_RELR`, which lists places in order, is written anew where places change.
+
+use super::slots::Moves;
+use crate::bytes;
+use crate::container::Host;
+use crate::container::elf::{Elf, Machine};
+use crate::error::{Error, Result};
+use crate::rewrite::embed::relocations::{encode_relr, entry};
+use object::LittleEndian as LE;
+use object::elf::{self, FileHeader64, Relr64};
+use object::pod;
+use object::read::elf::RelrIterator;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+const RELA: usize = 24;
+
+/// The places that a file relocates.
+#[derive(Debug, Default)]
+pub struct Relocations {
+    machine: Option<Machine>,
+    /// File offset of the entry of `DT_RELA` for a place.
+    rela: HashMap<u64, usize>,
+    relr: BTreeSet<u64>,
+}
+
+impl Relocations {
+    /// Reads the tables.
+    ///
+    /// # Errors
+    /// `Input` where they are of a form that is not known.
+    pub fn of(host: &Host<'_>, file: &Elf<'_>) -> Result<Relocations> {
+        if !file.is_position_independent() {
+            return Ok(Relocations::default());
+        }
+        let refuse = |why: &str| Error::input(format!("this file cannot be rewritten: {why}"));
+        let machine = file.machine.ok_or_else(|| refuse("the relocations of its machine are not known"))?;
+        if file.dynamic_value(elf::DT_REL).is_some() {
+            return Err(refuse("its relocations have no addends (DT_REL)"));
+        }
+        let mut all = Relocations { machine: Some(machine), ..Relocations::default() };
+        if let Some((at, table)) = table(host, file, elf::DT_RELA, elf::DT_RELASZ) {
+            for (index, one) in table.chunks_exact(RELA).enumerate() {
+                let place = bytes::u64_at(one, 0).unwrap_or(0);
+                all.rela.insert(place, at.saturating_add(index.saturating_mul(RELA)));
+            }
+        }
+        if let Some((_, table)) = table(host, file, elf::DT_RELR, elf::DT_RELRSZ) {
+            all.relr = decode_relr(table);
+        }
+        Ok(all)
+    }
+
+    /// Whether a relocation writes to a place.
+    pub fn covers(&self, place: u64) -> bool {
+        self.rela.contains_key(&place) || self.relr.contains(&place)
+    }
+
+    /// Changes the tables in the file.
+    ///
+    /// # Errors
+    /// `Input` where there is no room for what has to be relocated.
+    pub fn follow(&self, moves: &Moves, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
+        let Some(machine) = self.machine else { return Ok(()) };
+        let mut put = |at: usize, place: u64, value: u64| {
+            let done = bytes::put(out, at, &entry(place, machine.relative(), value));
+            if done { Ok(()) } else { Err(Error::at(at as u64, "no relocation to change there")) }
+        };
+        let entries = |places: &mut dyn Iterator<Item = u64>| -> Vec<usize> {
+            places.filter_map(|place| self.rela.get(&place).copied()).collect()
+        };
+        let excess = entries(&mut moves.plain.iter().map(|(place, _)| *place));
+        let mut free = [excess, entries(&mut moves.unused.iter().copied())].concat();
+        let mut missing = Vec::new();
+        for &(place, value) in &moves.pointers {
+            match self.rela.get(&place) {
+                Some(at) => put(*at, place, value)?,
+                None if self.relr.contains(&place) => {}
+                None => match free.pop() {
+                    Some(at) => put(at, place, value)?,
+                    None => missing.push(place),
+                },
+            }
+        }
+        // What is left over writes where nothing reads.
+        if let Some(&idle) = moves.unused.first() {
+            free.iter().try_for_each(|at| put(*at, idle, 0))?;
+        }
+        let leave: HashSet<u64> =
+            moves.plain.iter().map(|(place, _)| *place).filter(|p| self.relr.contains(p)).collect();
+        if missing.is_empty() && leave.is_empty() {
+            return Ok(());
+        }
+        let mut places = self.relr.clone();
+        places.retain(|place| !leave.contains(place));
+        moves.unused.iter().for_each(|place| _ = places.remove(place));
+        places.extend(missing);
+        replace_relr(&places, host, file, out)
+    }
+}
+
+fn decode_relr(table: &[u8]) -> BTreeSet<u64> {
+    let count = table.len() / 8;
+    let words = pod::slice_from_bytes::<Relr64<LE>>(table, count).map(|(words, _)| words).unwrap_or_default();
+    RelrIterator::<FileHeader64<LE>>::new(LE, words).collect()
+}
+
+/// Writes `DT_RELR` anew where it stands.
+fn replace_relr(places: &BTreeSet<u64>, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
+    let refuse = || {
+        Error::input("this file cannot be rewritten: DT_RELR has no room for the relocations of what stays")
+            .with_remedy("select other images: with those the structures that stay need more relocations")
+    };
+    let (at, old) = table(host, file, elf::DT_RELR, elf::DT_RELRSZ).ok_or_else(refuse)?;
+    let mut new = Vec::new();
+    encode_relr(&places.iter().copied().collect::<Vec<_>>(), &mut new);
+    let len = new.len();
+    if len > old.len() || places.iter().any(|place| place % 8 != 0) {
+        return Err(refuse());
+    }
+    new.resize(old.len(), 0);
+    let size =
+        file.dynamic.iter().find(|entry| entry.tag == elf::DT_RELRSZ).and_then(|entry| entry.offset.checked_add(8));
+    let size = size.and_then(|at| usize::try_from(at).ok()).ok_or_else(refuse)?;
+    if bytes::put(out, at, &new) && bytes::put_u64(out, size, len as u64) { Ok(()) } else { Err(refuse()) }
+}
+
+/// A relocation table as it stands in the file, and where.
+fn table<'a>(
+    host: &Host<'a>,
+    file: &Elf<'_>,
+    start: elf::DynamicTag,
+    size: elf::DynamicTag,
+) -> Option<(usize, &'a [u8])> {
+    let (start, size) = (file.dynamic_value(start)?, file.dynamic_value(size)?);
+    let at = usize::try_from(host.addresses.file_offset(start)?).ok()?;
+    host.addresses.slice(start, size)?;
+    Some((at, bytes::slice_at(host.bytes, at, usize::try_from(size).ok()?)?))
+}
