@@ -64,3 +64,12 @@ pub const MAX_XZ_MEMORY: u32 = 256 << 10;
 
 /// Bytes of the path of one member; the rest is cut off.
 pub const MAX_MEMBER_PATH: usize = 4096;
+
+/// Kernels and their arguments in one native payload.
+pub const MAX_NATIVE_ITEMS: usize = 1 << 19;
+
+/// Problems told of one native payload.
+pub const MAX_NATIVE_PROBLEMS: usize = 100;
+
+/// Lists within lists in the metadata of a native payload.
+pub const MAX_METADATA_DEPTH: usize = 32;
