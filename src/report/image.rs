@@ -177,7 +177,10 @@ impl Page<'_> {
             }
             for kernel in &part.kernels {
                 self.line(6, &self.view.kernel(&kernel.name));
-                self.line(8, &words::resources(kernel));
+                let resources = words::resources(kernel);
+                if !resources.is_empty() {
+                    self.line(8, &resources);
+                }
                 for argument in &kernel.arguments {
                     self.line(8, &words::argument(argument));
                 }

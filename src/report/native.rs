@@ -16,7 +16,12 @@ pub fn devices(native: &Native) -> Option<String> {
 /// A part: its format, version, producer, size, and how it states its device.
 pub fn part(part: &Part) -> String {
     let mut words = vec![part.format.name().to_owned()];
-    words.extend(part.version.as_ref().map(|version| format!("version {version}")));
+    words.extend(part.version.as_ref().map(
+        |version| match version.starts_with(|first: char| first.is_ascii_digit()) {
+            true => format!("version {version}"),
+            false => version.clone(),
+        },
+    ));
     words.push(bytes(part.size));
     words.extend(Some(part.stated.clone()).filter(|stated| !stated.is_empty()));
     words.extend(part.producer.as_ref().map(|producer| format!("by {producer}")));
