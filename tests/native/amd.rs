@@ -47,14 +47,18 @@ fn flags_are_what_readelf_prints() {
     ] {
         let (_folder, file) = code_object(processor, features);
         let native = read(&std::fs::read(&file).unwrap());
-        let printed = run(Command::new(tools::tool("llvm-readelf", "llvm")).arg("-h").arg(&file));
-        let flags = printed.lines().find_map(|line| line.trim().strip_prefix("Flags:")).unwrap().to_owned();
-        // `0x73f, gfx90a, xnack+, sramecc`: a bare feature may be on or off.
-        let mut words = flags.split(',').map(str::trim).skip(1);
-        let mut expected = words.next().unwrap().to_owned();
-        let mut set: Vec<&str> = words.filter(|word| word.ends_with(['+', '-'])).collect();
-        set.sort_unstable();
-        set.iter().for_each(|feature| expected.push_str(&format!(":{feature}")));
+        let printed = run(Command::new(tools::tool("llvm-readobj", "llvm")).arg("-h").arg(&file));
+        let flags = printed.split("Flags [").nth(1).unwrap().split(']').next().unwrap();
+        let names = || flags.split_whitespace().filter_map(|word| word.strip_prefix("EF_AMDGPU_"));
+        let mut expected = names().find_map(|name| name.strip_prefix("MACH_AMDGCN_")).unwrap().to_lowercase();
+        // Sorted as a target id has them: sramecc, then xnack.
+        for feature in ["SRAMECC", "XNACK"] {
+            for (setting, sign) in [("ON", '+'), ("OFF", '-')] {
+                if names().any(|name| name == format!("FEATURE_{feature}_{setting}_V4")) {
+                    expected.push_str(&format!(":{}{sign}", feature.to_lowercase()));
+                }
+            }
+        }
         assert_eq!(native.parts[0].stated, expected, "{flags}");
         assert_eq!(native.devices(), [format!("amd_gpu_{processor}")]);
     }

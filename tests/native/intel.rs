@@ -105,9 +105,9 @@ fn the_validator_counts_the_same_kernels() {
     for (device, _) in DEVICES {
         let payload = ocloc(&["-device", device, "--format", "zebin"]);
         let file = written(&payload);
-        let said = Command::new(tools::tool("ocloc", "intel-opencl-icd")).arg("validate").arg("-file").arg(file.path());
-        let mut said = said;
-        let said = String::from_utf8_lossy(&said.output().unwrap().stdout).into_owned();
+        let mut validate = Command::new(tools::tool("ocloc", "intel-opencl-icd"));
+        let said = validate.args(["validate", "-file"]).arg(file.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
         let names: Vec<&str> =
             said.lines().filter_map(|line| line.strip_prefix("Kernel #")?.split("named ").nth(1)).collect();
         let names: Vec<&str> = names.iter().map(|name| name.trim_end_matches(':')).collect();
