@@ -10,7 +10,7 @@ use super::selection;
 use super::table::Files as Parts;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::examine;
+use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::{FileFacts, units};
@@ -138,8 +138,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     /// Examines the images of a file, and keeps those that are selected.
     fn examine<'a>(&mut self, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
         let images = examine(bundle);
-        let damaged = images.iter().filter_map(|image| Some((image.image.index, image.problem.clone()?)));
-        facts.problems.extend(damaged.map(|(index, error)| Problem::of_image(index, error)));
+        facts.problems.extend(images.iter().flat_map(Examined::problems));
         match selection::keep(self.selector, images) {
             Ok(images) => {
                 self.matched = true;

@@ -6,6 +6,7 @@
 
 mod image;
 mod put;
+mod native;
 #[cfg(test)]
 mod schema;
 
@@ -118,11 +119,11 @@ fn images(facts: &mut FileFacts<'_>, out: &mut impl Write, path: Option<&str>, a
         Some(bundle) => shares(&bundle.images, out, around, |text, image| {
             let examined = examine_image(image, bundle.epoch);
             image::put(text, facts, path, base, &examined);
-            Some(Problem::of_image(image.index, examined.problem?))
+            examined.problems().collect()
         })?,
         None => shares(&facts.images, out, around, |text, examined| {
             image::put(text, facts, path, base, examined);
-            None
+            Vec::new()
         })?,
     };
     facts.problems.extend(problems);
@@ -135,7 +136,7 @@ fn shares<T: Sync>(
     items: &[T],
     out: &mut impl Write,
     around: (&str, &str),
-    put: impl Fn(&mut String, &T) -> Option<Problem> + Sync,
+    put: impl Fn(&mut String, &T) -> Vec<Problem> + Sync,
 ) -> Result<Vec<Problem>> {
     // The same texts serve each batch: what they take is taken once.
     let mut done: Vec<(String, Vec<Problem>)> = Vec::new();

@@ -9,6 +9,7 @@ pub mod image;
 pub mod inspect;
 pub mod json;
 pub mod name;
+pub mod native;
 pub mod sizes;
 pub mod table;
 pub mod targets;

@@ -1,11 +1,13 @@
 //! What does the JSON say of one image?
 
+use super::native::NativeJson;
 use super::put::{List, Object, Put, With, push_number};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::decode::{Decoded, SpecConstant, decode};
 use crate::bundle::property::{Properties, Property, PropertySet, Value};
 use crate::bundle::requirements::Requirements;
 use crate::compat::examine::Examined;
+use crate::native::Native;
 use crate::report::{FileFacts, name};
 use crate::spirv::{Module, names};
 use base64::Engine as _;
@@ -53,7 +55,19 @@ pub(super) fn put(
     object.field("requirements", &examined.requirements);
     object.field("properties", Sets { all: &image.properties, epoch });
     object.field("spirv", examined.module.as_ref());
+    object.field("native", examined.native.as_ref());
     object.close();
+}
+
+impl Put for Native {
+    /// Files of compiled code hold few images: what is said of them goes through serde.
+    fn put(&self, out: &mut String) {
+        match serde_json::to_string(&NativeJson::from(self)) {
+            Ok(text) => out.push_str(&text),
+            // Nothing in it can fail to be JSON.
+            Err(_) => out.push_str("null"),
+        }
+    }
 }
 
 impl Put for Requirements {
