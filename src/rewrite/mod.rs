@@ -4,4 +4,5 @@ pub mod convert;
 pub mod embed;
 pub mod extract;
 pub mod image_data;
+pub mod object_file;
 pub mod shared;
