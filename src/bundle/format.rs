@@ -123,6 +123,18 @@ impl From<u8> for Declared {
 }
 
 impl Declared {
+    /// The number in the image structure.
+    pub fn number(self) -> u8 {
+        match self {
+            Declared::None => 0,
+            Declared::Native => 1,
+            Declared::SpirV => 2,
+            Declared::LlvmBitcode => 3,
+            Declared::CompressedNone => 4,
+            Declared::Other(number) => number,
+        }
+    }
+
     /// The name used in reports.
     pub fn name(self) -> String {
         match self {

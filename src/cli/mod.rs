@@ -12,6 +12,7 @@ pub mod exit;
 mod expand;
 mod extract;
 mod files;
+mod gather;
 #[cfg(test)]
 mod generated;
 mod global;
@@ -25,6 +26,7 @@ mod selection;
 mod sources;
 mod table;
 mod worker;
+mod wrap;
 
 use exit::Exit;
 use global::{Global, GlobalArgs};
@@ -87,6 +89,7 @@ verbs! {
     inspect => Inspect,
     extract => Extract,
     build => Build,
+    wrap => Wrap,
     doctor => Doctor,
     completions => Completions,
     man => Man,

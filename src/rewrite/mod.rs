@@ -1,8 +1,10 @@
 //! How does a changed bundle get back into a file?
 
+pub mod blobs;
 pub mod convert;
 pub mod embed;
 pub mod extract;
 pub mod image_data;
 pub mod object_file;
+pub mod settle;
 pub mod shared;
