@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::bundle::property::set;
+use sycl_bundle::container::Kind;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
@@ -65,11 +66,14 @@ impl Gathering<'_> {
     /// Adds the selected images of a file; what does not inflate is left out, and said among the file's problems.
     fn add(&mut self, facts: &FileFacts<'_>) -> Result<()> {
         let Some(bundle) = facts.bundle else { return Ok(()) };
+        // Tables and modules say nothing of targets.
+        let untold = matches!(bundle.kind, Kind::Table | Kind::SpirV | Kind::LlvmBitcode);
         for examined in &facts.images {
             if examined.image.compression().is_some() && examined.image.contents().is_err() {
                 continue;
             }
-            let mut image = settle::own(self.arena, examined).context(|| format!("image {}", examined.image.index))?;
+            let mut image =
+                settle::own(self.arena, examined, untold).context(|| format!("image {}", examined.image.index))?;
             image.index = image.index.saturating_add(self.next);
             self.number(&image, bundle.epoch, facts.path)?;
             self.images.push(image);

@@ -151,7 +151,11 @@ impl<'a> File<'a> {
                 self.pointer(self.structures, at, *location)?;
             }
         }
+        // Nothing would refer to `.tgtimg`, and a linker that drops what is not used would drop it: one more word does.
+        let keep = self.object.append_section_data(self.structures, &[0; 8], 8);
         let tgtimg = self.tgtimg;
+        let symbol = self.object.section_symbol(tgtimg);
+        self.relocate(self.structures, keep, symbol, 0, code::pointer(self.machine, self.format))?;
         let bytes: Vec<u8> = data.ranges.iter().flat_map(|range| [0, range.size]).flat_map(u64::to_le_bytes).collect();
         self.object.set_section_data(tgtimg, bytes, 16);
         for (at, range) in (0..).step_by(16).zip(&data.ranges) {
@@ -200,18 +204,7 @@ impl<'a> File<'a> {
                 self.relocate(table, slot, local, 0, code::pointer(self.machine, self.format))?;
             }
         }
-        self.keep_tgtimg(tables)
-    }
-
-    /// Nothing refers to `.tgtimg`, so a linker that drops what is not used would drop it; a relocation that does
-    /// nothing ties it to the constructors. Linkers for COFF keep all that is not in a COMDAT.
-    fn keep_tgtimg(&mut self, tables: [SectionId; 2]) -> Result<()> {
-        if self.format == ObjectFormat::Coff {
-            return Ok(());
-        }
-        let symbol = self.object.section_symbol(self.tgtimg);
-        let [constructors, _] = tables;
-        self.relocate(constructors, 0, symbol, 0, code::nothing(self.machine))
+        Ok(())
     }
 
     /// What the linker and readers want to know of the whole file.

@@ -9,7 +9,6 @@ use crate::bundle::property::{Property, PropertySet, Value, set};
 use crate::compat::examine::Examined;
 use crate::container::arena::Arena;
 use crate::container::inflate;
-use crate::device::cpu::CpuArch;
 use crate::error::Result;
 
 /// How a payload is stored.
@@ -28,17 +27,18 @@ pub const ZSTD_LEVEL: i32 = 10;
 /// Smaller payloads are not worth it; the threshold of DPC++'s wrapper.
 const ZSTD_THRESHOLD: usize = 512;
 
-/// A copy of an image that lives as long as `arena`, with everything a form may ask for: entries, and a target.
+/// A copy of an image that lives as long as `arena`, with everything a form may ask for: entries, and a target, also
+/// where the file it is in names none (`untold`).
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>) -> Result<Image<'k>> {
+pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> Result<Image<'k>> {
     let image = examined.image;
     let text = |text: &str| -> Result<&'k str> {
         // What was text is text.
         Ok(if text.is_empty() { "" } else { std::str::from_utf8(arena.keep(text.into())?).unwrap_or_default() })
     };
-    let target = if image.target.is_empty() { target_of(examined).unwrap_or_default() } else { image.target };
+    let target = if untold { target_of(examined) } else { None }.unwrap_or(image.target);
     let entries = entries(examined).into_iter().map(text).collect::<Result<Vec<_>>>()?;
     let property = |property: &Property<'_>| -> Result<Property<'k>> {
         let keep = |bytes: &[u8]| arena.keep(bytes.to_vec());
@@ -89,16 +89,21 @@ pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
     }
 }
 
-/// The target that the payload itself tells: tables and bare files name none.
+/// The target of an image whose container names none: tables and bare files do not. What the image was compiled for
+/// tells, or the payload itself.
 fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
-    let by_format = match examined.format {
-        Format::SpirV => Some("spir64"),
+    let image = examined.image;
+    // A module without a target is read as one for every device. A blob in a table may say more.
+    if !matches!(image.target, "" | "spir64") {
+        return None;
+    }
+    let named = image.compile_target().and_then(spec_of).map(|(target, _)| target);
+    let by_format = || match examined.format {
         Format::Zebin | Format::PatchTokens => Some("spir64_gen"),
         Format::Ptx => Some("nvptx64"),
-        _ => None,
+        _ => examined.march.map(|_| "spir64_x86_64"),
     };
-    let named = || examined.image.compile_target().and_then(|name| spec_of(name).map(|(target, _)| target));
-    by_format.or(examined.march.map(|_: CpuArch| "spir64_x86_64")).or_else(named)
+    named.or_else(by_format)
 }
 
 /// The `DeviceTargetSpec` of a target that `-fsycl-targets` takes, and whether the architecture is said beside it.

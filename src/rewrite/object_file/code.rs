@@ -92,14 +92,6 @@ pub(super) fn pointer(machine: Machine, format: ObjectFormat) -> RelocationFlags
     }
 }
 
-/// A reference that changes no byte (ELF alone).
-pub(super) fn nothing(machine: Machine) -> RelocationFlags {
-    of_elf(match machine {
-        Machine::X86_64 => elf::R_X86_64_NONE,
-        Machine::Aarch64 => elf::R_AARCH64_NONE,
-    })
-}
-
 fn of_elf(r_type: elf::RelocationType) -> RelocationFlags {
     RelocationFlags::Elf { r_type }
 }
