@@ -22,9 +22,12 @@ mod judges;
 mod march;
 #[path = "real/numbers.rs"]
 mod numbers;
+mod support;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]
 mod trace;
 #[path = "real/world.rs"]
 mod world;
+#[path = "real/wrap.rs"]
+mod wrap;

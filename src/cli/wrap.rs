@@ -22,7 +22,8 @@ An object is added to the link of any host program, by any linker; it needs the 
 
 What a form cannot say is left out: a table, a SYCLBIN and modules have no options of the device compiler, modules no
 property sets. An OffloadBinary holds property sets under a key of this tool's own, and a bundle holds an image with more
-to it than its payload as an OffloadBinary.
+to it than its payload as an OffloadBinary. Of a SYCLBIN, libsycl finds kernels that are free functions (named
+`__sycl_kernel_NAME`) as NAME, and no others.
 
 Examples:
   sycl-bundle wrap kernel.spv -o kernel.o

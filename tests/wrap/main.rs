@@ -37,7 +37,7 @@ pub struct Folder(tempfile::TempDir);
 
 impl Folder {
     /// An empty one.
-    pub fn new() -> Self {
+    fn new() -> Self {
         Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 

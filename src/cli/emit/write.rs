@@ -57,6 +57,10 @@ pub fn write(global: &Global, form: &Form, mut images: Vec<Image<'_>>, origin: &
         Emit::Object | Emit::Shared => return registered(global, form, &settled, origin, path),
         Emit::Syclbin => {
             dropped(global, &settled, "a SYCLBIN");
+            let free = |image: &Image<'_>| image.kernels().iter().any(|kernel| kernel.contains("__sycl_kernel_"));
+            if !settled.iter().any(free) {
+                global.note("libsycl finds kernels of a SYCLBIN by the names of free functions, and there is none");
+            }
             let state = form.state.unwrap_or_else(|| blobs::state(&settled));
             blobs::syclbin(&settled, form.envelope, state)?
         }
