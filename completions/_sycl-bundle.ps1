@@ -123,8 +123,8 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;wrap' {
-            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
-            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder')
             [CompletionResult]::new('--properties', '--properties', [CompletionResultType]::ParameterName, 'The property sets of a module, instead of those beside it')
             [CompletionResult]::new('--symbols', '--symbols', [CompletionResultType]::ParameterName, 'The entries of a module, one a line, instead of those beside it')
             [CompletionResult]::new('--as-target', '--as-target', [CompletionResultType]::ParameterName, 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)')

@@ -116,8 +116,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'sycl-bundle;wrap'= {
-            cand -o 'The file to write; `-` is standard output'
-            cand --output 'The file to write; `-` is standard output'
+            cand -o 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder'
+            cand --output 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder'
             cand --properties 'The property sets of a module, instead of those beside it'
             cand --symbols 'The entries of a module, one a line, instead of those beside it'
             cand --as-target 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)'

@@ -145,7 +145,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l q
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s o -l output -d 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l properties -d 'The property sets of a module, instead of those beside it' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l symbols -d 'The entries of a module, one a line, instead of those beside it' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l as-target -d 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)' -r

@@ -23,7 +23,7 @@ an image does not have is an empty cell. STEM is the file's name without its ext
 in a package, a folder or a process it is the library's path in there, with `_` for what is not a
 letter, digit, `.` or `-`.
 
-With --emit all images go into one output, as `wrap` writes them; a table is then named by -o.
+With --emit all images go into one output, as `wrap` writes them (`--emit table -o NAME.table` names the table).
 
 Examples:
   sycl-bundle extract libfoo.so -o images
@@ -65,7 +65,9 @@ enum Format {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        if let Some(emit) = self.form.emit {
+        // A table that -o does not name is the one in a folder, which is what is written without a word.
+        let is_folder = |emit: &Emit| *emit == Emit::Table && Emit::by_extension(&self.output) != Some(Emit::Table);
+        if let Some(emit) = self.form.emit.filter(|emit| !is_folder(emit)) {
             return self.emit(global, emit);
         }
         // None of the others means anything for a folder.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units::{bytes, counted};
-use sycl_bundle::rewrite::extract::Names;
+use sycl_bundle::rewrite::extract::{self, Names};
 use sycl_bundle::rewrite::settle::retarget;
 
 const AFTER_HELP: &str = "\
@@ -40,7 +40,8 @@ pub struct Args {
     /// SYCLBIN, OffloadBinary and bundle files, packages and folders of these; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
     files: Vec<PathBuf>,
-    /// The file to write; `-` is standard output
+    /// The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several
+    /// bare modules a folder
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The property sets of a module, instead of those beside it
@@ -103,6 +104,8 @@ impl Inputs<'_> {
         output: &Path,
         arena: &'k Arena,
     ) -> Result<Exit> {
+        let in_folder = (form.emit == Emit::Table && output.is_dir()).then(|| output.join(extract::TABLE));
+        let output = in_folder.as_deref().unwrap_or(output);
         emit::check_place(Some(form.emit), output)?;
         if self.files.iter().any(|file| same_file(file, output)) {
             let error = Error::new(ErrorKind::Usage, "the output would replace an input");
