@@ -131,6 +131,27 @@ fn bundles_in_both_directions() {
     }
 }
 
+/// A fat object of theirs.
+#[test]
+fn fat_objects_are_unpacked() {
+    for version in VERSIONS {
+        let folder = Folder::new();
+        folder.put("host.c", "int main(void) { return 0; }\n");
+        folder.run(llvm(version, "clang"), ["-c", "host.c", "-o", "host.o"]);
+        folder.put("one", spirv::module("add_one"));
+        let targets = "--targets=host-x86_64-unknown-linux-gnu-,hip-amdgcn-amd-amdhsa--gfx906";
+        let bundle = ["--type=o", "--input=host.o", "--input=one", "--output=fat.o", targets];
+        folder.run(llvm(version, "clang-offload-bundler"), bundle);
+        folder.tool(["wrap", "fat.o", "--emit", "offload-binary", "-o", "ours"]);
+        images(&folder, "ours", |images| {
+            let seen: Vec<_> = images.iter().map(|image| (image.target, image.arch, image.offload_kind)).collect();
+            assert_eq!(seen, [("amdgcn", "gfx906", "hip")], "LLVM {version}");
+        });
+        folder.run(packager(version), ["ours", "--image=file=back,triple=amdgcn-amd-amdhsa,arch=gfx906"]);
+        assert_eq!(folder.read("back"), spirv::module("add_one"));
+    }
+}
+
 /// An OffloadBinary in an object, as the new offload driver has it.
 #[test]
 fn objects_carry_them_to_the_linker_wrapper() {

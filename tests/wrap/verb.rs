@@ -236,3 +236,25 @@ fn generations_are_not_mixed() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("number aspects differently"), "{error}");
 }
+
+/// What cannot be read is named and costs the exit code, not the rest.
+#[test]
+fn damage_hides_nothing() {
+    let folder = Folder::new();
+    folder.put("m.spv", spirv::module("add_one"));
+    folder.put("t.table", "[Code|Properties|Symbols]\ngone.spv||\nm.spv||\n");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let output = command.current_dir(folder.path()).args(["wrap", "t.table", "-o", "out.o"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("row 0: gone.spv"));
+    assert_eq!(facts(&folder, "out.o")[0][2], Json::from(vec!["add_one"]));
+}
+
+#[test]
+fn one_file_goes_to_a_pipe_too() {
+    let folder = Folder::new();
+    folder.put("m.spv", spirv::module("add_one"));
+    folder.tool(["wrap", "m.spv", "-o", "out.o"]);
+    let piped = folder.tool(["wrap", "m.spv", "--emit", "object", "-o", "-"]);
+    assert_eq!(piped.stdout, folder.read("out.o"));
+}
