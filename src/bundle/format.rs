@@ -123,7 +123,7 @@ impl From<u8> for Declared {
 }
 
 impl Declared {
-    /// The number in the image structure.
+    /// The value in the structure.
     pub fn number(self) -> u8 {
         match self {
             Declared::None => 0,
@@ -131,7 +131,7 @@ impl Declared {
             Declared::SpirV => 2,
             Declared::LlvmBitcode => 3,
             Declared::CompressedNone => 4,
-            Declared::Other(number) => number,
+            Declared::Other(value) => value,
         }
     }
 

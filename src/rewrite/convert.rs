@@ -5,17 +5,22 @@ use crate::bundle::image::Image;
 use crate::bundle::property::{PropertySet, Value};
 use std::borrow::Cow;
 
-/// The image as the structures of host files describe it. Its payload stays as it is stored.
-pub fn out_image<'i>(image: &'i Image<'i>) -> OutImage<'i> {
+/// The image with another target, format and payload: what an added image looks like that shares everything else.
+pub fn with_payload<'i>(image: &'i Image<'i>, target: &'i str, format: u8, payload: Cow<'i, [u8]>) -> OutImage<'i> {
     OutImage {
-        target: image.target,
-        format: image.declared.number(),
+        target,
+        format,
         compile_options: image.compile_options,
         link_options: image.link_options,
-        payload: Cow::Borrowed(image.stored),
+        payload,
         entries: image.entries.clone(),
         property_sets: image.properties.sets.iter().map(property_set).collect(),
     }
+}
+
+/// The image as the structures of host files describe it. Its payload stays as it is stored.
+pub fn out_image<'i>(image: &'i Image<'i>) -> OutImage<'i> {
+    with_payload(image, image.target, image.declared.number(), Cow::Borrowed(image.stored))
 }
 
 fn property_set<'i>(set: &'i PropertySet<'i>) -> OutSet<'i> {

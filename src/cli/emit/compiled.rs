@@ -85,7 +85,10 @@ pub fn check_parts(emit: Emit, path: &Path, images: &[Examined<'_, '_>], inputs:
 }
 
 /// Whether all native images of a rewritten file are for one instruction set, whatever made them.
-fn one_march(bytes: &[u8]) -> Result<()> {
+///
+/// # Errors
+/// `Input` where they are not.
+pub fn one_march(bytes: &[u8]) -> Result<()> {
     let host = Host::read(bytes)?;
     let bundle = Bundle::read(&host)?;
     let mut sets: Vec<CpuArch> = bundle.images.iter().filter_map(|image| CpuArch::of_binary(image.stored)).collect();
