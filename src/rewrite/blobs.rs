@@ -119,7 +119,7 @@ impl Said {
 /// Writes a binary clang offload bundle with an empty part for the host, or the same compressed.
 ///
 /// # Errors
-/// Those of [`offload_binary`].
+/// Those of [`offload_binary()`].
 pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -> Result<Vec<u8>> {
     let mut groups: Vec<(String, Vec<Image<'_>>)> = Vec::new();
     for image in images {

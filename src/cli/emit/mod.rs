@@ -1,7 +1,7 @@
 //! What does an output of images look like?
 //!
 //! One set of forms and flags for every verb that makes images ([`EmitArgs`]), and one function that writes them
-//! ([`write`]). `build` alone adds images to a linked file (`compiled`).
+//! ([`write()`]). `build` alone adds images to a linked file (`compiled`).
 
 mod args;
 pub mod compiled;
