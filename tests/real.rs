@@ -24,9 +24,12 @@ mod march;
 mod numbers;
 #[path = "real/prune.rs"]
 mod prune;
+mod support;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]
 mod trace;
 #[path = "real/world.rs"]
 mod world;
+#[path = "real/wrap.rs"]
+mod wrap;

@@ -3,45 +3,13 @@
 
 mod support;
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use goblin::elf::{Elf, dynamic, header, program_header, reloc};
-use support::host::{self, Entries, Fixture, ImageSpec, Value, load, load_all, samples};
+use support::host::{self, Entries, Fixture, ImageSpec, load, load_all, out_images, raw_values, samples};
 use sycl_bundle::error::ErrorKind;
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage, OutProperty, OutSet, OutValue};
 use sycl_bundle::rewrite::shared::{Machine, SharedOptions, shared_library};
-
-/// The raw bytes of all properties of all images, in order: what the images to be written borrow.
-fn raw_values(images: &[ImageSpec]) -> Vec<Option<Vec<u8>>> {
-    let sets = images.iter().flat_map(|image| &image.sets);
-    sets.flat_map(|set| &set.properties).map(|property| property.value.raw()).collect()
-}
-
-fn out_images<'a>(images: &'a [ImageSpec], raw: &'a [Option<Vec<u8>>]) -> Vec<OutImage<'a>> {
-    let mut raw = raw.iter();
-    let mut property = |property: &'a host::PropertySpec| {
-        let (kind, value) = match (&property.value, raw.next().unwrap()) {
-            (Value::U32(value), _) => (1, OutValue::U32(*value)),
-            (_, bytes) => (2, OutValue::Bytes(bytes.as_ref().unwrap())),
-        };
-        OutProperty { name: &property.name, kind, value }
-    };
-    let mut set = |set: &'a host::SetSpec| OutSet {
-        name: &set.name,
-        properties: set.properties.iter().map(&mut property).collect(),
-    };
-    let image = |image: &'a ImageSpec| OutImage {
-        target: &image.target,
-        format: image.format,
-        compile_options: &image.compile_options,
-        link_options: &image.link_options,
-        payload: Cow::Borrowed(&image.payload),
-        entries: image.entries.iter().map(String::as_str).collect(),
-        property_sets: image.sets.iter().map(&mut set).collect(),
-    };
-    images.iter().map(image).collect()
-}
 
 fn bytes(images: &[ImageSpec], options: &SharedOptions) -> Vec<u8> {
     let raw = raw_values(images);

@@ -109,8 +109,10 @@ impl<'a> Reader<'a> {
 /// The target as the image structures of host files name it, of a full triple: `spir64` of `spir64-unknown-unknown`.
 /// Triples of other programming models stay whole.
 pub fn target_of(triple: &str) -> &str {
-    let (arch, _) = triple.split_once('-').unwrap_or((triple, ""));
-    let known = arch.starts_with("spir") || matches!(arch, "nvptx64" | "amdgcn" | "native_cpu");
+    let (arch, rest) = triple.split_once('-').unwrap_or((triple, ""));
+    // AMD's flavour of SPIR-V is none that SYCL's runtimes know.
+    let known =
+        arch.starts_with("spir") && !rest.starts_with("amd-") || matches!(arch, "nvptx64" | "amdgcn" | "native_cpu");
     if known { arch } else { triple }
 }
 

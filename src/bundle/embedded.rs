@@ -19,6 +19,10 @@ pub const SECTION: &str = ".llvm.offloading";
 /// looks like one in its data.
 pub fn read<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader<'a>) {
     for section in host.sections.iter().filter(|section| section.name.starts_with(SECTION)) {
+        // LLVM 22's wrapper gives that name to the section of bare images that its own list points to.
+        if !unlisted && !section.data.starts_with(&MAGIC) {
+            continue;
+        }
         reader.read(section.data, Place::file(section.offset), 0, &Image::bare(section.data, section.offset));
     }
     if !unlisted || !host.registers || !reader.images.is_empty() {

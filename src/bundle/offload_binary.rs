@@ -9,6 +9,8 @@ mod write;
 use super::blob::{self, Reader};
 use super::format::Declared;
 use super::image::Image;
+use super::property::Properties;
+use super::property_text;
 use super::syclbin;
 use crate::bytes;
 use crate::container::inflate;
@@ -41,6 +43,19 @@ pub mod image_kind {
 
 /// LLVM's `OffloadKind` of SYCL in the bit set of 2025 and later.
 pub const SYCL: u16 = 8;
+
+/// The key of property sets as text, which this tool writes: OffloadBinaries have no key of their own for them.
+pub const PROPERTIES: &str = "sycl-property-sets";
+
+/// The `OffloadKind` of a programming model by name; SYCL where it has none.
+pub fn kind_number(model: &str) -> u16 {
+    match model {
+        "openmp" => 1,
+        "cuda" => 2,
+        "hip" | "hipv4" => 4,
+        _ => SYCL,
+    }
+}
 
 /// One entry: an image and what is said of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,7 +232,10 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
         for entry in entries.iter().filter(|entry| entry.flags & 1 == 0) {
             let or = |own: &'a str, outer: &'a str| if own.is_empty() { outer } else { own };
             let triple = entry.string("triple");
+            let model = Some(entry.model()).filter(|model| !matches!(*model, "unknown" | "sycl"));
             let like = Image {
+                offload_kind: model.unwrap_or(outer.offload_kind),
+                properties: properties(reader, entry).unwrap_or_else(|| outer.properties.clone()),
                 declared: entry.declared(),
                 target: or(blob::target_of(triple), outer.target),
                 arch: or(blob::arch_of(entry.string("arch")), outer.arch),
@@ -228,6 +246,20 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
                 ..outer.clone()
             };
             reader.read(entry.image, entry.place, depth, &like);
+        }
+    }
+}
+
+/// The property sets that this tool put beside an image.
+fn properties<'a>(reader: &mut Reader<'a>, entry: &Entry<'a>) -> Option<Properties<'a>> {
+    let (_, text) = entry.strings.iter().find(|(key, _)| *key == PROPERTIES.as_bytes())?;
+    let arena = reader.arena;
+    match property_text::read(text, |bytes| arena.keep(bytes)) {
+        Ok(properties) => Some(properties),
+        Err(error) => {
+            // Where the text is in the file is not known any more.
+            reader.problem(entry.place.error(error.message()).context("OffloadBinary property sets"));
+            None
         }
     }
 }

@@ -5,6 +5,7 @@
 //! has an id `<kind>-<triple>[-<target id>]`; the host's part is no device code.
 
 mod compressed;
+mod md5;
 mod write;
 
 use super::blob::{self, Reader};
@@ -13,6 +14,7 @@ use crate::bytes;
 use crate::container::place::Place;
 use crate::error::Result;
 pub use compressed::{Compressed, compress};
+pub use md5::half as compressed_hash;
 pub use write::{Part as NewPart, write};
 
 /// The first bytes of a binary bundle.

@@ -1,7 +1,8 @@
 //! `build`: how does a binary get native code for known devices?
 
 use super::driver::InstallArgs;
-use super::emit::{self, Compiled, Emit};
+use super::emit::compiled::{self, Compiled};
+use super::emit::{self, Emit, EmitArgs};
 use super::exit::{Exit, report};
 use super::global::Global;
 use super::output;
@@ -32,6 +33,10 @@ specialization constants, explicit SIMD, requirements no CPU meets) or does not 
 Native code is for one instruction set, by default avx2: the driver refuses code for a newer set than the machine's, and
 all libraries of a process must have the same set.
 
+Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of modules `.so` shared); else it
+is `embed` for a linked ELF file and `table` for modules. Of a linked file, an object or library holds the native images
+alone, since the file registers the others.
+
 Examples:
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so
   sycl-bundle build libfoo.so -t spir64_x86_64 --emit shared -o libfoo-native.so
@@ -58,9 +63,6 @@ pub struct Args {
     /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// As what to write it: by default `embed` for a linked file, `table` for modules
-    #[arg(long, value_name = "FORM")]
-    emit: Option<Emit>,
     /// The instruction set of native CPU code, by the names of opencl-aot
     #[arg(long, value_name = "NAME", default_value = cpu::DEFAULT.name())]
     march: String,
@@ -75,6 +77,8 @@ pub struct Args {
     format: Format,
     #[command(flatten)]
     install: InstallArgs,
+    #[command(flatten)]
+    form: EmitArgs,
     #[command(flatten)]
     selection: Selection,
 }
@@ -104,7 +108,7 @@ impl Args {
         if self.format == Format::Json && self.output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
-        emit::check_place(&self.output)?;
+        emit::check_place(self.form.emit, &self.output)?;
         let mut sources = Vec::new();
         for path in &self.files {
             sources.push(Source::open(global, path, &self.output).context(|| path.display().to_string())?);
@@ -118,6 +122,7 @@ impl Args {
             bundles.push(Bundle::read(host).context(|| source.name())?);
         }
         let emit = self.emit(&hosts)?;
+        let form = self.form.form(emit, &self.output)?;
         let (Some(host), Some(source)) = (hosts.first(), sources.first()) else {
             return Err(Error::new(ErrorKind::Usage, "no input"));
         };
@@ -150,7 +155,7 @@ impl Args {
             report(global, &error.context(file));
         }
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-        emit::check_parts(emit, &self.output, &images, &paths)?;
+        compiled::check_parts(emit, &self.output, &images, &paths)?;
         if emit == Emit::Embed {
             let planned: Vec<(usize, &str)> = plan.jobs.iter().map(|job| (job.image, CPU_TARGET)).collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
@@ -170,7 +175,7 @@ impl Args {
         additions.append(&mut kept);
         let what = Compiled { host, bundle: &bundle, images: &images, additions: &additions, march };
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
-        let bytes_after = emit::write(global, emit, &what, &self.output, mode)?;
+        let bytes_after = compiled::write(global, &form, &what, &self.output, mode)?;
 
         // A native image that a new one has replaced does not stay.
         let tables =
@@ -235,8 +240,14 @@ impl Args {
         if hosts.len() > 1 && linked {
             return usage("a linked file makes an output of its own", "build linked files one by one");
         }
-        match self.emit {
-            None => Ok(if elf { Emit::Embed } else { Emit::Table }),
+        match self.form.emit {
+            // A linked file may be called anything but an object, a table or a SYCLBIN.
+            None => Ok(match Emit::by_extension(&self.output) {
+                Some(emit @ (Emit::Object | Emit::Syclbin | Emit::Table)) => emit,
+                Some(Emit::Shared) if !elf => Emit::Shared,
+                _ if elf => Emit::Embed,
+                _ => Emit::Table,
+            }),
             // Whether Intel's driver on Windows takes what the one on Linux makes is not known.
             Some(Emit::Embed) if hosts.iter().any(|host| host.kind == Kind::Pe) => usage(
                 "the driver compiles for Linux, so the native code is not for a Windows file's own list",
@@ -245,6 +256,7 @@ impl Args {
             Some(Emit::Embed) if !elf => {
                 usage("only a linked ELF file can be embedded into", "use --emit table or --emit shared")
             }
+            Some(Emit::Spirv) => usage("what is compiled is no SPIR-V", "use --emit table, or `extract --emit spirv`"),
             Some(emit) => Ok(emit),
         }
     }

@@ -59,7 +59,7 @@ impl Linked {
         if target.format == Format::Json && target.output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
-        emit::check_place(&target.output)?;
+        emit::check_place(None, &target.output)?;
         if same_file(path, &target.output) {
             let error = Error::new(ErrorKind::Usage, "the output would replace the input");
             return Err(error.with_remedy("name another file with `-o`"));
@@ -117,7 +117,7 @@ impl Linked {
         }
         let edited = layers::edit(self.bytes(), drop, add, &notes).context(|| self.name())?;
         if !add.is_empty() {
-            emit::one_march(&edited.bytes).context(|| self.name())?;
+            emit::compiled::one_march(&edited.bytes).context(|| self.name())?;
         }
         if edited.changed {
             global.note(&format!(

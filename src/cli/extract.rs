@@ -1,13 +1,16 @@
 //! `extract`: which files do the images of a binary make?
 
+use super::emit::{Emit, EmitArgs};
 use super::exit::{Exit, report};
 use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output::{self, Folder};
 use super::selection::Selection;
+use super::wrap::Inputs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::examine::Examined;
+use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::extracted::{self, Written};
@@ -19,6 +22,8 @@ STEM_INDEX.sym (its entries); `images.table` lists them as `[Code|Properties|Sym
 an image does not have is an empty cell. STEM is the file's name without its extension; for libraries
 in a package, a folder or a process it is the library's path in there, with `_` for what is not a
 letter, digit, `.` or `-`.
+
+With --emit all images go into one output, as `wrap` writes them (`--emit table -o NAME.table` names the table).
 
 Examples:
   sycl-bundle extract libfoo.so -o images
@@ -37,11 +42,13 @@ pub struct Args {
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
     /// Keep compressed payloads as they are stored
-    #[arg(long)]
+    #[arg(long, conflicts_with = "emit")]
     stored: bool,
     /// How to list what was written
     #[arg(long, value_name = "FORM", default_value = "none")]
     format: Format,
+    #[command(flatten)]
+    form: EmitArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
     selection: Selection,
@@ -58,6 +65,13 @@ enum Format {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        // A table that -o does not name is the one in a folder, which is what is written without a word.
+        let is_folder = |emit: &Emit| *emit == Emit::Table && Emit::by_extension(&self.output) != Some(Emit::Table);
+        if let Some(emit) = self.form.emit.filter(|emit| !is_folder(emit)) {
+            return self.emit(global, emit);
+        }
+        // None of the others means anything for a folder.
+        self.form.form(Emit::Table, &self.output)?;
         let selector = self.selection.selector()?;
         let to_stdout = self.output == Path::new("-");
         if to_stdout && self.format == Format::Json {
@@ -78,6 +92,19 @@ impl Args {
         let damaged = set.damaged;
         self.finish(global, set)?;
         Ok(if damaged && exit == Exit::Done { Exit::Input } else { exit })
+    }
+
+    /// Writes one file, in the form asked for.
+    fn emit(&self, global: &Global, emit: Emit) -> Result<Exit> {
+        if self.format == Format::Json {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "`--format json` lists the files in a folder, and --emit makes none",
+            ));
+        }
+        let form = self.form.form(emit, &self.output)?;
+        let inputs = Inputs { files: std::slice::from_ref(&self.file), selection: &self.selection, beside: None };
+        inputs.write(global, &form, None, &self.output, &Arena::with_limit(u64::MAX))
     }
 
     /// Adds the images of one file.

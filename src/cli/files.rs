@@ -7,7 +7,7 @@ use super::exit::{Exit, Tally, report};
 use super::expand::{Form, Leaf, expand};
 use super::global::Global;
 use super::selection;
-use super::table::Files as Parts;
+use super::table::{Beside, Files as Parts};
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
@@ -33,10 +33,26 @@ pub fn each_file(
     deferred: bool,
     each: impl FnMut(&mut FileFacts<'_>) -> Result<()>,
 ) -> Result<Exit> {
+    each_file_with(global, paths, selector, deferred, None, each)
+}
+
+/// The same; of a bare module, what stands beside it or was named for it is read with it.
+///
+/// # Errors
+/// What `each` returns.
+pub fn each_file_with(
+    global: &Global,
+    paths: &[PathBuf],
+    selector: &Selector,
+    deferred: bool,
+    beside: Option<&Beside>,
+    each: impl FnMut(&mut FileFacts<'_>) -> Result<()>,
+) -> Result<Exit> {
     let mut files = Files {
         global,
         selector,
         deferred: deferred && selector.is_all(),
+        beside,
         each,
         tally: Tally::default(),
         empty: Vec::new(),
@@ -60,6 +76,7 @@ struct Files<'f, F> {
     global: &'f Global,
     selector: &'f Selector,
     deferred: bool,
+    beside: Option<&'f Beside>,
     each: F,
     tally: Tally,
     /// Arguments without device code.
@@ -88,6 +105,11 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         // The parts of a table lie beside it, which they do only where it is a file itself.
         let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table && form == Form::Plain);
         let parts = table.map(|host| Parts::open(Path::new(leaf.path), host.bytes)).transpose();
+        let module = host.as_ref().ok().filter(|host| matches!(host.kind, Kind::SpirV | Kind::LlvmBitcode));
+        let parts = match (parts, self.beside.filter(|_| form == Form::Plain && module.is_some())) {
+            (Ok(None), Some(beside)) => beside.open(Path::new(leaf.path)),
+            (parts, _) => parts,
+        };
         if let Ok(Some(parts)) = &parts {
             facts.bytes = facts.bytes.saturating_add(parts.bytes());
         }

@@ -15,6 +15,7 @@ pub mod exit;
 mod expand;
 mod extract;
 mod files;
+mod gather;
 #[cfg(test)]
 mod generated;
 mod global;
@@ -30,6 +31,7 @@ mod sources;
 mod table;
 mod targets;
 mod worker;
+mod wrap;
 
 use exit::Exit;
 use global::{Global, GlobalArgs};
@@ -95,6 +97,7 @@ verbs! {
     targets => Targets,
     embed => Embed,
     prune => Prune,
+    wrap => Wrap,
     doctor => Doctor,
     completions => Completions,
     man => Man,

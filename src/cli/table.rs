@@ -4,12 +4,12 @@
 //! images are in use.
 
 use super::input::Input;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::table::Table;
 use sycl_bundle::bundle::table_images::Row;
 use sycl_bundle::container::Host;
-use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 
 /// The open files of a table.
 #[derive(Debug)]
@@ -17,6 +17,34 @@ pub struct Files {
     rows: Vec<Opened>,
     /// Files that could not be opened.
     problems: Vec<Problem>,
+}
+
+/// What belongs to a bare module: files that were named, or those of its name beside it.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// Property sets as text.
+    pub properties: Option<PathBuf>,
+    /// Entries, one a line.
+    pub symbols: Option<PathBuf>,
+}
+
+impl Beside {
+    /// Opens what belongs to a module; none where nothing does.
+    ///
+    /// # Errors
+    /// What cannot be read of it.
+    pub fn open(&self, module: &Path) -> Result<Option<Files>> {
+        let open = |named: &Option<PathBuf>, extension: &str| {
+            let path = named.clone().or_else(|| Some(module.with_extension(extension)).filter(|path| path.is_file()));
+            path.map(|path| Input::open(&path).context(|| path.display().to_string())).transpose()
+        };
+        let (properties, symbols) = (open(&self.properties, "prop")?, open(&self.symbols, "sym")?);
+        if properties.is_none() && symbols.is_none() {
+            return Ok(None);
+        }
+        let code = Input::open(module)?;
+        Ok(Some(Files { rows: vec![Opened { code, properties, symbols }], problems: Vec::new() }))
+    }
 }
 
 #[derive(Debug)]

@@ -12,42 +12,55 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 type Chunk = Box<[OnceLock<Vec<u8>>]>;
 
 /// An append-only store of byte strings.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Arena {
     chunks: [OnceLock<Chunk>; 32],
     count: AtomicUsize,
     bytes: AtomicU64,
+    limit: u64,
+}
+
+impl Default for Arena {
+    /// For what a file inflates to: up to [`limits::MAX_INFLATED`] bytes.
+    fn default() -> Self {
+        Arena::with_limit(limits::MAX_INFLATED)
+    }
 }
 
 impl Arena {
+    /// One that takes that many bytes.
+    pub fn with_limit(limit: u64) -> Self {
+        Arena { chunks: Default::default(), count: AtomicUsize::new(0), bytes: AtomicU64::new(0), limit }
+    }
+
     /// Keeps bytes for as long as the arena lives.
     ///
     /// # Errors
-    /// `Input` where the arena would hold more than [`limits::MAX_INFLATED`] bytes.
+    /// `Input` where the arena would hold more than its limit.
     pub fn keep(&self, bytes: Vec<u8>) -> Result<&[u8]> {
         // A byte string costs its slot as well.
         let cost = (bytes.len() as u64).saturating_add(32);
-        if self.bytes.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > limits::MAX_INFLATED {
+        if self.bytes.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.limit {
             self.bytes.fetch_sub(cost, Ordering::Relaxed);
-            return Err(full());
+            return Err(full(self.limit));
         }
-        let number = self.count.fetch_add(1, Ordering::Relaxed).checked_add(1).ok_or_else(full)?;
+        let number = self.count.fetch_add(1, Ordering::Relaxed).checked_add(1).ok_or_else(|| full(self.limit))?;
         let chunk = number.ilog2();
-        let slots = self.chunks.get(chunk as usize).ok_or_else(full)?;
+        let slots = self.chunks.get(chunk as usize).ok_or_else(|| full(self.limit))?;
         let slots = slots.get_or_init(|| (0..1usize << chunk).map(|_| OnceLock::new()).collect());
-        let slot = slots.get(number ^ (1usize << chunk)).ok_or_else(full)?;
+        let slot = slots.get(number ^ (1usize << chunk)).ok_or_else(|| full(self.limit))?;
         Ok(slot.get_or_init(|| bytes))
     }
 
     /// How many more bytes it takes.
     pub fn room(&self) -> u64 {
-        limits::MAX_INFLATED.saturating_sub(self.bytes.load(Ordering::Relaxed))
+        self.limit.saturating_sub(self.bytes.load(Ordering::Relaxed))
     }
 }
 
 #[cold]
-fn full() -> Error {
-    Error::input(format!("the parts of the file inflate to more than the limit of {} bytes", limits::MAX_INFLATED))
+fn full(limit: u64) -> Error {
+    Error::input(format!("the parts of the file inflate to more than the limit of {limit} bytes"))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub struct Built {
     pub inputs: Vec<String>,
     /// The output.
     pub output: String,
-    /// How the output is made: `embed`, `shared` or `table`.
+    /// How the output is made, by the name that `--emit` takes.
     pub emit: &'static str,
     /// The target.
     pub target: &'static str,

@@ -18,6 +18,11 @@ pub fn with_payload<'i>(image: &'i Image<'i>, target: &'i str, format: u8, paylo
     }
 }
 
+/// The image as the structures of host files describe it. Its payload stays as it is stored.
+pub fn out_image<'i>(image: &'i Image<'i>) -> OutImage<'i> {
+    with_payload(image, image.target, image.declared.number(), Cow::Borrowed(image.stored))
+}
+
 fn property_set<'i>(set: &'i PropertySet<'i>) -> OutSet<'i> {
     let properties = set.properties.iter().map(|property| {
         let (kind, value) = match property.value {

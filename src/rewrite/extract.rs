@@ -3,6 +3,7 @@
 //! Names and contents of what `extract` writes; deterministic, so that a second run writes the same bytes. The files
 //! are those DPC++'s tools exchange: code, `.prop`, `.sym`, and a table over them.
 
+use crate::bundle::image::Image;
 use crate::bundle::property_text;
 use crate::bundle::table::Table;
 use crate::compat::examine::Examined;
@@ -34,6 +35,23 @@ impl Names {
             properties: (!image.image.properties.sets.is_empty()).then(|| format!("{base}.prop")),
             symbols: (!entries(image).is_empty()).then(|| format!("{base}.sym")),
         }
+    }
+}
+
+impl Names {
+    /// The names for a settled image, by its number among those that are written.
+    pub fn of_settled(stem: &str, number: usize, image: &Image<'_>) -> Names {
+        let base = format!("{stem}_{number}");
+        Names {
+            code: format!("{base}{}", image.format().extension()),
+            properties: (!image.properties.sets.is_empty()).then(|| format!("{base}.prop")),
+            symbols: (!image.entries.is_empty()).then(|| format!("{base}.sym")),
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        [Some(&self.code), self.properties.as_ref(), self.symbols.as_ref()].into_iter().flatten().map(String::as_str)
     }
 }
 

@@ -66,6 +66,8 @@ pub enum OutValue<'a> {
 /// Which image structures, and with that which generations of the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageVersion {
+    /// 96 bytes, the number that runtimes up to 2025 give to what they make themselves.
+    V1,
     /// 96 bytes: DPC++ up to 2025, `libsycl.so.8` and older.
     V2,
     /// 80 bytes, without manifest: DPC++ 2026, `libsycl.so.9`.

@@ -1,5 +1,6 @@
 //! How does a changed bundle get back into a file?
 
+pub mod blobs;
 pub mod convert;
 pub mod embed;
 pub mod extract;
@@ -7,4 +8,6 @@ pub mod image_data;
 pub mod layers;
 pub mod pe;
 pub mod prune;
+pub mod object_file;
+pub mod settle;
 pub mod shared;

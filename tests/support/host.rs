@@ -10,6 +10,7 @@ mod loaded;
 pub mod matrix;
 mod objects;
 mod ours;
+mod out;
 pub mod samples;
 mod toolchain;
 
@@ -19,7 +20,8 @@ pub use image::{Entries, ImageSpec, PropertySpec, SetSpec, Value};
 pub use loaded::{Loaded, LoadedImage, fnv1a, load, load_all, load_result};
 pub use objects::{Cross, assemble};
 pub use ours::view;
-pub use toolchain::{runtime, tool};
+pub use out::{out_images, raw_values};
+pub use toolchain::{RUNTIME, llvm, runtime, tool};
 
 /// What kind of ELF file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -52,6 +52,7 @@ impl<'a> Structures<'a> {
     /// Writes what an image refers to and returns its own structure: `sycl_device_binary_struct`.
     pub(super) fn image(&mut self, image: &'a OutImage<'a>, payload: ImageRange) -> Result<Vec<Word>> {
         let number: u64 = match self.version {
+            ImageVersion::V1 => 1,
             ImageVersion::V2 => 2,
             ImageVersion::V3 => 3,
         };
@@ -60,7 +61,7 @@ impl<'a> Structures<'a> {
         for text in [image.target, image.compile_options, image.link_options] {
             words.push(Word::Address(self.string(text)?));
         }
-        if self.version == ImageVersion::V2 {
+        if self.version != ImageVersion::V3 {
             // The manifest, which nobody ever used.
             words.extend(NOTHING);
         }

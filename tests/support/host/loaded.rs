@@ -53,7 +53,8 @@ impl Loaded {
         }
     }
 
-    fn parse(dump: &str) -> Self {
+    /// Reads what the stand-in for the runtime wrote.
+    pub fn parse(dump: &str) -> Self {
         let mut loaded = Loaded::default();
         for line in dump.lines() {
             let words: Vec<&str> = line.split(' ').collect();
@@ -201,6 +202,7 @@ fn patient(command: &mut Command) -> std::io::Result<std::process::Output> {
 fn is_executable(file: &Path) -> bool {
     let bytes = std::fs::read(file).unwrap();
     let elf = goblin::elf::Elf::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    // A PIE and a library have the same type of file; only the former names an interpreter.
-    elf.interpreter.is_some()
+    // A PIE and a library have the same type of file; the former names an interpreter, or says what it is.
+    let says = |dynamic: &goblin::elf::Dynamic| dynamic.info.flags_1 & goblin::elf::dynamic::DF_1_PIE != 0;
+    elf.interpreter.is_some() || elf.dynamic.as_ref().is_none_or(says)
 }

@@ -8,7 +8,8 @@ use std::process::Command;
 
 use super::{Fixture, Kind, Linker, Relocations, Strip, Symbols, assembly};
 
-const RUNTIME: &str = include_str!("../../../fixtures/host/runtime.c");
+/// The source of the stand-ins for libsycl.
+pub const RUNTIME: &str = include_str!("../../../fixtures/host/runtime.c");
 const LOADER: &str = include_str!("../../../fixtures/host/loader.c");
 const MAIN: &str = include_str!("../../../fixtures/host/main.c");
 
@@ -19,6 +20,14 @@ pub fn tool(name: &str) -> PathBuf {
     folders.extend((13..40).rev().map(|version| PathBuf::from(format!("/usr/lib/llvm-{version}/bin"))));
     let found = folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
     found.unwrap_or_else(|| panic!("these tests need the program `{name}`; it is in no folder of PATH"))
+}
+
+/// A tool of one version of LLVM, which Debian's package of that version brings.
+pub fn llvm(version: u32, name: &str) -> PathBuf {
+    let file = PathBuf::from(format!("/usr/lib/llvm-{version}/bin/{name}"));
+    let packages = format!("llvm-{version} clang-{version} clang-tools-{version}");
+    assert!(file.is_file(), "these tests need {}: apt-get install {packages}", file.display());
+    file
 }
 
 /// Runs a command that must succeed.

@@ -1,0 +1,285 @@
+//! As what does the user want the images, and does what else was said make sense for that?
+//!
+//! The same flags for every verb that makes images. A flag that means nothing for the form is refused, not ignored.
+
+use clap::ValueEnum;
+use std::path::Path;
+use sycl_bundle::bundle::image::State;
+use sycl_bundle::bundle::offload_binary::Version;
+use sycl_bundle::bundle::syclbin::Envelope;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion};
+use sycl_bundle::rewrite::object_file::ObjectFormat;
+use sycl_bundle::rewrite::settle::ZSTD_LEVEL;
+use sycl_bundle::rewrite::shared::Machine;
+
+/// The forms of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// A copy of the linked file, with the images in its own list
+    Embed,
+    /// An object file; what is linked with it registers the images
+    Object,
+    /// A library that registers the images when it is loaded
+    Shared,
+    /// A SYCLBIN, which the SYCL runtime loads by its path
+    Syclbin,
+    /// An OffloadBinary of LLVM
+    OffloadBinary,
+    /// A clang offload bundle
+    OffloadBundle,
+    /// The images as files beside a file table
+    Table,
+    /// Bare SPIR-V modules: one as a file, several in a folder
+    Spirv,
+}
+
+impl Emit {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Emit::Embed => "embed",
+            Emit::Object => "object",
+            Emit::Shared => "shared",
+            Emit::Syclbin => "syclbin",
+            Emit::OffloadBinary => "offload-binary",
+            Emit::OffloadBundle => "offload-bundle",
+            Emit::Table => "table",
+            Emit::Spirv => "spirv",
+        }
+    }
+
+    /// The form that a file name's extension stands for, where it stands for one.
+    pub fn by_extension(path: &Path) -> Option<Emit> {
+        let name = path.file_name()?.to_str()?;
+        // A library's name may go on with its version.
+        if name.ends_with(".so") || name.contains(".so.") {
+            return Some(Emit::Shared);
+        }
+        match path.extension()?.to_str()? {
+            "o" | "obj" => Some(Emit::Object),
+            "syclbin" => Some(Emit::Syclbin),
+            "table" => Some(Emit::Table),
+            "spv" => Some(Emit::Spirv),
+            _ => None,
+        }
+    }
+
+    fn registers(self) -> bool {
+        matches!(self, Emit::Object | Emit::Shared)
+    }
+}
+
+/// How images are written.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Form of the output")]
+pub struct EmitArgs {
+    /// As what to write the images
+    #[arg(long, value_name = "FORM")]
+    pub emit: Option<Emit>,
+    /// The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the
+    /// last two for objects alone). By default this machine's; x86_64-windows where the output is called `.obj`
+    #[arg(long, value_name = "TRIPLE", value_parser = HostTriple::parse)]
+    host: Option<HostTriple>,
+    /// The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for
+    /// the runtime that the images were made for
+    #[arg(long, value_name = "N", value_parser = ["1", "2", "3"])]
+    descriptor_version: Option<String>,
+    /// The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By
+    /// default as they were; runtimes since 2025 read both
+    #[arg(long, value_name = "FORM")]
+    entries: Option<Entries>,
+    /// Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole
+    #[arg(long)]
+    compress: bool,
+    /// The version of a SYCLBIN: 1, which libsycl reads, or 2
+    #[arg(long, value_name = "N", value_parser = ["1", "2"])]
+    syclbin_version: Option<String>,
+    /// The state that a SYCLBIN says its images are in. By default what the images' files state, else executable, or
+    /// object where an import is open; libsycl loads a file only as what it states
+    #[arg(long, value_name = "STATE")]
+    syclbin_state: Option<StateName>,
+    /// The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3
+    #[arg(long, value_name = "N", value_parser = ["1", "2", "3"])]
+    offload_binary_version: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Entries {
+    Old,
+    New,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StateName {
+    Input,
+    Object,
+    Executable,
+}
+
+/// A system that host programs run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostTriple {
+    /// The processor.
+    pub machine: Machine,
+    /// The form of its object files.
+    pub format: ObjectFormat,
+}
+
+impl HostTriple {
+    /// Reads a triple, of which processor and system count.
+    fn parse(text: &str) -> Result<HostTriple, String> {
+        let machine = match text.split('-').next() {
+            Some("x86_64" | "amd64") => Some(Machine::X86_64),
+            Some("aarch64" | "arm64") => Some(Machine::Aarch64),
+            _ => None,
+        };
+        let format = match () {
+            () if text.contains("-linux") => Some(ObjectFormat::Elf),
+            () if text.contains("-windows") => Some(ObjectFormat::Coff),
+            () => None,
+        };
+        let known = machine.zip(format).map(|(machine, format)| HostTriple { machine, format });
+        known.ok_or_else(|| "x86_64 or aarch64, then linux or windows, as in `x86_64-linux`".to_owned())
+    }
+
+    /// That of this machine.
+    fn this() -> HostTriple {
+        let machine = if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 };
+        HostTriple { machine, format: ObjectFormat::Elf }
+    }
+
+    /// As LLVM's tools call it.
+    pub fn triple(self) -> String {
+        let machine = match self.machine {
+            Machine::X86_64 => "x86_64",
+            Machine::Aarch64 => "aarch64",
+        };
+        let system = match self.format {
+            ObjectFormat::Elf => "unknown-linux-gnu",
+            ObjectFormat::Coff => "pc-windows-msvc",
+        };
+        format!("{machine}-{system}")
+    }
+}
+
+/// A form with everything that was said of it, which makes sense.
+#[derive(Debug, Clone)]
+pub struct Form {
+    /// The form.
+    pub emit: Emit,
+    /// For which system; none where nobody said.
+    pub host: Option<HostTriple>,
+    /// Which image structures; none where nobody said.
+    pub version: Option<ImageVersion>,
+    /// Which entries; none where nobody said.
+    pub entries: Option<EntryForm>,
+    /// The level of zstd.
+    pub compress: Option<i32>,
+    /// What is around a SYCLBIN.
+    pub envelope: Envelope,
+    /// What state it says.
+    pub state: Option<State>,
+    /// The version of an OffloadBinary.
+    pub version_of_binary: Version,
+}
+
+impl Form {
+    /// The system.
+    pub fn host(&self) -> HostTriple {
+        self.host.unwrap_or_else(HostTriple::this)
+    }
+}
+
+impl EmitArgs {
+    /// What is to be written as `emit` to a path.
+    ///
+    /// # Errors
+    /// `Usage` for a flag that means nothing for that form.
+    pub fn form(&self, emit: Emit, path: &Path) -> Result<Form> {
+        let registers = emit.registers();
+        let compresses = registers || matches!(emit, Emit::OffloadBinary | Emit::OffloadBundle);
+        let bundle = emit == Emit::OffloadBundle;
+        for (given, means, flag) in [
+            (self.host.is_some(), registers || bundle, "--host"),
+            (self.descriptor_version.is_some(), registers, "--descriptor-version"),
+            (self.entries.is_some(), registers, "--entries"),
+            (self.compress, compresses, "--compress"),
+            (self.syclbin_version.is_some(), emit == Emit::Syclbin, "--syclbin-version"),
+            (self.syclbin_state.is_some(), emit == Emit::Syclbin, "--syclbin-state"),
+            (self.offload_binary_version.is_some(), emit == Emit::OffloadBinary, "--offload-binary-version"),
+        ] {
+            if given && !means {
+                let message = format!("{flag} means nothing for an output in the form `{}`", emit.name());
+                return Err(usage(message, format!("leave {flag} away, or choose another form with --emit")));
+            }
+        }
+        let windows = path.extension().is_some_and(|extension| extension == "obj");
+        let windows = windows.then_some(HostTriple { machine: Machine::X86_64, format: ObjectFormat::Coff });
+        let host = self.host.or(windows.filter(|_| emit == Emit::Object));
+        if emit == Emit::Shared && host.is_some_and(|host| host.format == ObjectFormat::Coff) {
+            let remedy = "write an object (--emit object) and link it to a library with lld-link";
+            return Err(usage("libraries for Windows are not written", remedy));
+        }
+        let version_of_binary = match (self.offload_binary_version.as_deref(), self.compress) {
+            (None | Some("3"), true) => Version::V3Compressed(ZSTD_LEVEL),
+            (Some(_), true) => {
+                return Err(usage("only version 3 of an OffloadBinary can be compressed", "leave the version away"));
+            }
+            (Some("3"), false) => Version::V3,
+            (Some("2"), false) => Version::V2,
+            _ => Version::V1,
+        };
+        Ok(Form {
+            emit,
+            host,
+            version: self.descriptor_version.as_deref().map(|version| match version {
+                "1" => ImageVersion::V1,
+                "2" => ImageVersion::V2,
+                _ => ImageVersion::V3,
+            }),
+            entries: self.entries.map(|entries| match entries {
+                Entries::Old => EntryForm::Old,
+                Entries::New => EntryForm::New,
+            }),
+            compress: self.compress.then_some(ZSTD_LEVEL),
+            envelope: if self.syclbin_version.as_deref() == Some("2") { Envelope::V2 } else { Envelope::V1 },
+            state: self.syclbin_state.map(|state| match state {
+                StateName::Input => State::Input,
+                StateName::Object => State::Object,
+                StateName::Executable => State::Executable,
+            }),
+            version_of_binary,
+        })
+    }
+}
+
+#[cold]
+fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Usage, message).with_remedy(remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_tell() {
+        let by = |name: &str| Emit::by_extension(Path::new(name));
+        assert_eq!([by("a.o"), by("d/a.obj")], [Some(Emit::Object); 2]);
+        assert_eq!([by("lib.so"), by("lib.so.1.2")], [Some(Emit::Shared); 2]);
+        assert_eq!(
+            (by("a.syclbin"), by("a.table"), by("a.spv")),
+            (Some(Emit::Syclbin), Some(Emit::Table), Some(Emit::Spirv))
+        );
+        assert_eq!([by("a"), by("a.bin"), by("-"), by("a.so.d/x")], [None; 4]);
+    }
+
+    #[test]
+    fn triples() {
+        let of = |text: &str| HostTriple::parse(text).map(HostTriple::triple);
+        assert_eq!(of("x86_64-linux").unwrap(), "x86_64-unknown-linux-gnu");
+        assert_eq!(of("arm64-pc-windows-msvc").unwrap(), "aarch64-pc-windows-msvc");
+        assert!(of("riscv64-linux").is_err() && of("x86_64").is_err() && of("x86_64-darwin").is_err());
+    }
+}

@@ -1,0 +1,169 @@
+//! Which images does `build` write?
+//!
+//! Into a linked file's own list, or beside it in an object or library, go the native ones alone: the file registers
+//! the others itself. Forms that stand for themselves hold the native images too, or in place of what they were
+//! compiled from where a kernel may be there once only.
+
+use super::args::{Emit, Form};
+use super::write::{self, Origin};
+use super::{parts, stem_and_folder};
+use crate::cli::global::Global;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::format::{Declared, Format};
+use sycl_bundle::bundle::image::Image;
+use sycl_bundle::compat::examine::Examined;
+use sycl_bundle::container::{Host, Kind, elf};
+use sycl_bundle::device::cpu::CpuArch;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::rewrite::embed::{Addition, embed};
+use sycl_bundle::rewrite::extract::Names;
+use sycl_bundle::rewrite::object_file::ObjectFormat;
+use sycl_bundle::rewrite::settle::entries;
+use sycl_bundle::rewrite::shared::Machine;
+
+/// What was compiled, and from what.
+pub struct Compiled<'c, 'a> {
+    /// The (first) input.
+    pub host: &'c Host<'c>,
+    /// All images of the inputs.
+    pub bundle: &'c Bundle<'a>,
+    /// The selected ones.
+    pub images: &'c [Examined<'c, 'a>],
+    /// The native images, by the index of the image they were compiled from.
+    pub additions: &'c [Addition<'c>],
+    /// Their instruction set.
+    pub march: CpuArch,
+}
+
+/// Writes the output; returns its bytes (of a table, with its parts).
+///
+/// # Errors
+/// What cannot be rewritten or written; `NoDeviceCode` where there is nothing to put into a library.
+pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<u32>) -> Result<u64> {
+    if form.emit == Emit::Embed {
+        let bytes = if compiled.additions.is_empty() {
+            // Nothing can be native: the copy is the file as it is.
+            Cow::Borrowed(compiled.host.bytes)
+        } else {
+            let bytes = embed(compiled.host, compiled.bundle, compiled.additions, &notes(compiled))?;
+            one_march(&bytes)?;
+            Cow::Owned(bytes)
+        };
+        return write::to(path, &bytes, mode);
+    }
+    let images = images(form.emit, compiled);
+    if images.is_empty() {
+        let message = "no image can be native, so there is nothing to put into a library";
+        return Err(Error::new(ErrorKind::NoDeviceCode, message));
+    }
+    let mut form = form.clone();
+    if form.host.is_none() && form.emit == Emit::Shared {
+        form.host = host(compiled.host);
+    }
+    write::write(global, &form, images, &origin(global, form.emit, compiled), path)
+}
+
+/// Whether the parts of a table would replace files that are no parts of an earlier one, before anything is compiled.
+///
+/// # Errors
+/// `Usage`, naming the file.
+pub fn check_parts(emit: Emit, path: &Path, images: &[Examined<'_, '_>], inputs: &[&Path]) -> Result<()> {
+    if emit != Emit::Table {
+        return Ok(());
+    }
+    let (stem, _) = stem_and_folder(path);
+    let mut names = Vec::new();
+    for image in images {
+        let parts = Names::of(&stem, image, false);
+        names.extend(parts.all().map(str::to_owned));
+        names.push(format!("{stem}_{}{}", image.image.index, Format::Elf.extension()));
+    }
+    parts::check(names.iter().map(String::as_str), path, inputs)
+}
+
+/// Whether all native images of a rewritten file are for one instruction set, whatever made them.
+///
+/// # Errors
+/// `Input` where they are not.
+pub fn one_march(bytes: &[u8]) -> Result<()> {
+    let host = Host::read(bytes)?;
+    let bundle = Bundle::read(&host)?;
+    let mut sets: Vec<CpuArch> = bundle.images.iter().filter_map(|image| CpuArch::of_binary(image.stored)).collect();
+    sets.sort_unstable();
+    sets.dedup();
+    match sets.as_slice() {
+        [] | [_] => Ok(()),
+        several => {
+            let names: Vec<&str> = several.iter().map(|set| set.name()).collect();
+            let message = format!(
+                "the file would hold native images for {}: some that it had could not be replaced, and the driver refuses a mix",
+                names.join(" and ")
+            );
+            Err(Error::new(ErrorKind::Input, message).with_remedy("build from the original file"))
+        }
+    }
+}
+
+/// What the rewritten file says of its native images.
+fn notes(compiled: &Compiled<'_, '_>) -> Vec<(String, String)> {
+    let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+    vec![("tool".to_owned(), tool.to_owned()), ("march".to_owned(), compiled.march.name().to_owned())]
+}
+
+/// Whether nothing but the output registers the images.
+fn is_bare(compiled: &Compiled<'_, '_>) -> bool {
+    !matches!(compiled.host.kind, Kind::Elf | Kind::Pe)
+}
+
+/// The images of a form, in the order of the inputs, each native one behind what it was compiled from.
+fn images<'c>(emit: Emit, compiled: &'c Compiled<'_, '_>) -> Vec<Image<'c>> {
+    let mut natives: HashMap<usize, Vec<&Addition<'_>>> = HashMap::new();
+    for addition in compiled.additions {
+        natives.entry(addition.source).or_default().push(addition);
+    }
+    let beside = matches!(emit, Emit::OffloadBinary | Emit::OffloadBundle);
+    let registers = matches!(emit, Emit::Object | Emit::Shared);
+    let mut images = Vec::new();
+    for examined in compiled.images {
+        let source = Image { entries: entries(examined), ..examined.image.clone() };
+        let natives = natives.remove(&source.index).unwrap_or_default();
+        if beside || if registers { is_bare(compiled) } else { natives.is_empty() } {
+            images.push(source.clone());
+        }
+        images.extend(natives.into_iter().map(|native| Image {
+            target: native.target,
+            declared: Declared::from(native.format),
+            stored: native.payload,
+            ..source.clone()
+        }));
+    }
+    images
+}
+
+/// The system that the input is for.
+fn host(host: &Host<'_>) -> Option<super::args::HostTriple> {
+    let machine = match host.elf.as_ref().and_then(|elf| elf.machine) {
+        Some(elf::Machine::Aarch64) => Machine::Aarch64,
+        Some(elf::Machine::X86_64) => Machine::X86_64,
+        _ => return None,
+    };
+    Some(super::args::HostTriple { machine, format: ObjectFormat::Elf })
+}
+
+fn origin(global: &Global, emit: Emit, compiled: &Compiled<'_, '_>) -> Origin {
+    // Without a word from the file itself, its image structures tell: version 3 came with libsycl.so.9.
+    let guessed = match compiled.bundle.images.iter().find_map(|image| image.origin) {
+        Some(origin) if origin.version < 3 => 8,
+        _ => 9,
+    };
+    let abi = compiled.host.sycl_abi.unwrap_or(guessed);
+    if emit == Emit::Shared && compiled.host.sycl_abi.is_none() && !is_bare(compiled) {
+        global.note(&format!("the file names no SYCL runtime; the library will need libsycl.so.{abi}"));
+    }
+    let mut comments: Vec<String> = compiled.host.producer.iter().map(|producer| producer.name.clone()).collect();
+    comments.push(format!("sycl-bundle: native CPU images for {}", compiled.march.name()));
+    Origin { comments, abi: Some(abi) }
+}

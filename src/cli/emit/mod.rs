@@ -1,0 +1,49 @@
+//! What does an output of images look like?
+//!
+//! One set of forms and flags for every verb that makes images ([`EmitArgs`]), and one function that writes them
+//! ([`write()`]). `build` alone adds images to a linked file (`compiled`).
+
+mod args;
+pub mod compiled;
+mod parts;
+mod write;
+
+pub use args::{Emit, EmitArgs, Form};
+pub use parts::{check as check_parts, stem_and_folder};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+pub use write::{Origin, write};
+
+/// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in
+/// those very bytes.
+pub fn mode_of(path: &Path) -> Option<u32> {
+    std::fs::metadata(path)
+        .ok()
+        .filter(|metadata| metadata.is_file())
+        .map(|metadata| metadata.permissions().mode() & 0o777)
+}
+
+/// Whether the output can be written where it is to be, before anything is done for it. A folder is one for modules
+/// alone.
+///
+/// # Errors
+/// `Environment` where its folder does not exist, `Usage` where it is a folder itself.
+pub fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    if path.is_dir() {
+        if emit == Some(Emit::Spirv) {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display()));
+        return Err(error.with_remedy("name a file in it with `-o`"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let message = format!("cannot write `{}`: the folder does not exist", path.display());
+    Err(Error::new(ErrorKind::Environment, message).with_remedy(format!("`mkdir -p {}` first", folder.display())))
+}

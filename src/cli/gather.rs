@@ -1,0 +1,115 @@
+//! How do the images of several inputs come together in one output?
+//!
+//! Inputs are read one by one and closed again, packages are not even on the disk; so what is selected is copied.
+
+use super::emit::Origin;
+use super::exit::Exit;
+use super::files::{each_file_with, report_problems};
+use super::global::Global;
+use super::selection::Selection;
+use super::table::Beside;
+use std::path::PathBuf;
+use sycl_bundle::bundle::aspect::Epoch;
+use sycl_bundle::bundle::image::Image;
+use sycl_bundle::bundle::property::set;
+use sycl_bundle::container::Kind;
+use sycl_bundle::container::arena::Arena;
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::report::FileFacts;
+use sycl_bundle::rewrite::settle;
+
+/// The selected images of all inputs, numbered through.
+pub struct Gathered<'k> {
+    /// In the order of the inputs.
+    pub images: Vec<Image<'k>>,
+    /// Where they come from.
+    pub origin: Origin,
+    /// The exit code that reading calls for.
+    pub exit: Exit,
+}
+
+/// Reads inputs and copies what is selected into `arena`.
+///
+/// # Errors
+/// What cannot be selected or kept; `Usage` where the images number aspects in different ways.
+pub fn gather<'k>(
+    global: &Global,
+    files: &[PathBuf],
+    selection: &Selection,
+    beside: Option<&Beside>,
+    arena: &'k Arena,
+) -> Result<Gathered<'k>> {
+    let mut gathering =
+        Gathering { arena, images: Vec::new(), comments: Vec::new(), numbering: None, abi: None, next: 0 };
+    let exit = each_file_with(global, files, &selection.selector()?, false, beside, |facts| {
+        report_problems(global, facts);
+        gathering.add(facts)
+    })?;
+    let Gathering { images, comments, numbering, abi, .. } = gathering;
+    // Aspects beyond the common ones tell for which runtimes images are, whatever their files were linked to.
+    let abi = numbering.map(|(epoch, _)| if epoch == Epoch::From2026 { 9 } else { 8 }).or(abi);
+    Ok(Gathered { images, origin: Origin { comments, abi }, exit })
+}
+
+struct Gathering<'k> {
+    arena: &'k Arena,
+    images: Vec<Image<'k>>,
+    comments: Vec<String>,
+    /// The numbering of the aspects whose numbers changed, and the file it was first met in.
+    numbering: Option<(Epoch, String)>,
+    abi: Option<u32>,
+    /// The number of the next file's first image.
+    next: usize,
+}
+
+impl Gathering<'_> {
+    /// Adds the selected images of a file; what does not inflate is left out, and said among the file's problems.
+    fn add(&mut self, facts: &FileFacts<'_>) -> Result<()> {
+        let Some(bundle) = facts.bundle else { return Ok(()) };
+        // Tables and modules say nothing of targets.
+        let untold = matches!(bundle.kind, Kind::Table | Kind::SpirV | Kind::LlvmBitcode);
+        for examined in &facts.images {
+            if examined.image.compression().is_some() && examined.image.contents().is_err() {
+                continue;
+            }
+            let mut image =
+                settle::own(self.arena, examined, untold).context(|| format!("image {}", examined.image.index))?;
+            image.index = image.index.saturating_add(self.next);
+            self.number(&image, bundle.epoch, facts.path)?;
+            self.images.push(image);
+        }
+        self.next =
+            bundle.images.last().map_or(self.next, |image| self.next.saturating_add(image.index).saturating_add(1));
+        let Some(host) = facts.host.filter(|_| !facts.images.is_empty()) else { return Ok(()) };
+        if let Some(producer) = host.producer.as_ref().filter(|producer| !self.comments.contains(&producer.name)) {
+            self.comments.push(producer.name.clone());
+        }
+        let by_structure = || {
+            let version = bundle.images.iter().find_map(|image| image.origin)?.version;
+            Some(if version < 3 { 8 } else { 9 })
+        };
+        self.abi = self.abi.max(host.sycl_abi.or_else(by_structure));
+        Ok(())
+    }
+
+    /// Notes how an image numbers aspects; images that do it in different ways cannot be in one output.
+    fn number(&mut self, image: &Image<'_>, epoch: Epoch, path: &str) -> Result<()> {
+        /// The last aspect that every generation of the runtime gives the same number.
+        const LAST_COMMON: u32 = 24;
+        let aspects = image.properties.get(set::REQUIREMENTS, "aspects").and_then(|value| value.words());
+        if aspects.unwrap_or_default().iter().all(|aspect| *aspect <= LAST_COMMON) {
+            return Ok(());
+        }
+        match &self.numbering {
+            Some((known, first)) if *known != epoch => {
+                let message = format!("{path} and {first} are of compilers that number aspects differently");
+                Err(Error::new(ErrorKind::Usage, message).with_remedy("make an output of each"))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.numbering = Some((epoch, path.to_owned()));
+                Ok(())
+            }
+        }
+    }
+}

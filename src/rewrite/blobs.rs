@@ -1,0 +1,169 @@
+//! How do images travel without a host file?
+//!
+//! As a SYCLBIN, which the SYCL runtime loads by itself; as an OffloadBinary, which LLVM's linkers and tools take; or
+//! as a clang offload bundle. The last two were not made for what DPC++ says of an image, so it goes where readers
+//! that do not know it pass over it: property sets into a key of their own, and an image with more to say than its
+//! payload into a bundle as an OffloadBinary.
+
+use crate::bundle::format::Format;
+use crate::bundle::image::{Image, State};
+use crate::bundle::offload_binary::{self, Entry, Version, image_kind, kind_number};
+use crate::bundle::offload_bundle::{self, NewPart, compressed_hash};
+use crate::bundle::property_text;
+use crate::bundle::syclbin::{self, Envelope, NewModule};
+use crate::container::place::Place;
+use crate::error::{Context as _, Result};
+use crate::spirv::Module;
+use std::collections::HashSet;
+
+/// The full triple of a target, as LLVM's tools compare it.
+pub fn triple(target: &str) -> String {
+    match target {
+        whole if whole.contains('-') => whole.to_owned(),
+        "nvptx64" => "nvptx64-nvidia-cuda".to_owned(),
+        "amdgcn" => "amdgcn-amd-amdhsa".to_owned(),
+        other => format!("{other}-unknown-unknown"),
+    }
+}
+
+/// The state of images together: what their containers state where that agrees; else executable, which is what DPC++
+/// writes unless asked, or object where an import is still open.
+pub fn state(images: &[Image<'_>]) -> State {
+    let stated = images.first().and_then(|image| image.stated);
+    if let Some(state) = stated.filter(|_| images.iter().all(|image| image.stated == stated)) {
+        return state;
+    }
+    let exports: HashSet<&str> = images.iter().flat_map(Image::exports).collect();
+    let open = images.iter().flat_map(Image::imports).any(|import| !exports.contains(import));
+    if open { State::Object } else { State::Executable }
+}
+
+/// Writes a SYCLBIN. Options of the device compiler have no place in it.
+///
+/// # Errors
+/// `Input` where property sets cannot be written as text.
+pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result<Vec<u8>> {
+    let natives: Vec<Image<'_>> = images
+        .iter()
+        .map(|image| {
+            let native = !image.format().is_intermediate();
+            // Readers tell native code by its architecture.
+            let arch = image.compile_target().unwrap_or(if native { image.target } else { "" });
+            Image { arch, ..image.clone() }
+        })
+        .collect();
+    let triples: Vec<String> = images.iter().map(|image| triple(image.target)).collect();
+    let modules = natives.iter().zip(&triples).map(|(image, triple)| NewModule {
+        image,
+        payload: image.stored,
+        native: !image.format().is_intermediate(),
+        triple,
+        kernels: image.kernels(),
+    });
+    syclbin::write(envelope, state, &modules.collect::<Vec<_>>())
+}
+
+/// Writes an OffloadBinary, of version 1 one for each image.
+///
+/// # Errors
+/// `Input` where property sets cannot be written as text, or a string holds a NUL.
+pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>> {
+    let said = images.iter().enumerate().map(|(index, image)| Said::of(image).context(|| format!("image {index}")));
+    let said = said.collect::<Result<Vec<_>>>()?;
+    let entries: Vec<Entry<'_>> = images.iter().zip(&said).map(|(image, said)| said.entry(image)).collect();
+    offload_binary::write(version, &entries)
+}
+
+/// The strings that an entry borrows.
+struct Said {
+    triple: String,
+    symbols: String,
+    properties: String,
+}
+
+impl Said {
+    fn of(image: &Image<'_>) -> Result<Said> {
+        Ok(Said {
+            triple: triple(image.target),
+            symbols: image.entries.join("\n"),
+            properties: property_text::write(&image.properties)?,
+        })
+    }
+
+    fn entry<'e>(&'e self, image: &'e Image<'_>) -> Entry<'e> {
+        let arch = Some(image.arch).filter(|arch| !arch.is_empty()).or(image.compile_target()).unwrap_or("generic");
+        let mut strings = vec![("triple", self.triple.as_str()), ("arch", arch)];
+        let optional = [
+            ("compile-opts", image.compile_options),
+            ("link-opts", image.link_options),
+            ("symbols", self.symbols.as_str()),
+            (offload_binary::PROPERTIES, self.properties.as_str()),
+        ];
+        strings.extend(optional.into_iter().filter(|(_, value)| !value.is_empty()));
+        Entry {
+            image_kind: match image.format() {
+                Format::SpirV => image_kind::SPIRV,
+                Format::LlvmBitcode => image_kind::BITCODE,
+                Format::Ptx => image_kind::PTX,
+                _ => image_kind::OBJECT,
+            },
+            offload_kind: kind_number(image.offload_kind),
+            flags: 0,
+            strings: strings.into_iter().map(|(key, value)| (key.as_bytes(), value.as_bytes())).collect(),
+            image: image.stored,
+            place: Place::default(),
+        }
+    }
+}
+
+/// Writes a binary clang offload bundle with an empty part for the host, or the same compressed.
+///
+/// # Errors
+/// Those of [`offload_binary()`].
+pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -> Result<Vec<u8>> {
+    let mut groups: Vec<(String, Vec<Image<'_>>)> = Vec::new();
+    for image in images {
+        let id = id(image);
+        match groups.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, group)) => group.push(image.clone()),
+            None => groups.push((id, vec![image.clone()])),
+        }
+    }
+    let data = groups.iter().map(|(_, group)| match group.as_slice() {
+        [image] if says_no_more(image) => Ok(image.stored.to_vec()),
+        images => offload_binary(images, Version::V1),
+    });
+    let data = data.collect::<Result<Vec<_>>>()?;
+    let host = format!("host-{host}");
+    let mut parts = vec![NewPart { id: &host, data: &[] }];
+    parts.extend(groups.iter().zip(&data).map(|((id, _), data)| NewPart { id, data }));
+    let bundle = offload_bundle::write(&parts, 1)?;
+    match compress {
+        None => Ok(bundle),
+        Some(level) => {
+            // Version 2 is what LLVM 18 and later read; larger bundles need version 3.
+            let version = if u32::try_from(bundle.len()).is_ok() { 2 } else { 3 };
+            offload_bundle::compress(&bundle, version, level, compressed_hash(&bundle))
+        }
+    }
+}
+
+/// `<kind>-<triple>[--<architecture>]`: the triple has a fourth field, which is empty.
+fn id(image: &Image<'_>) -> String {
+    let kind = if image.offload_kind.is_empty() { "sycl" } else { image.offload_kind };
+    let triple = triple(image.target);
+    let arch = Some(image.arch).filter(|arch| !arch.is_empty()).or(image.compile_target()).unwrap_or_default();
+    if arch.is_empty() { format!("{kind}-{triple}") } else { format!("{kind}-{triple}--{arch}") }
+}
+
+/// Whether all there is to know of an image follows from its payload and the part's id.
+fn says_no_more(image: &Image<'_>) -> bool {
+    let bare = image.properties.sets.is_empty() && image.compile_options.is_empty() && image.link_options.is_empty();
+    bare && (image.entries.is_empty() || speaks_for_itself(image))
+}
+
+/// Whether the entries are those that a module has of itself.
+fn speaks_for_itself(image: &Image<'_>) -> bool {
+    image.format() == Format::SpirV
+        && Module::parse(image.stored).is_ok_and(|module| module.kernels().eq(image.entries.iter().copied()))
+}

@@ -1,0 +1,291 @@
+//! How do images get into a program that is yet to be linked?
+//!
+//! [`object_file`] writes a relocatable object, ELF or COFF, which a linker adds to any host program or library: what
+//! was linked with it registers its images with the SYCL runtime when it is loaded, and unregisters them when it is
+//! unloaded. Crate `object` writes the file; ours are the instructions (`object_file/code.rs`) and what is in the
+//! sections:
+//!
+//! | ELF | COFF | holds |
+//! |---|---|---|
+//! | `.text.startup` | `.text` | a constructor and a destructor for each descriptor |
+//! | `.init_array.00001`, `.fini_array.00001` | `.CRT$XCA00001`, `.CRT$XTA00001` | their addresses |
+//! | `.data.rel.ro` | `.rdata` | the structures that the runtime reads |
+//! | `.rodata` | `.rdata` | strings and values |
+//! | `__CLANG_OFFLOAD_BUNDLE__sycl-<target>` | the same | payloads, a section for each target |
+//! | `.tgtimg` | the same | place and size of each payload |
+//!
+//! Names, order and priority are those of DPC++'s wrappers: images are there before the first constructor of the
+//! program runs that could use them. All symbols but the runtime's two functions are local, so any number of such
+//! objects link together. The same images and options give the same bytes.
+
+use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
+    SymbolScope, elf,
+};
+
+use super::image_data::{Block, EntryForm, ImageData, ImageVersion, Location, OutImage, PAYLOAD_ALIGN, Word};
+use super::shared::Machine;
+use crate::error::{Error, ErrorKind, Result};
+
+mod code;
+
+/// The form of object files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectFormat {
+    /// Linux and other systems with ELF.
+    Elf,
+    /// Windows.
+    Coff,
+}
+
+/// What the object is for.
+#[derive(Debug, Clone)]
+pub struct ObjectOptions<'a> {
+    /// The processor of the host.
+    pub machine: Machine,
+    /// The form of its object files.
+    pub format: ObjectFormat,
+    /// Which image structures the runtime reads.
+    pub version: ImageVersion,
+    /// Which entry structures.
+    pub entries: EntryForm,
+    /// Lines for `.comment` before the one that names this tool; COFF has no place for them. The compiler that made
+    /// the images belongs here, since readers deduce from it what the numbers of aspects mean.
+    pub comments: &'a [&'a str],
+}
+
+/// Earliest of all: before constructors of the program that may submit kernels.
+const PRIORITY: &str = "00001";
+
+/// Writes an object that registers `images`, in their order. More than 65,535 of them make several descriptors.
+///
+/// # Errors
+/// What [`ImageData::new`] refuses; a comment with a NUL byte; sizes beyond what the form can express (COFF: 4 GiB).
+pub fn object_file(images: &[OutImage<'_>], options: &ObjectOptions<'_>) -> Result<Vec<u8>> {
+    if let Some(comment) = options.comments.iter().find(|comment| comment.contains('\0')) {
+        return Err(Error::new(ErrorKind::Usage, format!("the comment {comment:?} contains a NUL byte")));
+    }
+    let data = ImageData::new(images, options.version, options.entries)?;
+    let size: u64 = data.payloads.iter().map(|block| block.size).sum();
+    if options.format == ObjectFormat::Coff && size > u64::from(u32::MAX / 2) {
+        return Err(Error::input("the images are too large for one COFF object").with_remedy("write several objects"));
+    }
+    let mut file = File::new(options, &data);
+    file.fill(&data)?;
+    file.register(&data)?;
+    file.marks(options);
+    file.object.write().map_err(writing)
+}
+
+/// An object under construction.
+struct File<'a> {
+    object: Object<'a>,
+    machine: Machine,
+    format: ObjectFormat,
+    constants: SectionId,
+    structures: SectionId,
+    payloads: Vec<SectionId>,
+    tgtimg: SectionId,
+}
+
+impl<'a> File<'a> {
+    /// Makes the sections of the images, so that everything has a place.
+    fn new(options: &ObjectOptions<'_>, data: &ImageData<'a>) -> Self {
+        let format = match options.format {
+            ObjectFormat::Elf => BinaryFormat::Elf,
+            ObjectFormat::Coff => BinaryFormat::Coff,
+        };
+        let architecture = match options.machine {
+            Machine::X86_64 => Architecture::X86_64,
+            Machine::Aarch64 => Architecture::Aarch64,
+        };
+        let mut object = Object::new(format, architecture, Endianness::Little);
+        let (constants, structures) = match options.format {
+            ObjectFormat::Elf => (".rodata", ".data.rel.ro"),
+            ObjectFormat::Coff => (".rdata", ".rdata"),
+        };
+        let constants = add(&mut object, constants, SectionKind::ReadOnlyData);
+        let structures = add(&mut object, structures, SectionKind::ReadOnlyDataWithRel);
+        let payloads = data.payloads.iter().map(|block| {
+            let name = format!("__CLANG_OFFLOAD_BUNDLE__sycl-{}", block.target);
+            add(&mut object, &name, SectionKind::ReadOnlyData)
+        });
+        let payloads = payloads.collect();
+        let tgtimg = add(&mut object, ".tgtimg", SectionKind::Data);
+        File { object, machine: options.machine, format: options.format, constants, structures, payloads, tgtimg }
+    }
+
+    fn section_of(&self, block: Block) -> Result<SectionId> {
+        match block {
+            Block::Constants => Some(self.constants),
+            Block::Structures => Some(self.structures),
+            Block::Payloads(index) => self.payloads.get(index).copied(),
+        }
+        .ok_or_else(|| Error::input("an image without a payload block"))
+    }
+
+    /// Writes what the runtime reads, and `.tgtimg`.
+    fn fill(&mut self, data: &ImageData<'a>) -> Result<()> {
+        self.object.set_section_data(self.constants, data.constants.clone(), 8);
+        for (block, section) in data.payloads.iter().zip(self.payloads.clone()) {
+            let mut bytes = Vec::new();
+            for (offset, part) in &block.parts {
+                bytes.resize(usize::try_from(*offset).unwrap_or(usize::MAX), 0);
+                bytes.extend_from_slice(part);
+            }
+            self.object.set_section_data(section, bytes, PAYLOAD_ALIGN);
+        }
+        let words: Vec<u64> = data
+            .structures
+            .iter()
+            .map(|word| match word {
+                Word::Value(value) => *value,
+                Word::Address(_) => 0,
+            })
+            .collect();
+        let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+        self.object.set_section_data(self.structures, bytes, 16);
+        for (at, word) in (0..).step_by(8).zip(&data.structures) {
+            if let Word::Address(location) = word {
+                self.pointer(self.structures, at, *location)?;
+            }
+        }
+        // Nothing would refer to `.tgtimg`, and a linker that drops what is not used would drop it: one more word does.
+        let keep = self.object.append_section_data(self.structures, &[0; 8], 8);
+        let tgtimg = self.tgtimg;
+        let symbol = self.object.section_symbol(tgtimg);
+        self.relocate(self.structures, keep, symbol, 0, code::pointer(self.machine, self.format))?;
+        let bytes: Vec<u8> = data.ranges.iter().flat_map(|range| [0, range.size]).flat_map(u64::to_le_bytes).collect();
+        self.object.set_section_data(tgtimg, bytes, 16);
+        for (at, range) in (0..).step_by(16).zip(&data.ranges) {
+            self.pointer(tgtimg, at, range.at)?;
+        }
+        let mut pairs = data.ranges.iter().enumerate();
+        pairs.try_for_each(|(index, range)| {
+            let section = self.section_of(range.at.block)?;
+            self.local(&format!(".sycl_offloading.{index}.data"), section, range.at.offset, range.size);
+            self.local(&format!(".sycl_offloading.{index}.info"), tgtimg, index as u64 * 16, 16);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Code for each descriptor, and the tables that the loader runs it from.
+    fn register(&mut self, data: &ImageData<'a>) -> Result<()> {
+        let coff = self.format == ObjectFormat::Coff;
+        let text = add(&mut self.object, if coff { ".text" } else { ".text.startup" }, SectionKind::Text);
+        let tables = if coff { [".CRT$XCA", ".CRT$XTA"] } else { [".init_array.", ".fini_array."] };
+        let kind = if coff { SectionKind::ReadOnlyData } else { SectionKind::Data };
+        let tables = tables.map(|name| add(&mut self.object, &format!("{name}{PRIORITY}"), kind));
+        if !coff {
+            for (table, sh_type) in tables.into_iter().zip([elf::SHT_INIT_ARRAY, elf::SHT_FINI_ARRAY]) {
+                let sh_flags = elf::SHF_ALLOC | elf::SHF_WRITE;
+                self.object.section_mut(table).flags = SectionFlags::Elf { sh_type, sh_flags };
+            }
+        }
+        let functions = ["__sycl_register_lib", "__sycl_unregister_lib"].map(|name| self.undefined(name));
+        for (index, descriptor) in data.descriptors.iter().enumerate() {
+            // Of one descriptor the names are those of DPC++.
+            let suffix = if index == 0 { String::new() } else { format!(".{index}") };
+            let section = self.section_of(descriptor.block)?;
+            let descriptor =
+                self.local(&format!(".sycl_offloading.descriptor{suffix}"), section, descriptor.offset, 32);
+            for ((name, function), table) in ["reg", "unreg"].into_iter().zip(functions).zip(tables) {
+                let code = code::function(self.machine, self.format);
+                let at = self.object.append_section_data(text, &code.bytes, 16);
+                for fixup in &code.fixups {
+                    let symbol = if fixup.of_descriptor { descriptor } else { function };
+                    self.relocate(text, at + fixup.offset, symbol, fixup.addend, fixup.flags)?;
+                }
+                let name = format!("sycl.descriptor_{name}{suffix}");
+                let local = self.symbol(&name, SymbolKind::Text, text, at, code.bytes.len() as u64);
+                let slot = self.object.append_section_data(table, &[0; 8], 8);
+                self.relocate(table, slot, local, 0, code::pointer(self.machine, self.format))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the linker and readers want to know of the whole file.
+    fn marks(&mut self, options: &ObjectOptions<'_>) {
+        if self.format == ObjectFormat::Coff {
+            return;
+        }
+        // Without it the linker would have to take the stack to be executable.
+        add(&mut self.object, ".note.GNU-stack", SectionKind::Other);
+        let (property, value) = match self.machine {
+            Machine::X86_64 => (
+                elf::GNU_PROPERTY_X86_FEATURE_1_AND,
+                elf::GNU_PROPERTY_X86_FEATURE_1_IBT | elf::GNU_PROPERTY_X86_FEATURE_1_SHSTK,
+            ),
+            Machine::Aarch64 => (
+                elf::GNU_PROPERTY_AARCH64_FEATURE_1_AND,
+                elf::GNU_PROPERTY_AARCH64_FEATURE_1_BTI | elf::GNU_PROPERTY_AARCH64_FEATURE_1_PAC,
+            ),
+        };
+        self.object.add_elf_gnu_property_u32(property, value);
+        let comment = add(&mut self.object, ".comment", SectionKind::OtherString);
+        let tool = concat!("sycl-bundle ", env!("CARGO_PKG_VERSION"));
+        let lines = options.comments.iter().chain([&tool]).flat_map(|line| [line, "\0"].concat().into_bytes());
+        self.object.set_section_data(comment, lines.collect::<Vec<u8>>(), 1);
+    }
+
+    /// Lets the word at an offset be the address of a place.
+    fn pointer(&mut self, section: SectionId, at: u64, to: Location) -> Result<()> {
+        let target = self.section_of(to.block)?;
+        let symbol = self.object.section_symbol(target);
+        let addend = i64::try_from(to.offset).map_err(|_| Error::input("an offset beyond the address space"))?;
+        self.relocate(section, at, symbol, addend, code::pointer(self.machine, self.format))
+    }
+
+    fn relocate(
+        &mut self,
+        at: SectionId,
+        offset: u64,
+        symbol: SymbolId,
+        addend: i64,
+        flags: RelocationFlags,
+    ) -> Result<()> {
+        self.object.add_relocation(at, Relocation { offset, symbol, addend, flags }).map_err(writing)
+    }
+
+    fn local(&mut self, name: &str, section: SectionId, value: u64, size: u64) -> SymbolId {
+        self.symbol(name, SymbolKind::Data, section, value, size)
+    }
+
+    fn symbol(&mut self, name: &str, kind: SymbolKind, section: SectionId, value: u64, size: u64) -> SymbolId {
+        self.object.add_symbol(Symbol {
+            name: name.as_bytes().to_vec(),
+            value,
+            size,
+            kind,
+            scope: SymbolScope::Compilation,
+            weak: false,
+            section: SymbolSection::Section(section),
+            flags: SymbolFlags::None,
+        })
+    }
+
+    fn undefined(&mut self, name: &str) -> SymbolId {
+        self.object.add_symbol(Symbol {
+            name: name.as_bytes().to_vec(),
+            value: 0,
+            size: 0,
+            kind: SymbolKind::Text,
+            scope: SymbolScope::Unknown,
+            weak: false,
+            section: SymbolSection::Undefined,
+            flags: SymbolFlags::None,
+        })
+    }
+}
+
+fn add(object: &mut Object<'_>, name: &str, kind: SectionKind) -> SectionId {
+    object.add_section(Vec::new(), name.as_bytes().to_vec(), kind)
+}
+
+/// Errors of the writer, which are about sizes and can only arise from absurd ones.
+fn writing(error: object::write::Error) -> Error {
+    Error::input(format!("the object cannot be written: {error}"))
+}

@@ -1,0 +1,204 @@
+//! Does the real runtime run what `wrap` writes, and does a real library survive every form?
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::support::spirv;
+use crate::tool::{inspect, tool};
+use crate::trace::Trace;
+use crate::world::{scripts, succeed, tail, world};
+
+const TEXT: &str = include_str!("../../fixtures/spirv/add_one.spvasm");
+/// How the runtime calls a free function `add_one`.
+const FREE: &str = "__sycl_kernel_add_one";
+
+/// The test's program as an object, compiled once; no SYCL compiler takes part.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let object = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("run_kernel-{}.o", std::process::id()));
+        let mut command = Command::new("g++");
+        command.args(["-std=c++17", "-w", "-O1", "-c", "-o"]).arg(&object);
+        command.arg(scripts().join("run_kernel.cpp")).arg("-I").arg(world().root().join("venv/include"));
+        let made =
+            command.output().unwrap_or_else(|error| panic!("these tests need g++ (apt-get install g++): {error}"));
+        assert!(made.status.success(), "{command:?}: {}", tail(&made.stderr));
+        object
+    })
+}
+
+/// A folder with two modules: a kernel, and the same as a free function.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("add_one.spv"), spirv::module("add_one")).unwrap();
+    let free = spirv::assemble(&TEXT.replace("\"add_one\"", &format!("\"{FREE}\""))).unwrap();
+    std::fs::write(folder.path().join("free.spv"), free).unwrap();
+    folder
+}
+
+fn wrap(folder: &Path, arguments: &[&str]) {
+    succeed(tool().current_dir(folder).arg("wrap").args(arguments));
+}
+
+/// Links the program with objects by plain g++.
+fn link(folder: &Path, objects: &[&str]) -> PathBuf {
+    let output = folder.join("program");
+    let mut command = Command::new("g++");
+    command.current_dir(folder).arg(program()).args(objects).arg("-o").arg(&output);
+    succeed(command.arg("-L").arg(world().root().join("venv/lib")).args(["-l:libsycl.so.9", "-ldl"]));
+    output
+}
+
+/// Runs the kernel over eight numbers; its result is right. From what was it made?
+fn run(program: &Path, folder: &Path, kernel: &str, more: &[&str]) -> Trace {
+    let mut command = world().command(program);
+    command.current_dir(folder).args([kernel, "8"]).args(more).env("SYCL_UR_TRACE", "2");
+    let output = succeed(&mut command);
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.lines().any(|line| line == "1 2 3 4 5 6 7 8"), "{}", tail(text.as_bytes()));
+    Trace::read(&text)
+}
+
+fn is_from_il(trace: &Trace, kernel: &str) {
+    assert!(trace.from_il.contains(kernel) && trace.from_binary.is_empty(), "{trace:?}");
+}
+
+#[test]
+fn an_object_makes_a_plain_program_run_kernels() {
+    let folder = folder();
+    let folder = folder.path();
+    for entries in ["old", "new"] {
+        for more in [&[][..], &["--compress"]] {
+            let all = [&["add_one.spv", "-o", "add_one.o", "--entries", entries][..], more].concat();
+            wrap(folder, &all);
+            let program = link(folder, &["add_one.o"]);
+            is_from_il(&run(&program, folder, "add_one", &[]), "add_one");
+        }
+    }
+    // Two objects, of which each brings a kernel.
+    wrap(folder, &["free.spv", "-o", "free.o"]);
+    let program = link(folder, &["add_one.o", "free.o"]);
+    is_from_il(&run(&program, folder, "add_one", &[]), "add_one");
+    is_from_il(&run(&program, folder, FREE, &[]), FREE);
+    // The control: without an object there is no kernel.
+    let program = link(folder, &[]);
+    let output = world().command(&program).args(["add_one", "8"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+}
+
+/// An image larger than the threshold is compressed, and the runtime inflates it.
+#[test]
+fn the_runtime_inflates_compressed_images() {
+    let folder = folder();
+    let folder = folder.path();
+    // Instructions that do nothing, behind the last function.
+    let nothing = 0x0001_0000u32.to_le_bytes().repeat(1000);
+    std::fs::write(folder.join("long.spv"), [spirv::module("add_one"), nothing].concat()).unwrap();
+    wrap(folder, &["long.spv", "--compress", "-o", "long.o"]);
+    let image = inspect(&folder.join("long.o"))["images"][0].clone();
+    assert_eq!(image["compression"], "zstd", "{image}");
+    is_from_il(&run(&link(folder, &["long.o"]), folder, "add_one", &[]), "add_one");
+}
+
+#[test]
+fn a_library_that_is_opened_brings_its_kernels() {
+    let folder = folder();
+    let folder = folder.path();
+    let program = link(folder, &[]);
+    for entries in ["old", "new"] {
+        wrap(folder, &["add_one.spv", "-o", "images.so", "--entries", entries]);
+        is_from_il(&run(&program, folder, "add_one", &["library", "./images.so"]), "add_one");
+    }
+}
+
+#[test]
+fn the_runtime_loads_a_syclbin_by_its_path() {
+    let folder = folder();
+    let folder = folder.path();
+    let program = link(folder, &[]);
+    wrap(folder, &["free.spv", "-o", "free.syclbin"]);
+    is_from_il(&run(&program, folder, "add_one", &["syclbin", "free.syclbin"]), FREE);
+    // As an object of an extracted set, too: all forms lead to each other.
+    wrap(folder, &["free.syclbin", "-o", "free.table"]);
+    wrap(folder, &["free.table", "--emit", "offload-binary", "-o", "free.bin"]);
+    wrap(folder, &["free.bin", "--emit", "offload-bundle", "--compress", "-o", "free.bundle"]);
+    wrap(folder, &["free.bundle", "-o", "free.o"]);
+    is_from_il(&run(&link(folder, &["free.o"]), folder, FREE, &[]), FREE);
+}
+
+/// Native code goes the same ways.
+#[test]
+fn native_images_in_every_form_that_runs() {
+    let folder = folder();
+    let folder = folder.path();
+    for output in ["native.o", "native.so", "native.syclbin", "native.table"] {
+        let mut build = tool();
+        build.current_dir(folder).args(["build", "free.spv", "-t", "spir64_x86_64", "-o", output, "--jobs", "1"]);
+        succeed(&mut build);
+    }
+    wrap(folder, &["native.table", "-o", "wrapped.o"]);
+    let plain = link(folder, &[]);
+    let plain = {
+        let kept = folder.join("plain");
+        std::fs::rename(plain, &kept).unwrap();
+        kept
+    };
+    let native = |trace: Trace| assert!(trace.from_binary.contains(FREE) && trace.from_il.is_empty(), "{trace:?}");
+    native(run(&link(folder, &["native.o"]), folder, FREE, &[]));
+    native(run(&link(folder, &["wrapped.o"]), folder, FREE, &[]));
+    native(run(&plain, folder, FREE, &["library", "./native.so"]));
+    native(run(&plain, folder, "add_one", &["syclbin", "native.syclbin"]));
+}
+
+/// What must be the same of each image, whatever form it went through.
+fn facts(file: &Value, form: &str) -> Vec<Value> {
+    assert_eq!(file["problems"], Value::Array(Vec::new()), "{form}");
+    let mut facts = Vec::new();
+    for image in file["images"].as_array().unwrap() {
+        let mut keys = vec!["blake3", "target", "requirements", "kernels", "imports", "exports"];
+        // Tables and SYCLBINs have no place for options; a SYCLBIN's kernels are one property set more.
+        if !["table", "syclbin"].contains(&form) {
+            keys.extend(["compile_options", "link_options"]);
+        }
+        let mut fact: Vec<Value> = keys.iter().map(|key| image[key].clone()).collect();
+        let mut properties = image["properties"].clone();
+        properties.as_object_mut().unwrap().remove("SYCL/kernel names");
+        fact.push(properties);
+        facts.push(Value::Array(fact));
+    }
+    facts
+}
+
+/// Small libraries of dpctl and dpnp, through each form and back into an object.
+#[test]
+fn real_libraries_come_back_from_every_form() {
+    let mut libraries: Vec<&PathBuf> =
+        world().fat_libraries().iter().filter(|file| file.metadata().unwrap().len() < 2 << 20).collect();
+    libraries.sort_by_key(|file| file.metadata().unwrap().len());
+    libraries.truncate(8);
+    assert!(libraries.len() == 8, "{libraries:?}");
+    for library in libraries {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let before = inspect(library);
+        for (name, form) in [
+            ("out.o", "object"),
+            ("out.obj", "object"),
+            ("out.so", "shared"),
+            ("out.syclbin", "syclbin"),
+            ("out.bin", "offload-binary"),
+            ("out.bundle", "offload-bundle"),
+            ("out.table", "table"),
+        ] {
+            let path = library.to_str().unwrap();
+            wrap(folder, &[path, "--emit", form, "-o", name]);
+            assert_eq!(facts(&inspect(&folder.join(name)), form), facts(&before, form), "{path} as {form}");
+            wrap(folder, &[name, "-o", "again.o"]);
+            assert_eq!(facts(&inspect(&folder.join("again.o")), form), facts(&before, form), "{path} from {form}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! How do the images of a fixture become images to be written?
+
+use std::borrow::Cow;
+
+use sycl_bundle::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue};
+
+use super::{ImageSpec, PropertySpec, SetSpec, Value};
+
+/// The raw bytes of all properties of all images, in order: what the images to be written borrow.
+pub fn raw_values(images: &[ImageSpec]) -> Vec<Option<Vec<u8>>> {
+    let sets = images.iter().flat_map(|image| &image.sets);
+    sets.flat_map(|set| &set.properties).map(|property| property.value.raw()).collect()
+}
+
+/// The images to be written; `raw` is what [`raw_values`] gave for them.
+pub fn out_images<'a>(images: &'a [ImageSpec], raw: &'a [Option<Vec<u8>>]) -> Vec<OutImage<'a>> {
+    let mut raw = raw.iter();
+    let mut property = |property: &'a PropertySpec| {
+        let (kind, value) = match (&property.value, raw.next().unwrap()) {
+            (Value::U32(value), _) => (1, OutValue::U32(*value)),
+            (_, bytes) => (2, OutValue::Bytes(bytes.as_ref().unwrap())),
+        };
+        OutProperty { name: &property.name, kind, value }
+    };
+    let mut set =
+        |set: &'a SetSpec| OutSet { name: &set.name, properties: set.properties.iter().map(&mut property).collect() };
+    let image = |image: &'a ImageSpec| OutImage {
+        target: &image.target,
+        format: image.format,
+        compile_options: &image.compile_options,
+        link_options: &image.link_options,
+        payload: Cow::Borrowed(&image.payload),
+        entries: image.entries.iter().map(String::as_str).collect(),
+        property_sets: image.sets.iter().map(&mut set).collect(),
+    };
+    images.iter().map(image).collect()
+}
