@@ -170,10 +170,18 @@ impl<'i, 'a> Rules<'i, 'a> {
         }
         let mut seen = result_type.map_or(0, |id| self.contents.of_type(self.index, id));
         let mut shown = result_type;
-        if instruction.opcode == op::VARIABLE {
-            let pointee = result_type.map_or(0, |id| self.contents.of_pointee(self.index, id));
-            shown = result_type.and_then(|id| Some(self.index.defining(id)?.word(2)));
-            seen |= pointee;
+        // What a variable holds, and what an address is counted in, though no value of that type need be there.
+        let pointer = match instruction.opcode {
+            op::VARIABLE => result_type,
+            op::ACCESS_CHAIN
+            | op::IN_BOUNDS_ACCESS_CHAIN
+            | op::PTR_ACCESS_CHAIN
+            | op::IN_BOUNDS_PTR_ACCESS_CHAIN => self.index.type_of(instruction.word(2)),
+            _ => None,
+        };
+        if let Some(pointer) = pointer {
+            seen |= self.contents.of_pointee(self.index, pointer);
+            shown = self.index.defining(pointer).map(|pointer| pointer.word(2));
         }
         if seen == 0 {
             // Values of the function show at the instruction that makes them; constants and globals show here alone.
