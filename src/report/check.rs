@@ -86,27 +86,29 @@ struct Entry<'a> {
     chain: Vec<Step>,
 }
 
+fn entry<'f>(finding: &Finding<'f>) -> Entry<'f> {
+    let Finding { file, image, warning } = *finding;
+    let evidence = warning.evidence.as_ref();
+    Entry {
+        rule: warning.rule.name(),
+        certain: warning.certainty == Certainty::Sure,
+        file,
+        image,
+        kernel: &warning.kernel,
+        demangled: Names { demangle: true }.show(&warning.kernel),
+        message: warning.message(&Names { demangle: true }.show(warning.function())),
+        aspect: evidence.map(|evidence| evidence.aspect.name()),
+        instruction: evidence.map(|evidence| evidence.instruction.as_str()),
+        offset: evidence.map(|evidence| evidence.offset),
+        chain: evidence.map(evidence::chain).unwrap_or_default(),
+    }
+}
+
 /// Writes the answers as one JSON document.
 ///
 /// # Errors
 /// `Io` where the writer fails.
 pub fn json(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
-    let entry = |finding: &Finding<'_>| -> Entry<'_> {
-        let Finding { file, image, warning } = *finding;
-        Entry {
-            rule: warning.rule.name(),
-            certain: warning.certainty == Certainty::Sure,
-            file,
-            image,
-            kernel: &warning.kernel,
-            demangled: Names { demangle: true }.show(&warning.kernel),
-            message: warning.message(&Names { demangle: true }.show(warning.function())),
-            aspect: warning.evidence.as_ref().map(|evidence| evidence.aspect.name()),
-            instruction: warning.evidence.as_ref().map(|evidence| evidence.instruction.as_str()),
-            offset: warning.evidence.as_ref().map(|evidence| evidence.offset),
-            chain: warning.evidence.as_ref().map(evidence::chain).unwrap_or_default(),
-        }
-    };
     let targets = answers.iter().map(|answer| OfTarget {
         target: answer.target,
         verdict: answer.verdict(),

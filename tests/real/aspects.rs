@@ -45,9 +45,8 @@ impl Consumer for Seen {
     }
     fn consume_instruction(&mut self, instruction: Instruction) -> ParseAction {
         let operands = &instruction.operands;
-        let holds = |ids: &[u32]| {
-            operands.iter().any(|operand| matches!(operand, Operand::IdRef(id) if ids.contains(id)))
-        };
+        let holds =
+            |ids: &[u32]| operands.iter().any(|operand| matches!(operand, Operand::IdRef(id) if ids.contains(id)));
         match instruction.class.opcode {
             Op::Capability => {
                 if let Some(Operand::Capability(capability)) = operands.first() {
@@ -130,7 +129,11 @@ fn found_aspects_are_those_of_the_compiler_or_the_reason_holds() {
         }
     }
     println!("{} images, {with_kernels} with kernels, {agree} agree; reasons {counts:#?}", judged.len());
-    println!("{} unexplained:\n{}", unexplained.len(), unexplained.iter().take(40).cloned().collect::<Vec<_>>().join("\n"));
+    println!(
+        "{} unexplained:\n{}",
+        unexplained.len(),
+        unexplained.iter().take(40).cloned().collect::<Vec<_>>().join("\n")
+    );
     assert!(unexplained.is_empty());
     assert!(with_kernels >= 23_300, "dpnp, dpctl and oneMKL have at least 23,300 images with kernels: {with_kernels}");
 }
@@ -159,7 +162,8 @@ fn judge(library: &std::path::Path) -> Vec<Judged> {
             of_kernels.dedup();
             let stored = Requirements::of(image, bundle.epoch).aspects;
             let comparison = compare(&stored, code, &found);
-            let confirmed = comparison.differences.iter().map(|found| holds(&found.aspect, found.reason, module)).collect();
+            let confirmed =
+                comparison.differences.iter().map(|found| holds(&found.aspect, found.reason, module)).collect();
             Judged {
                 name: format!("{} image {}", library.file_name().unwrap().display(), image.index),
                 kernels: code.kernels.len(),

@@ -6,12 +6,12 @@
 //! `queue_profiling`, ...) have no rule.
 
 use super::contents::{Contents, DOUBLE, HALF, IMAGE, MATRIX};
+use crate::spirv::Instruction;
 use crate::spirv::constants;
 use crate::spirv::index::Index;
 use crate::spirv::op;
 use crate::spirv::operands::Role;
 use crate::spirv::types::{self, Type};
-use crate::spirv::Instruction;
 
 /// An aspect that SPIR-V can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,15 +173,22 @@ impl<'i, 'a> Rules<'i, 'a> {
         // What a variable holds, and what an address is counted in, though no value of that type need be there.
         let pointer = match instruction.opcode {
             op::VARIABLE => result_type,
-            op::ACCESS_CHAIN
-            | op::IN_BOUNDS_ACCESS_CHAIN
-            | op::PTR_ACCESS_CHAIN
-            | op::IN_BOUNDS_PTR_ACCESS_CHAIN => self.index.type_of(instruction.word(2)),
+            op::ACCESS_CHAIN | op::IN_BOUNDS_ACCESS_CHAIN | op::PTR_ACCESS_CHAIN | op::IN_BOUNDS_PTR_ACCESS_CHAIN => {
+                self.index.type_of(instruction.word(2))
+            }
             _ => None,
         };
-        if let Some(pointer) = pointer {
-            seen |= self.contents.of_pointee(self.index, pointer);
-            shown = self.index.defining(pointer).map(|pointer| pointer.word(2));
+        if let Some(pointer) = pointer.and_then(|pointer| self.index.defining(pointer)) {
+            let pointee = pointer.word(2);
+            let mut contents = self.contents.of_type(self.index, pointee);
+            // Structures of doubles are not counted in any more when the compiler looks for fp64, late.
+            let counted = || self.index.defining(pointee).is_none_or(|kind| kind.opcode != op::TYPE_STRUCT);
+            if instruction.opcode != op::VARIABLE && !counted() {
+                contents &= !DOUBLE;
+            }
+            if contents != 0 {
+                (seen, shown) = (seen | contents, Some(pointee));
+            }
         }
         if seen == 0 {
             // Values of the function show at the instruction that makes them; constants and globals show here alone.
