@@ -24,6 +24,8 @@ mod judges;
 mod march;
 #[path = "real/numbers.rs"]
 mod numbers;
+#[path = "real/operands.rs"]
+mod operands;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

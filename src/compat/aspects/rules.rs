@@ -164,7 +164,11 @@ impl<'i, 'a> Rules<'i, 'a> {
             opcode if opcode < FIRST_SPECIAL => 0,
             _ => self.special(instruction),
         };
-        let result_type = self.index.result_type(instruction);
+        let result_type = match instruction.opcode {
+            // Its value is what counts.
+            op::ATOMIC_STORE => self.index.type_of(instruction.word(3)),
+            _ => self.index.result_type(instruction),
+        };
         if self.contents.any == 0 {
             return (needs, result_type);
         }
