@@ -90,7 +90,7 @@ fn holds(aspect: &str, reason: Reason, module: &[u8]) -> bool {
         ("fp64", Reason::NotInModule) => !seen.floats.contains(&64),
         ("fp16", Reason::NotInModule) => !seen.floats.contains(&16),
         ("atomic64", Reason::NotInModule) => seen.atomics == 0,
-        ("fp64", Reason::DeclaredOnly) => seen.capabilities.contains(&10) && seen.double_values == 0,
+        ("fp64", Reason::DeclaredOnly | Reason::Unused) => seen.capabilities.contains(&10) && seen.double_values == 0,
         _ => false,
     }
 }
