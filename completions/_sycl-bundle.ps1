@@ -34,6 +34,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Tell what this machine has for building, and how to get what it lacks')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a shell''s completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a page of the manual')
@@ -106,6 +107,22 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'sycl-bundle;targets' {
+            [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Show what two targets differ in')
+            [CompletionResult]::new('--of', '--of', [CompletionResultType]::ParameterName, 'List the targets that files hold images for, one per line')
+            [CompletionResult]::new('--validate', '--validate', [CompletionResultType]::ParameterName, 'Check device configurations')
+            [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'sycl-bundle;doctor' {
             [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show it')
@@ -157,6 +174,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Tell what this machine has for building, and how to get what it lacks')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a shell''s completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a page of the manual')
@@ -171,6 +189,9 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;help;build' {
+            break
+        }
+        'sycl-bundle;help;targets' {
             break
         }
         'sycl-bundle;help;doctor' {

@@ -37,6 +37,9 @@ _sycl__bundle() {
             sycl__bundle,man)
                 cmd="sycl__bundle__subcmd__man"
                 ;;
+            sycl__bundle,targets)
+                cmd="sycl__bundle__subcmd__targets"
+                ;;
             sycl__bundle,worker)
                 cmd="sycl__bundle__subcmd__worker"
                 ;;
@@ -61,6 +64,9 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,man)
                 cmd="sycl__bundle__subcmd__help__subcmd__man"
                 ;;
+            sycl__bundle__subcmd__help,targets)
+                cmd="sycl__bundle__subcmd__help__subcmd__targets"
+                ;;
             sycl__bundle__subcmd__help,worker)
                 cmd="sycl__bundle__subcmd__help__subcmd__worker"
                 ;;
@@ -71,7 +77,7 @@ _sycl__bundle() {
 
     case "${cmd}" in
         sycl__bundle)
-            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect extract build doctor completions man worker help"
+            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect extract build targets doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -257,7 +263,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help)
-            opts="inspect extract build doctor completions man worker help"
+            opts="inspect extract build targets doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -368,6 +374,20 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__targets)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__worker)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -427,6 +447,44 @@ _sycl__bundle() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__targets)
+            opts="-q -v -h --diff --of --validate --device-config --format --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --diff)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --validate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

@@ -31,6 +31,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand inspect 'Show the device images of files'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand targets 'List targets and what is known of them'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -99,6 +100,21 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'sycl-bundle;targets'= {
+            cand --diff 'Show what two targets differ in'
+            cand --of 'List the targets that files hold images for, one per line'
+            cand --validate 'Check device configurations'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
+            cand --format 'The form of the output'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'sycl-bundle;doctor'= {
             cand --driver-version 'Which version of the driver to install'
             cand --format 'How to show it'
@@ -146,6 +162,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand inspect 'Show the device images of files'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand targets 'List targets and what is known of them'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -157,6 +174,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;help;extract'= {
         }
         &'sycl-bundle;help;build'= {
+        }
+        &'sycl-bundle;help;targets'= {
         }
         &'sycl-bundle;help;doctor'= {
         }
