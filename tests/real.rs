@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "measured times are worth a look and prove nothing")]
 
+#[path = "real/aspects.rs"]
+mod aspects;
 #[path = "real/embed.rs"]
 mod embed;
 #[path = "real/files.rs"]
@@ -25,6 +27,8 @@ mod numbers;
 #[path = "real/prune.rs"]
 mod prune;
 mod support;
+#[path = "real/operands.rs"]
+mod operands;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

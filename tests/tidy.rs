@@ -82,6 +82,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("globset", &["src/select.rs"]),
     ("blake3", &["src/compat/", "src/rewrite/embed/"]),
     ("rayon", &["src/bundle/structure.rs", "src/compat/examine.rs", "src/report/"]),
+    ("rayon", &["src/compat/examine.rs", "src/compat/aspects/images.rs", "src/report/"]),
 ];
 
 /// The only files that may say `unsafe`, each with its reason there.

@@ -4,6 +4,7 @@
 //! `Args::run`. The verbs print; everything they say comes from the library.
 
 mod build;
+mod check;
 mod completions;
 mod device_config;
 mod doctor;
@@ -92,6 +93,7 @@ macro_rules! verbs {
 // In the order of the help screen.
 verbs! {
     inspect => Inspect,
+    check => Check,
     extract => Extract,
     build => Build,
     targets => Targets,

@@ -4,6 +4,8 @@
 
 pub mod built;
 pub mod edited;
+pub mod check;
+pub mod evidence;
 pub mod extracted;
 pub mod image;
 pub mod inspect;

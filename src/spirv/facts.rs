@@ -164,7 +164,7 @@ impl<'m> Walk<'m> {
     fn decorate(&mut self, instruction: &Instruction<'m>) {
         let target = instruction.word(0);
         match instruction.word(1) {
-            LINKAGE => match instruction.word(instruction.string_end(2)) {
+            LINKAGE => match instruction.word(instruction.after_string(2)) {
                 IMPORT => self.imported.push(*instruction),
                 _ => self.module.exports.push(instruction.string(2).0),
             },

@@ -53,6 +53,29 @@ impl<'a> Words<'a> {
         self.words.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
     }
 
+    /// The number of words, header included.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether there are no words; never so, since there is a header.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The instruction whose first word is word `at` of the module; none where no whole one begins there.
+    #[inline]
+    pub fn instruction_at(&self, at: usize) -> Option<Instruction<'a>> {
+        let first = word(*self.words.get(at)?, self.swapped);
+        let operands = self.words.get(at.checked_add(1)?..at.checked_add((first >> 16) as usize)?)?;
+        Some(Instruction {
+            opcode: (first & 0xffff) as u16,
+            offset: (at as u64).wrapping_mul(4),
+            operands,
+            swapped: self.swapped,
+        })
+    }
+
     /// The instructions; the last item is an error where the stream is broken.
     pub fn instructions(&self) -> Instructions<'a> {
         Instructions { rest: self.words.get(5..).unwrap_or_default(), total: self.words.len(), swapped: self.swapped }
@@ -107,7 +130,7 @@ impl Instruction<'_> {
     }
 
     /// The operand after the string that begins at operand `at`.
-    pub fn string_end(&self, at: usize) -> usize {
+    pub fn after_string(&self, at: usize) -> usize {
         let words = self.operands.get(at..).unwrap_or_default();
         // The word that holds the NUL is the last one; in which byte it stands does not matter.
         let last = words.iter().position(|four| four.contains(&0));
@@ -116,7 +139,7 @@ impl Instruction<'_> {
 
     /// The string that begins at operand `at`, and the operand after it. Invalid UTF-8 is replaced.
     pub fn string(&self, at: usize) -> (String, usize) {
-        let end = self.string_end(at);
+        let end = self.after_string(at);
         let words = self.operands.get(at..end).unwrap_or_default();
         let swapped: Vec<u8>;
         // Characters fill a word from its low byte up: in most files they stand in a row.
