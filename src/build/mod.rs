@@ -15,8 +15,10 @@
 //! | [`serve`] | what does a worker do with what it is told? |
 //! | [`inventory`] | which OpenCL devices are there, and what is each of them like? |
 //! | [`query`] | what does a device answer about a kernel, and what does SYCL make of it? |
+//! | [`choose`] | which live device does the user mean? |
 //! | [`opencl`] | how does the driver compile one module? |
 
+pub mod choose;
 pub mod failure;
 pub mod inventory;
 pub mod opencl;

@@ -5,6 +5,7 @@
 
 mod build;
 mod completions;
+mod devices;
 mod doctor;
 mod driver;
 mod emit;
@@ -17,6 +18,7 @@ mod generated;
 mod global;
 mod input;
 mod inspect;
+mod live;
 mod man;
 mod output;
 mod pip;
@@ -87,6 +89,7 @@ verbs! {
     inspect => Inspect,
     extract => Extract,
     build => Build,
+    devices => Devices,
     doctor => Doctor,
     completions => Completions,
     man => Man,

@@ -1,3 +1,4 @@
 //! What can a target do?
 
 pub mod cpu;
+pub mod selector;

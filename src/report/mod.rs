@@ -3,6 +3,7 @@
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
 pub mod built;
+pub mod devices;
 pub mod extracted;
 pub mod image;
 pub mod inspect;
