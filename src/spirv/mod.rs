@@ -7,10 +7,12 @@ pub mod constants;
 mod facts;
 pub mod grammar;
 pub mod index;
+pub mod kernel;
 pub mod layout;
 pub mod names;
 pub mod op;
 pub mod operands;
+pub mod reach;
 pub mod types;
 mod words;
 
