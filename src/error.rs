@@ -73,6 +73,13 @@ impl Error {
         self
     }
 
+    /// The same error without its place, for a layer that knows the place in the whole file.
+    #[must_use]
+    pub fn without_offset(mut self) -> Self {
+        self.0.offset = None;
+        self
+    }
+
     /// Says what the user can do.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {

@@ -3,9 +3,9 @@
 //! Data flows one way, and each module imports only what stands to its left:
 //!
 //! ```text
-//! error, limits, bytes -> container -> bundle -+
-//!                         spirv ---------------+-> compat -> select -> rewrite -> build -> report -> cli
-//!                         device --------------+
+//! error, limits, bytes -> container -> bundle -+-> native -+
+//!                         device --------------+           +-> compat -> select -> rewrite -> build -> report -> cli
+//!                         spirv -------------------------- +
 //! ```
 //!
 //! | module | the question it answers |
@@ -15,6 +15,7 @@
 //! | [`bundle`] | which device images are in those bytes, and what is attached to them? |
 //! | [`spirv`] | what does one module need and offer? |
 //! | [`device`] | what can a target do? |
+//! | [`native`] | which devices is compiled code for, and which kernels are in it? |
 //! | [`compat`] | can this image be compiled for, and run on, that target? |
 //! | [`select`] | which images does the user mean? |
 //! | [`rewrite`] | how does a changed bundle get back into a file? |
@@ -33,6 +34,7 @@ pub mod container;
 pub mod device;
 pub mod error;
 pub mod limits;
+pub mod native;
 pub mod report;
 pub mod rewrite;
 pub mod select;

@@ -70,3 +70,12 @@ pub const MAX_DECORATIONS: usize = 256;
 
 /// Members of one structure, or of those within each other, that are laid out.
 pub const MAX_MEMBERS: usize = 1 << 20;
+
+/// Kernels and their arguments in one native payload.
+pub const MAX_NATIVE_ITEMS: usize = 1 << 19;
+
+/// Problems told of one native payload.
+pub const MAX_NATIVE_PROBLEMS: usize = 100;
+
+/// Lists within lists in the metadata of a native payload.
+pub const MAX_METADATA_DEPTH: usize = 32;

@@ -66,6 +66,23 @@ pub fn sized(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// Inflates an LZ4 block that is known to hold `size` bytes.
+///
+/// # Errors
+/// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond `room`.
+pub fn lz4_block(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
+    let ceiling = ceiling(stored.len()).min(room);
+    let wanted = usize::try_from(size).ok().filter(|_| size <= ceiling).ok_or_else(|| {
+        Error::input(format!("{} compressed bytes declare {size} bytes inflated; the limit is {ceiling}", stored.len()))
+    })?;
+    let mut out = vec![0; wanted];
+    match lz4_flex::block::decompress_into(stored, &mut out) {
+        Ok(len) if len == wanted => Ok(out),
+        Ok(len) => Err(Error::input(format!("the LZ4 block holds {len} bytes, not the {size} that it declares"))),
+        Err(error) => Err(Error::input(format!("the LZ4 block does not inflate: {error}"))),
+    }
+}
+
 /// Compresses bytes as one zstd frame that carries their length, as DPC++ does (level 10 there).
 ///
 /// # Errors

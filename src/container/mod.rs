@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod arena;
+pub mod device_elf;
 pub mod elf;
 pub mod inflate;
 pub mod kind;

@@ -1,0 +1,251 @@
+//! Which sections, symbols and notes has an ELF file that is no program of the host?
+//!
+//! Device compilers wrap their code in ELF files with types, machines and section kinds of their own, and not every
+//! one keeps the rules of hosts: a section may be of any kind, a "note" section no list of notes, a symbol table
+//! absent. So this reads the header, the section table and what hangs on it, and no more. 64-bit little-endian files.
+
+use crate::bytes;
+use crate::error::{Error, Result};
+use crate::limits;
+
+/// `e_machine` of Intel GPUs.
+pub const EM_INTELGT: u16 = 205;
+/// `e_machine` of NVIDIA GPUs.
+pub const EM_CUDA: u16 = 190;
+/// `e_machine` of AMD GPUs.
+pub const EM_AMDGPU: u16 = 224;
+/// `e_machine` of x86-64.
+pub const EM_X86_64: u16 = 62;
+/// `sh_type` of sections without bytes in the file.
+const SHT_NOBITS: u32 = 8;
+
+/// One section.
+#[derive(Debug, Clone, Copy)]
+pub struct Section<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// `sh_type`.
+    pub kind: u32,
+    /// Where its bytes start in the file.
+    pub offset: u64,
+    /// Its size in memory.
+    pub size: u64,
+    /// Its bytes in the file; none where it has none there.
+    pub data: &'a [u8],
+    /// `sh_link`: for a symbol table the section of its names.
+    pub link: u32,
+}
+
+/// One symbol.
+#[derive(Debug, Clone, Copy)]
+pub struct Symbol<'a> {
+    /// Its name; empty where that is no UTF-8.
+    pub name: &'a str,
+    /// `st_info`: binding in the upper half, type in the lower.
+    pub info: u8,
+    /// `st_other`.
+    pub other: u8,
+    /// `st_shndx`: 0 where it is defined elsewhere.
+    pub section: u16,
+    /// `st_size`.
+    pub size: u64,
+}
+
+impl Symbol<'_> {
+    /// Whether it is a function that other files may name, defined here.
+    pub fn is_global_function(&self) -> bool {
+        self.info == 0x12 && self.section != 0
+    }
+}
+
+/// One note.
+#[derive(Debug, Clone, Copy)]
+pub struct Note<'a> {
+    /// The owner's name, without the NUL.
+    pub owner: &'a [u8],
+    /// `n_type`.
+    pub kind: u32,
+    /// The description.
+    pub data: &'a [u8],
+    /// Where the description starts in the file.
+    pub offset: u64,
+}
+
+/// An ELF file of a device.
+#[derive(Debug)]
+pub struct DeviceElf<'a> {
+    /// `e_ident[EI_OSABI]`.
+    pub os_abi: u8,
+    /// `e_ident[EI_ABIVERSION]`.
+    pub abi_version: u8,
+    /// `e_type`.
+    pub kind: u16,
+    /// `e_machine`.
+    pub machine: u16,
+    /// `e_flags`.
+    pub flags: u32,
+    /// The sections, the first, empty one included: symbols refer to them by number.
+    pub sections: Vec<Section<'a>>,
+}
+
+impl<'a> DeviceElf<'a> {
+    /// Reads the header and the sections. Offsets in errors count from the start of the bytes.
+    ///
+    /// # Errors
+    /// `Input` for other than 64-bit little-endian files, and where the section table or a section passes the end.
+    pub fn parse(data: &'a [u8]) -> Result<DeviceElf<'a>> {
+        if data.get(..6) != Some(b"\x7fELF\x02\x01") {
+            return Err(Error::at(4, "not a 64-bit little-endian ELF file"));
+        }
+        let cut = || Error::at(data.len() as u64, "the ELF header is cut short");
+        let half = |at| bytes::u16_at(data, at).ok_or_else(cut);
+        let (count, names) = (usize::from(half(60)?), usize::from(half(62)?));
+        let (kind, machine, entry) = (half(16)?, half(18)?, usize::from(half(58)?));
+        let flags = bytes::u32_at(data, 48).ok_or_else(cut)?;
+        let table = bytes::u64_at(data, 40).ok_or_else(cut)?;
+        let mut elf = DeviceElf {
+            os_abi: data.get(7).copied().unwrap_or(0),
+            abi_version: data.get(8).copied().unwrap_or(0),
+            kind,
+            machine,
+            flags,
+            sections: Vec::new(),
+        };
+        if count == 0 {
+            return Ok(elf);
+        }
+        let beyond = || Error::at(40, format!("{count} section headers at {table:#x} pass the end"));
+        let start = usize::try_from(table).ok().filter(|_| entry >= 64).ok_or_else(beyond)?;
+        let headers = bytes::slice_at(data, start, entry.checked_mul(count).ok_or_else(beyond)?).ok_or_else(beyond)?;
+        let header = |index: usize| headers.get(index.checked_mul(entry)?..);
+        let strings = header(names).and_then(|header| section_bytes(data, header)).unwrap_or_default();
+        let mut budget = limits::MAX_STRING_BYTES;
+        for index in 0..count {
+            let header = header(index).unwrap_or_default();
+            let word = |at| bytes::u32_at(header, at).unwrap_or(0);
+            let long = |at| bytes::u64_at(header, at).unwrap_or(0);
+            let (name, kind, offset, size) = (word(0), word(4), long(24), long(32));
+            let name = c_string(strings, u64::from(name), limits::MAX_STRING).unwrap_or_default();
+            budget = budget.checked_sub(name.len()).ok_or_else(|| {
+                Error::at(table, "the names of the sections come to more than the file; they overlap")
+            })?;
+            let bytes = match section_bytes(data, header) {
+                Some(bytes) => bytes,
+                None if kind == SHT_NOBITS || index == 0 => &[],
+                None => {
+                    let place = start.saturating_add(index.saturating_mul(entry)) as u64;
+                    return Err(Error::at(
+                        place,
+                        format!("section `{name}` at {offset:#x}, {size} bytes, passes the end"),
+                    ));
+                }
+            };
+            elf.sections.push(Section { name, kind, offset, size, data: bytes, link: word(40) });
+        }
+        Ok(elf)
+    }
+
+    /// The first section of that name.
+    pub fn section(&self, name: &str) -> Option<&Section<'a>> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// The symbols of the symbol table (`sh_type` 2), in its order; the first one is empty.
+    ///
+    /// # Errors
+    /// `Input` where their names come to many times the size of the file.
+    pub fn symbols(&self) -> Result<Vec<Symbol<'a>>> {
+        let Some(table) = self.sections.iter().find(|section| section.kind == 2) else { return Ok(Vec::new()) };
+        let names = usize::try_from(table.link).ok().and_then(|link| self.sections.get(link));
+        let names = names.map_or(&[][..], |names| names.data);
+        let mut budget = names.len().saturating_add(limits::MAX_STRING_BYTES);
+        let mut symbols = Vec::new();
+        for symbol in table.data.chunks_exact(24) {
+            let at = bytes::u32_at(symbol, 0).unwrap_or(0);
+            let name = c_string(names, u64::from(at), limits::MAX_STRING).unwrap_or_default();
+            budget = budget.checked_sub(name.len()).ok_or_else(|| {
+                Error::at(table.offset, "the names of the symbols come to more than the file; they overlap")
+            })?;
+            symbols.push(Symbol {
+                name,
+                info: symbol.get(4).copied().unwrap_or(0),
+                other: symbol.get(5).copied().unwrap_or(0),
+                section: bytes::u16_at(symbol, 6).unwrap_or(0),
+                size: bytes::u64_at(symbol, 16).unwrap_or(0),
+            });
+        }
+        Ok(symbols)
+    }
+
+    /// The notes of a section, up to the first that is none.
+    pub fn notes(section: &Section<'a>) -> Vec<Note<'a>> {
+        let mut notes = Vec::new();
+        let mut at = 0usize;
+        while let Some((note, next)) = note(section, at) {
+            notes.push(note);
+            at = next;
+        }
+        notes
+    }
+}
+
+fn note<'a>(section: &Section<'a>, at: usize) -> Option<(Note<'a>, usize)> {
+    let data = section.data;
+    let word = |by: usize| bytes::u32_at(data, at.checked_add(by)?);
+    let (name, size) = (usize::try_from(word(0)?).ok()?, usize::try_from(word(4)?).ok()?);
+    let owner = bytes::slice_at(data, at.checked_add(12)?, name)?;
+    let start = at.checked_add(12)?.checked_add(name.checked_next_multiple_of(4)?)?;
+    let description = bytes::slice_at(data, start, size)?;
+    let next = start.checked_add(size.checked_next_multiple_of(4)?)?;
+    let owner = owner.strip_suffix(&[0]).unwrap_or(owner);
+    let note = Note { owner, kind: word(8)?, data: description, offset: section.offset.saturating_add(start as u64) };
+    Some((note, next))
+}
+
+fn section_bytes<'a>(data: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
+    if bytes::u32_at(header, 4)? == SHT_NOBITS {
+        return None;
+    }
+    let (offset, size) = (bytes::u64_at(header, 24)?, bytes::u64_at(header, 32)?);
+    bytes::slice_at(data, usize::try_from(offset).ok()?, usize::try_from(size).ok()?)
+}
+
+/// The NUL-terminated UTF-8 string at an offset.
+pub fn c_string(data: &[u8], at: u64, max: usize) -> Option<&str> {
+    let tail = data.get(usize::try_from(at).ok()?..)?;
+    let window = tail.get(..tail.len().min(max))?;
+    std::str::from_utf8(window.get(..window.iter().position(|&byte| byte == 0)?)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_end_where_they_are_none() {
+        let mut data = Vec::new();
+        for word in [8u32, 4, 1] {
+            data.extend(word.to_le_bytes());
+        }
+        data.extend(b"IntelGT\0\x12\0\0\0");
+        data.extend([9; 40]);
+        let section = Section { name: "", kind: 7, offset: 64, size: 0, data: &data, link: 0 };
+        let notes = DeviceElf::notes(&section);
+        assert_eq!(notes.len(), 1);
+        assert_eq!(
+            (notes[0].owner, notes[0].kind, notes[0].data, notes[0].offset),
+            (&b"IntelGT"[..], 1, &[0x12, 0, 0, 0][..], 84)
+        );
+    }
+
+    #[test]
+    fn a_header_alone_has_no_sections() {
+        let mut data = b"\x7fELF\x02\x01".to_vec();
+        data.resize(64, 0);
+        assert!(DeviceElf::parse(&data).unwrap().sections.is_empty());
+        assert!(DeviceElf::parse(&data[..50]).is_err());
+        data[60] = 1;
+        data[58] = 64;
+        assert_eq!(DeviceElf::parse(&data).unwrap_err().offset(), None.or(Some(40)));
+    }
+}

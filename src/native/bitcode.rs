@@ -1,0 +1,119 @@
+//! What does LLVM bitcode say of itself?
+//!
+//! The identification block names the producer, the module block the target triple, and its function records the calling
+//! convention, which for kernels is one of their own; names stand in the string table. Everything else is for LLVM.
+//! Record numbers are those of `llvm/Bitcode/LLVMBitCodes.h`, conventions those of `llvm/IR/CallingConv.h`.
+
+use super::bitstream::{Cursor, Item};
+use super::{Kernel, Part, Read, bounded};
+use crate::bundle::format::Format;
+use crate::bytes;
+use crate::error::{Error, Result};
+
+mod block {
+    pub const MODULE: u64 = 8;
+    pub const IDENTIFICATION: u64 = 13;
+    pub const STRTAB: u64 = 23;
+}
+
+/// `PTX_Kernel`, `SPIR_KERNEL`, `AMDGPU_KERNEL`.
+const KERNEL_CONVENTIONS: [u64; 3] = [71, 76, 91];
+
+pub(super) fn read(data: &[u8]) -> Result<Read> {
+    // A wrapper `{0x0b17c0de, version, offset, size, cpu}` may stand around it.
+    let (at, len) = match bytes::u32_at(data, 0) {
+        Some(0x0b17_c0de) => {
+            let field = |at| bytes::u32_at(data, at).and_then(|value| usize::try_from(value).ok());
+            field(8).zip(field(12)).ok_or_else(|| Error::at(0, "the wrapper of the bitcode is cut short"))?
+        }
+        _ => (0, data.len()),
+    };
+    let stream =
+        bytes::slice_at(data, at, len).ok_or_else(|| Error::at(8, "the wrapper of the bitcode passes the end"))?;
+    if bytes::u32_at(stream, 0) != Some(0xdec0_4342) {
+        return Err(Error::at(at as u64, "this is no LLVM bitcode"));
+    }
+    let mut module = Bitcode { part: Part::new(Format::LlvmBitcode, data.len()), functions: Vec::new(), strings: &[] };
+    let mut problems = Vec::new();
+    if let Err(error) = module.top(stream) {
+        let offset = error.offset().unwrap_or(0).saturating_add(at as u64);
+        problems.push(error.without_offset().with_offset(offset));
+    }
+    Ok(Read { part: module.finish(), problems })
+}
+
+struct Bitcode<'a> {
+    part: Part,
+    /// Offset and length of the name of each kernel in the string table.
+    functions: Vec<(u64, u64)>,
+    strings: &'a [u8],
+}
+
+impl<'a> Bitcode<'a> {
+    fn top(&mut self, stream: &'a [u8]) -> Result<()> {
+        // Blocks begin at the byte after the magic number; 32-bit alignment counts from the magic number.
+        let mut top = Cursor::new(stream);
+        top.skip(4);
+        while let Some(item) = top.next()? {
+            match item {
+                Item::Block(block::IDENTIFICATION, inner) => {
+                    // Record 1: the producer, a letter an operand.
+                    self.part.producer = text_record(inner, 1)?.map(|text| text.to_owned());
+                }
+                Item::Block(block::MODULE, inner) => self.module(inner)?,
+                Item::Block(block::STRTAB, mut inner) => {
+                    while let Some(item) = inner.next()? {
+                        if let Item::Record(record) = item
+                            && record.code == 1
+                        {
+                            self.strings = record.blob;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn module(&mut self, mut module: Cursor<'a>) -> Result<()> {
+        while let Some(item) = module.next()? {
+            let Item::Record(record) = item else { continue };
+            match (record.code, record.operands.as_slice()) {
+                (2, letters) => self.part.stated = text(letters),
+                // [name offset, name length, type, convention, is declaration, ...]
+                (8, [offset, len, _, convention, 0, ..]) if KERNEL_CONVENTIONS.contains(convention) => {
+                    bounded(self.functions.len(), "kernels")?;
+                    self.functions.push((*offset, *len));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Part {
+        let names = self.functions.iter().filter_map(|(offset, len)| {
+            let name = bytes::slice_at(self.strings, usize::try_from(*offset).ok()?, usize::try_from(*len).ok()?)?;
+            std::str::from_utf8(name).ok().map(str::to_owned)
+        });
+        self.part.kernels = names.map(|name| Kernel { name, ..Kernel::default() }).collect();
+        self.part
+    }
+}
+
+/// The text of the first record of that code.
+fn text_record(mut block: Cursor<'_>, code: u64) -> Result<Option<String>> {
+    while let Some(item) = block.next()? {
+        if let Item::Record(record) = item
+            && record.code == code
+        {
+            return Ok(Some(text(&record.operands)));
+        }
+    }
+    Ok(None)
+}
+
+fn text(letters: &[u64]) -> String {
+    letters.iter().filter_map(|&letter| char::from_u32(u32::try_from(letter).ok()?)).collect()
+}

@@ -1,0 +1,292 @@
+//! Which blocks and records has an LLVM bitstream?
+//!
+//! <https://llvm.org/docs/BitCodeFormat.html>: a stream of bits, little-endian, of blocks that state their length and
+//! records that abbreviations may compress. Only the records of one block are decoded at a time; blocks in it are
+//! stepped over. Abbreviations that a block-info block registers for other blocks are kept by block.
+
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+
+/// Block 0: abbreviations for others.
+const BLOCKINFO: u64 = 0;
+
+/// An operand of an abbreviation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operand {
+    Literal(u64),
+    Fixed(u32),
+    Vbr(u32),
+    Array,
+    Char6,
+    Blob,
+}
+
+type Abbreviation = Vec<Operand>;
+
+/// One record.
+#[derive(Debug, Default)]
+pub struct Record<'a> {
+    /// Its code.
+    pub code: u64,
+    /// Its operands; of an array or in full.
+    pub operands: Vec<u64>,
+    /// Its blob.
+    pub blob: &'a [u8],
+}
+
+/// What stands next in a block.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// A block within, whose bits are these.
+    Block(u64, Cursor<'a>),
+    /// A record.
+    Record(Record<'a>),
+}
+
+/// A place in a stream, within one block.
+#[derive(Debug, Clone)]
+pub struct Cursor<'a> {
+    data: &'a [u8],
+    /// Bit at which the block ends.
+    end: usize,
+    at: usize,
+    width: u32,
+    block: u64,
+    abbreviations: Vec<Abbreviation>,
+    registered: HashMap<u64, Vec<Abbreviation>>,
+    /// Operands that may yet be decoded.
+    budget: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// The top of a stream: what follows the magic number.
+    pub fn new(data: &'a [u8]) -> Self {
+        Cursor {
+            data,
+            end: data.len().saturating_mul(8),
+            at: 0,
+            width: 2,
+            block: u64::MAX,
+            abbreviations: Vec::new(),
+            registered: HashMap::new(),
+            budget: data.len().saturating_mul(8),
+        }
+    }
+
+    /// Passes over bytes, such as a magic number.
+    pub fn skip(&mut self, bytes: usize) {
+        self.at = self.at.saturating_add(bytes.saturating_mul(8));
+    }
+
+    /// The byte at which reading stands.
+    pub fn byte(&self) -> u64 {
+        (self.at / 8) as u64
+    }
+
+    /// The next block or record; none at the end of the block.
+    ///
+    /// # Errors
+    /// `Input`, with the offset in the stream, where the bits make no sense.
+    pub fn next(&mut self) -> Result<Option<Item<'a>>> {
+        loop {
+            if self.end.saturating_sub(self.at) < self.width as usize {
+                return Ok(None);
+            }
+            match self.fixed(self.width)? {
+                0 => return Ok(None),
+                1 => {
+                    let (id, inner) = self.enter()?;
+                    if id == BLOCKINFO {
+                        self.register(inner)?;
+                    } else {
+                        return Ok(Some(Item::Block(id, inner)));
+                    }
+                }
+                2 => {
+                    let abbreviation = self.define()?;
+                    self.abbreviations.push(abbreviation);
+                }
+                3 => return self.unabbreviated().map(|record| Some(Item::Record(record))),
+                number => return self.abbreviated(number).map(|record| Some(Item::Record(record))),
+            }
+        }
+    }
+
+    /// A block: its id, the width of its abbreviations, and its length in words.
+    fn enter(&mut self) -> Result<(u64, Cursor<'a>)> {
+        let id = self.vbr(8)?;
+        let width = u32::try_from(self.vbr(4)?).unwrap_or(u32::MAX);
+        self.align();
+        let words = usize::try_from(self.fixed(32)?).unwrap_or(usize::MAX);
+        let end = words.checked_mul(32).and_then(|bits| self.at.checked_add(bits)).filter(|&end| end <= self.end);
+        let (Some(end), 2..=32) = (end, width) else { return Err(self.error("a block that passes the end")) };
+        let abbreviations = self.registered.get(&id).cloned().unwrap_or_default();
+        let inner = Cursor { end, width, block: id, abbreviations, registered: HashMap::new(), ..self.clone() };
+        self.at = end;
+        Ok((id, inner))
+    }
+
+    /// Keeps the abbreviations that a block-info block has for others.
+    fn register(&mut self, mut info: Cursor<'a>) -> Result<()> {
+        let mut block = None;
+        loop {
+            if info.end.saturating_sub(info.at) < info.width as usize {
+                return Ok(());
+            }
+            match info.fixed(info.width)? {
+                0 => return Ok(()),
+                2 => {
+                    let abbreviation = info.define()?;
+                    if let Some(block) = block {
+                        self.registered.entry(block).or_default().push(abbreviation);
+                    }
+                }
+                3 => {
+                    // Record 1 says for which block the next ones are.
+                    let record = info.unabbreviated()?;
+                    if record.code == 1 {
+                        block = record.operands.first().copied();
+                    }
+                }
+                _ => return Err(info.error("a block-info block with more than definitions")),
+            }
+        }
+    }
+
+    fn define(&mut self) -> Result<Abbreviation> {
+        let count = self.vbr(5)?;
+        let mut operands = Vec::new();
+        let mut left = count;
+        while left > 0 {
+            left -= 1;
+            let operand = if self.fixed(1)? == 1 {
+                Operand::Literal(self.vbr(8)?)
+            } else {
+                match self.fixed(3)? {
+                    kind @ (1 | 2) => match (kind, u32::try_from(self.vbr(5)?)) {
+                        // A field of no bits is zero.
+                        (_, Ok(0)) => Operand::Literal(0),
+                        (1, Ok(width @ ..=64)) => Operand::Fixed(width),
+                        (2, Ok(width @ 2..=32)) => Operand::Vbr(width),
+                        _ => return Err(self.error("an abbreviation with a field that wide")),
+                    },
+                    3 => Operand::Array,
+                    4 => Operand::Char6,
+                    5 => Operand::Blob,
+                    _ => return Err(self.error("an abbreviation with an unknown field")),
+                }
+            };
+            operands.push(operand);
+        }
+        Ok(operands)
+    }
+
+    fn unabbreviated(&mut self) -> Result<Record<'a>> {
+        let code = self.vbr(6)?;
+        let count = self.vbr(6)?;
+        let mut operands = Vec::new();
+        for _ in 0..count {
+            operands.push(self.vbr(6)?);
+        }
+        Ok(Record { code, operands, blob: &[] })
+    }
+
+    fn abbreviated(&mut self, number: u64) -> Result<Record<'a>> {
+        let place = usize::try_from(number.saturating_sub(4)).unwrap_or(usize::MAX);
+        let Some(abbreviation) = self.abbreviations.get(place).cloned() else {
+            return Err(self.error("an abbreviation that is not defined"));
+        };
+        let mut record = Record::default();
+        let mut values = Vec::new();
+        let mut operands = abbreviation.iter();
+        while let Some(&operand) = operands.next() {
+            match operand {
+                Operand::Array => {
+                    let count = self.vbr(6)?;
+                    let Some(&element) = operands.next() else { return Err(self.error("an array of nothing")) };
+                    for _ in 0..count {
+                        let value = self.scalar(element)?;
+                        values.push(value);
+                    }
+                }
+                Operand::Blob => {
+                    let len = usize::try_from(self.vbr(6)?).unwrap_or(usize::MAX);
+                    self.align();
+                    let start = self.at / 8;
+                    let blob = crate::bytes::slice_at(self.data, start, len)
+                        .filter(|blob| (start + blob.len()) * 8 <= self.end);
+                    record.blob = blob.ok_or_else(|| self.error("a blob that passes the end"))?;
+                    self.at = self.at.saturating_add(len.saturating_mul(8));
+                    self.align();
+                }
+                scalar => {
+                    let value = self.scalar(scalar)?;
+                    values.push(value);
+                }
+            }
+        }
+        let mut values = values.into_iter();
+        record.code = values.next().unwrap_or(0);
+        record.operands = values.collect();
+        Ok(record)
+    }
+
+    fn scalar(&mut self, operand: Operand) -> Result<u64> {
+        self.budget = self.budget.checked_sub(1).ok_or_else(|| self.error("more operands than bits"))?;
+        match operand {
+            Operand::Literal(value) => Ok(value),
+            Operand::Fixed(width) => self.fixed(width),
+            Operand::Vbr(width) => self.vbr(width),
+            Operand::Char6 => {
+                let letters = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+                let index = usize::try_from(self.fixed(6)?).unwrap_or(0);
+                Ok(letters.get(index).copied().map_or(0, u64::from))
+            }
+            Operand::Array | Operand::Blob => Err(self.error("an array of arrays")),
+        }
+    }
+
+    /// A number of up to 64 bits.
+    fn fixed(&mut self, width: u32) -> Result<u64> {
+        let (mut value, mut got) = (0u64, 0u32);
+        if self.end.saturating_sub(self.at) < width as usize {
+            return Err(self.error("a value that passes the end of its block"));
+        }
+        while got < width {
+            let (byte, bit) = (self.at / 8, (self.at % 8) as u32);
+            let bits = (8 - bit).min(width - got);
+            let byte = u64::from(self.data.get(byte).copied().unwrap_or(0));
+            value |= (byte >> bit & ((1 << bits) - 1)) << got;
+            got += bits;
+            self.at = self.at.saturating_add(bits as usize);
+        }
+        Ok(value)
+    }
+
+    /// A number in groups of that many bits, the highest of which says whether another one follows.
+    fn vbr(&mut self, width: u32) -> Result<u64> {
+        let high = 1u64 << (width - 1);
+        let (mut value, mut shift) = (0u64, 0u32);
+        loop {
+            let group = self.fixed(width)?;
+            value |= (group & (high - 1)).checked_shl(shift).unwrap_or(0);
+            if group & high == 0 {
+                return Ok(value);
+            }
+            shift = shift.saturating_add(width - 1);
+            if shift > 70 {
+                return Err(self.error("a number without an end"));
+            }
+        }
+    }
+
+    fn align(&mut self) {
+        self.at = self.at.next_multiple_of(32);
+    }
+
+    #[cold]
+    fn error(&self, what: &str) -> Error {
+        let block = if self.block == u64::MAX { String::new() } else { format!(" in block {}", self.block) };
+        Error::at(self.byte(), format!("bitcode holds {what}{block}"))
+    }
+}

@@ -1,0 +1,119 @@
+//! What does an NVIDIA GPU binary (cubin) hold?
+//!
+//! An ELF file of `e_machine` 190: the code of a kernel in `.text.KERNEL`, its attributes in `.nv.info.KERNEL` and, by
+//! symbol, in `.nv.info`, its shared memory in `.nv.shared.KERNEL`. The architecture is in `e_flags`: in the lowest byte
+//! up to ABI version 7, in the second one since 8 (CUDA 12.8 for new devices, CUDA 13 for all). That it is an
+//! architecture of its own (`sm_90a`) is bit 11 there before, an attribute in `.nv.compat` since.
+
+use super::nv_info::{self, kind};
+use super::{Kernel, Part, Read};
+use crate::bundle::format::Format;
+use crate::container::device_elf::{DeviceElf, Symbol};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+
+/// `st_other` of kernels.
+const STO_CUDA_ENTRY: u8 = 0x10;
+
+pub(super) fn read(data: &[u8]) -> Result<Read> {
+    let elf = DeviceElf::parse(data)?;
+    let mut read = Read::from(Part::new(Format::Cubin, data.len()));
+    let architecture = architecture(&elf);
+    read.part.devices = vec![format!("nvidia_gpu_{architecture}")];
+    read.part.stated = architecture;
+    read.part.version = Some(format!("ABI {}", elf.abi_version));
+    let symbols = elf.symbols()?;
+    let mut of_functions = Functions::default();
+    if let Some(section) = elf.section(".nv.info") {
+        of_functions.read(section.data, &symbols);
+    }
+    let code = elf.sections.iter().filter_map(|section| section.name.strip_prefix(".text."));
+    let code: Vec<&str> = code.collect();
+    // Functions that are called have sections of their own in relocatable code; kernels are marked.
+    let mut marked: HashMap<&str, bool> = HashMap::new();
+    for symbol in &symbols {
+        *marked.entry(symbol.name).or_default() |= symbol.other & STO_CUDA_ENTRY != 0;
+    }
+    let sections: HashMap<&str, _> = elf.sections.iter().map(|section| (section.name, section)).collect();
+    for name in code.into_iter().filter(|name| marked.get(name).copied().unwrap_or(true)) {
+        let mut kernel = Kernel {
+            name: name.to_owned(),
+            registers: of_functions.registers.get(name).copied(),
+            private: of_functions.frame.get(name).copied(),
+            local: Some(sections.get(format!(".nv.shared.{name}").as_str()).map_or(0, |section| section.size)),
+            barriers: Some(0),
+            simd: Some(32),
+            ..Kernel::default()
+        };
+        if let Some(section) = sections.get(format!(".nv.info.{name}").as_str())
+            && !attributes(&mut kernel, section.data)
+        {
+            read.problems.push(Error::at(section.offset, format!("the attributes in {} are damaged", section.name)));
+        }
+        read.part.kernels.push(kernel);
+    }
+    Ok(read)
+}
+
+fn architecture(elf: &DeviceElf<'_>) -> String {
+    let (number, own) = if elf.abi_version >= 8 {
+        let compat = elf.section(".nv.compat").map(|section| nv_info::read(section.data).0).unwrap_or_default();
+        let own =
+            compat.iter().any(|attribute| attribute.kind == kind::EXACT_ARCHITECTURE && attribute.number & 0xff == 1);
+        (elf.flags >> 8 & 0xff, own)
+    } else {
+        (elf.flags & 0xff, elf.flags & 0x800 != 0)
+    };
+    format!("sm_{number}{}", if own { "a" } else { "" })
+}
+
+/// What the attributes of all functions say, by name.
+#[derive(Default)]
+struct Functions<'a> {
+    registers: HashMap<&'a str, u64>,
+    frame: HashMap<&'a str, u64>,
+}
+
+impl<'a> Functions<'a> {
+    fn read(&mut self, data: &[u8], symbols: &[Symbol<'a>]) {
+        for attribute in nv_info::read(data).0 {
+            let symbol = attribute.word(0).and_then(|index| symbols.get(usize::try_from(index).ok()?));
+            let (Some(symbol), Some(value)) = (symbol, attribute.word(1).map(u64::from)) else { continue };
+            match attribute.kind {
+                kind::REGISTERS => {
+                    self.registers.insert(symbol.name, value);
+                }
+                // The frame is the kernel's own; the stack, with what it calls, is the larger number where both are told.
+                kind::FRAME_SIZE | kind::MIN_STACK_SIZE | kind::MAX_STACK_SIZE => {
+                    let largest = self.frame.entry(symbol.name).or_default();
+                    *largest = (*largest).max(value);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Takes in the attributes of one kernel; false where they are damaged.
+fn attributes(kernel: &mut Kernel, data: &[u8]) -> bool {
+    let (attributes, whole) = nv_info::read(data);
+    for attribute in attributes {
+        let three = || {
+            let words = [attribute.word(0)?, attribute.word(1)?, attribute.word(2)?];
+            Some(words.map(u64::from))
+        };
+        match attribute.kind {
+            kind::REQUIRED_THREADS => kernel.reqd_work_group_size = three(),
+            kind::MAX_THREADS => {
+                let items = three().map(|sizes| sizes.iter().fold(1u64, |items, size| items.saturating_mul(*size)));
+                kernel.max_work_group_size = items;
+            }
+            kind::PARAMETERS_SIZE => kernel.argument_bytes = Some(u64::from(attribute.number)),
+            kind::BARRIERS => kernel.barriers = Some(u64::from(attribute.number & 0xff)),
+            kind::PARAMETER => kernel.arguments.extend(nv_info::parameter(&attribute)),
+            _ => {}
+        }
+    }
+    kernel.arguments.sort_by_key(|argument| argument.index);
+    whole
+}

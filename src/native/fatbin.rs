@@ -1,0 +1,95 @@
+//! Which device binaries are in an NVIDIA fat binary?
+//!
+//! A header `{u32 0xba55ed50; u16 version; u16 header bytes; u64 bytes of what follows}`, then entries, each with a header
+//! of its own: `{u16 kind; u16; u32 header bytes; u64 stored bytes; u32 compressed bytes; u32; u16 minor; u16 major;
+//! u32 architecture; u32 name offset; u32 name bytes; u64 flags; u64; u64 inflated bytes}`. Kind 1 is PTX, 2 is a cubin.
+//! Flag 0x2000 says that it is an LZ4 block, 0x8000 that it is a zstd frame: as `fatbinary` of CUDA 13.5 writes them
+//! with `--compress-mode=speed` and `size`. Several fat binaries may follow one another.
+
+use super::Reader;
+use crate::bundle::format::Format;
+use crate::bytes;
+use crate::container::inflate;
+use crate::container::place::Place;
+use crate::error::{Error, Result};
+
+/// The first bytes.
+const MAGIC: u32 = 0xba55_ed50;
+const LZ4: u64 = 0x2000;
+const ZSTD: u64 = 0x8000;
+
+pub(super) fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
+    reader.contained("fatbin");
+    let mut at = 0usize;
+    while bytes::u32_at(data, at) == Some(MAGIC) {
+        let cut = || Error::at(at as u64, "the header of the fat binary is cut short, or passes the end");
+        let header = at.checked_add(6).and_then(|at| bytes::u16_at(data, at)).ok_or_else(cut)?;
+        let size = at.checked_add(8).and_then(|at| bytes::u64_at(data, at)).ok_or_else(cut)?;
+        let start = at.checked_add(usize::from(header)).ok_or_else(cut)?;
+        let whole = usize::try_from(size).ok().and_then(|size| bytes::slice_at(data, start, size)).ok_or_else(cut)?;
+        entries(reader, whole, place.at(start as u64), depth);
+        // What follows is another one, or nothing; they are aligned to 8 bytes.
+        at = start.saturating_add(whole.len()).next_multiple_of(8);
+    }
+    Ok(())
+}
+
+fn entries<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32) {
+    let mut at = 0usize;
+    while at < data.len() {
+        match entry(reader, data, at, place, depth) {
+            Some(next) => at = next,
+            None => {
+                let what = "an entry of the fat binary is cut short, or states more bytes than there are";
+                return reader.problem(place.at(at as u64).error(what));
+            }
+        }
+    }
+}
+
+/// Reads an entry; none where the place of the next one cannot be told.
+fn entry<'a>(reader: &mut Reader<'a>, data: &'a [u8], at: usize, place: Place, depth: u32) -> Option<usize> {
+    let header = data.get(at..)?;
+    let word = |at| bytes::u32_at(header, at);
+    let (kind, header_len) = (bytes::u16_at(header, 0)?, usize::try_from(word(4)?).ok()?);
+    let (stored, compressed) = (usize::try_from(bytes::u64_at(header, 8)?).ok()?, usize::try_from(word(16)?).ok()?);
+    let (architecture, flags) = (word(28)?, bytes::u64_at(header, 40)?);
+    let start = at.checked_add(header_len.max(48))?;
+    let bytes_of = bytes::slice_at(data, start, stored)?;
+    let here = place.at(start as u64);
+    let kind = match kind {
+        1 => "ptx",
+        2 => "elf",
+        _ => "other",
+    };
+    let name = format!("{kind}.sm_{architecture}");
+    let inflated = bytes::u64_at(header, 56).filter(|_| header_len >= 64);
+    let contents = match flags & (LZ4 | ZSTD) {
+        0 => Some((bytes_of, here)),
+        method => {
+            let packed = bytes_of.get(..compressed).unwrap_or(bytes_of);
+            let room = reader.arena.room();
+            let contents = match inflated {
+                Some(size) if method & ZSTD != 0 => inflate::sized(packed, size, room),
+                Some(size) => inflate::lz4_block(packed, size, room),
+                None => Err(Error::input("the entry does not state its size inflated")),
+            };
+            match contents.and_then(|contents| reader.arena.keep(contents)) {
+                Ok(contents) => {
+                    reader.grant(contents.len());
+                    Some((contents, here.inflated()))
+                }
+                Err(error) => {
+                    reader.problem(here.of(error).context(format!("part `{name}`")));
+                    None
+                }
+            }
+        }
+    };
+    if let Some((contents, here)) = contents {
+        // PTX is text; a NUL may end it.
+        let format = if kind == "ptx" { Format::Ptx } else { Format::sniff(contents) };
+        reader.part(&name, contents, format, here, depth);
+    }
+    start.checked_add(stored)
+}

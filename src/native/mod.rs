@@ -1,0 +1,289 @@
+//! Which devices is a native payload for, and which kernels with which resources are in it?
+//!
+//! Each format tells what it tells, in its own way: `.ze_info` text, patch tokens, MessagePack notes, `.nv.info`
+//! attributes. One file here reads each, without any vendor's tool, and all give the same answer: the parts of the
+//! payload, their devices by the names of the device configuration, and their kernels. What a format does not tell is
+//! none, never zero.
+
+mod amd_arch;
+mod ar;
+mod bitcode;
+mod bitstream;
+mod cubin;
+mod fatbin;
+mod hsaco;
+mod intel_device;
+mod msgpack;
+mod nv_info;
+mod offload_bundle;
+mod opencl_elf;
+mod patch_tokens;
+mod ptx;
+mod yaml;
+mod ze_info;
+mod zebin;
+
+use crate::bundle::format::Format;
+use crate::container::arena::Arena;
+use crate::container::place::Place;
+use crate::error::{Error, Result};
+use crate::limits;
+
+/// One argument of a kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Argument {
+    /// Its position among the arguments of the compiled kernel.
+    pub index: u32,
+    /// Its name in the source, where that was kept.
+    pub name: Option<String>,
+    /// Its type in the source, where that was kept.
+    pub type_name: Option<String>,
+    /// What it is, in the format's own word: `arg_bypointer`, `global_buffer`, `.u64`.
+    pub kind: Option<String>,
+    /// `global`, `local`, `constant`, `private`, `image`, `sampler`, `generic`.
+    pub address_space: Option<&'static str>,
+    /// `read_only`, `write_only`, `read_write`.
+    pub access: Option<&'static str>,
+    /// Bytes passed for it.
+    pub size: Option<u64>,
+    /// Where among the bytes of all arguments it is passed.
+    pub offset: Option<u64>,
+}
+
+/// What compiled code says of one kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its mangled name.
+    pub name: String,
+    /// Registers: per hardware thread on Intel GPUs (GRF), per work-item elsewhere (VGPRs on AMD's).
+    pub registers: Option<u64>,
+    /// Scalar registers per wave (AMD).
+    pub scalar_registers: Option<u64>,
+    /// Accumulation registers per work-item (AMD).
+    pub accumulation_registers: Option<u64>,
+    /// Work-items that run as one: SIMD width, sub-group, wavefront.
+    pub simd: Option<u64>,
+    /// Bytes of registers spilled to memory, per hardware thread (Intel GPUs).
+    pub spill: Option<u64>,
+    /// Vector and scalar registers spilled (AMD).
+    pub spilled_registers: Option<[u64; 2]>,
+    /// Bytes of scratch memory for spills and private arrays together, per hardware thread, where they are told as one.
+    pub scratch: Option<u64>,
+    /// Bytes of private memory: per work-item on AMD and NVIDIA devices; per hardware thread on Intel GPUs.
+    pub private: Option<u64>,
+    /// Bytes of local memory per work-group that are known at compile time.
+    pub local: Option<u64>,
+    /// Barriers.
+    pub barriers: Option<u64>,
+    /// The work-group size that the kernel requires.
+    pub reqd_work_group_size: Option<[u64; 3]>,
+    /// The sub-group size that the source requires.
+    pub reqd_sub_group_size: Option<u64>,
+    /// Work-items per work-group that it is compiled for at most.
+    pub max_work_group_size: Option<u64>,
+    /// Bytes of all arguments.
+    pub argument_bytes: Option<u64>,
+    /// The arguments, by index.
+    pub arguments: Vec<Argument>,
+}
+
+/// Code for one kind of device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What the container of several parts calls it; empty where there is but one.
+    pub name: String,
+    /// The format of the part itself.
+    pub format: Format,
+    /// The devices it is for, by the names of the device configuration; several where only a family is told.
+    pub devices: Vec<String>,
+    /// How the format itself states the device.
+    pub stated: String,
+    /// The version of the format, in its own terms.
+    pub version: Option<String>,
+    /// Who made it, where it says.
+    pub producer: Option<String>,
+    /// Bytes of the part, inflated.
+    pub size: u64,
+    /// The kernels, in the part's order.
+    pub kernels: Vec<Kernel>,
+}
+
+/// What a native payload holds.
+#[derive(Debug, Clone, Default)]
+pub struct Native {
+    /// The container around the parts, where there is one: `ar`, `fatbin`, `offload-bundle`, `opencl-elf`.
+    pub container: Option<&'static str>,
+    /// The parts, in order; what could not be read is not among them.
+    pub parts: Vec<Part>,
+    /// What could not be read, and where.
+    pub problems: Vec<Error>,
+}
+
+impl Native {
+    /// Reads a payload, which is of that format and stands at that place. None for SPIR-V and unknown formats, which
+    /// are not read here.
+    pub fn read(payload: &[u8], format: Format, place: Place) -> Option<Native> {
+        if matches!(format, Format::SpirV | Format::Unknown) {
+            return None;
+        }
+        let arena = Arena::default();
+        let mut reader = Reader::new(&arena, payload.len());
+        reader.part("", payload, format, place, 0);
+        let mut native = reader.native;
+        // What has a container of its own is a list even where it has one entry; else there is just the code.
+        if native.container.is_none()
+            && let [only] = native.parts.as_mut_slice()
+        {
+            only.name.clear();
+        }
+        Some(native)
+    }
+
+    /// The devices of all parts, each once.
+    pub fn devices(&self) -> Vec<&str> {
+        let mut devices: Vec<&str> = Vec::new();
+        for device in self.parts.iter().flat_map(|part| &part.devices) {
+            if !devices.contains(&device.as_str()) {
+                devices.push(device);
+            }
+        }
+        devices
+    }
+
+    /// The names of the kernels of all parts, each once, in order.
+    pub fn kernel_names(&self) -> Vec<&str> {
+        let mut seen = std::collections::HashSet::new();
+        let kernels = self.parts.iter().flat_map(|part| &part.kernels);
+        kernels.map(|kernel| kernel.name.as_str()).filter(|name| seen.insert(*name)).collect()
+    }
+}
+
+/// Reads parts within parts, and keeps account of what they cost.
+struct Reader<'a> {
+    arena: &'a Arena,
+    native: Native,
+    /// Bytes that parts may yet come to.
+    budget: u64,
+    /// Kernels and arguments that there may yet be.
+    items: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(arena: &'a Arena, size: usize) -> Self {
+        let mut reader = Reader { arena, native: Native::default(), budget: 1 << 20, items: limits::MAX_NATIVE_ITEMS };
+        reader.grant(size);
+        reader
+    }
+
+    /// Adds what was inflated to the account.
+    fn grant(&mut self, bytes: usize) {
+        self.budget = self.budget.saturating_add((bytes as u64).saturating_mul(limits::MAX_OVERLAP));
+    }
+
+    /// Reads a part of that format.
+    fn part(&mut self, name: &str, data: &'a [u8], format: Format, place: Place, depth: u32) {
+        if depth > limits::MAX_BLOB_NESTING {
+            return self
+                .problem(place.error(format!("more than {} parts within each other", limits::MAX_BLOB_NESTING)));
+        }
+        // Each part costs time of its own.
+        match self.budget.checked_sub((data.len() as u64).saturating_add(64)) {
+            Some(budget) => self.budget = budget,
+            None => return self.problem(place.error("the parts come to many times the size of the payload")),
+        }
+        let depth = depth.saturating_add(1);
+        let read = match format {
+            Format::Ar => ar::read(self, data, place, depth),
+            Format::Fatbin => fatbin::read(self, data, place, depth),
+            Format::Hsaco if !data.starts_with(b"\x7fELF") => offload_bundle::read(self, data, place, depth),
+            Format::PatchTokens | Format::Elf if data.starts_with(b"\x7fELF") => {
+                opencl_elf::read(self, name, data, place, depth)
+            }
+            Format::PatchTokens => patch_tokens::read(data).map(|read| self.push(name, read, place)),
+            Format::Zebin => zebin::read(data).map(|read| self.push(name, read, place)),
+            Format::Cubin => cubin::read(data).map(|read| self.push(name, read, place)),
+            Format::Hsaco => hsaco::read(data).map(|read| self.push(name, read, place)),
+            Format::Ptx => ptx::read(data).map(|read| self.push(name, read, place)),
+            Format::LlvmBitcode => bitcode::read(data).map(|read| self.push(name, read, place)),
+            Format::SpirV => {
+                let part = Part::new(Format::SpirV, data.len());
+                self.push(name, Read::from(part), place);
+                Ok(())
+            }
+            Format::Elf | Format::Unknown => Err(Error::input("this is no device code that this tool knows")),
+        };
+        if let Err(error) = read {
+            let error = within(error, place);
+            self.problem(if name.is_empty() { error } else { error.context(format!("part `{name}`")) });
+        }
+    }
+
+    /// Adds what a reader of one format found.
+    fn push(&mut self, name: &str, mut read: Read, place: Place) {
+        let kernels = read.part.kernels.iter();
+        let items = kernels.map(|kernel| kernel.arguments.len().saturating_add(1)).sum::<usize>().saturating_add(1);
+        match self.items.checked_sub(items) {
+            Some(items) => self.items = items,
+            None => return self.problem(place.error("more kernels and arguments than a payload has")),
+        }
+        read.part.name = name.to_owned();
+        self.native.parts.push(read.part);
+        for problem in read.problems {
+            self.problem(within(problem, place));
+        }
+    }
+
+    fn problem(&mut self, error: Error) {
+        if self.native.problems.len() < limits::MAX_NATIVE_PROBLEMS {
+            self.native.problems.push(error);
+        }
+    }
+
+    fn contained(&mut self, container: &'static str) {
+        self.native.container.get_or_insert(container);
+    }
+}
+
+/// What a reader of one format found: the part, and what in it could not be read.
+struct Read {
+    part: Part,
+    problems: Vec<Error>,
+}
+
+impl From<Part> for Read {
+    fn from(part: Part) -> Read {
+        Read { part, problems: Vec::new() }
+    }
+}
+
+impl Part {
+    fn new(format: Format, size: usize) -> Part {
+        Part {
+            name: String::new(),
+            format,
+            devices: Vec::new(),
+            stated: String::new(),
+            version: None,
+            producer: None,
+            size: size as u64,
+            kernels: Vec::new(),
+        }
+    }
+}
+
+/// An error whose offset counts from the start of a part, placed in the file.
+#[cold]
+fn within(error: Error, place: Place) -> Error {
+    match error.offset() {
+        None => place.of(error),
+        Some(offset) => place.at(offset).of(error.without_offset()),
+    }
+}
+
+/// Checks a count before anything is kept for it.
+fn bounded(count: usize, what: &str) -> Result<()> {
+    if count > limits::MAX_NATIVE_ITEMS {
+        return Err(Error::input(format!("{count} {what}; the limit is {}", limits::MAX_NATIVE_ITEMS)));
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! What does an ELF container of an OpenCL driver hold?
+//!
+//! Types 0xff01 to 0xff05 (`ocl_elf.h` in intel/compute-runtime). Two kinds share them. Intel's GPU drivers until 2023
+//! and `ocloc` wrap patch tokens: the section of type 0xff000005. Intel's CPU driver puts an object file for x86-64 into
+//! `.ocl.obj`, its own notes into `.ocl.meta`, LLVM bitcode into `.ocl.ir`; `e_flags` tell the instruction set. The
+//! object defines more functions than kernels, and the notes hold more words than names: a kernel is what both name.
+
+use super::{Kernel, Part, Read, Reader, patch_tokens};
+use crate::bundle::format::Format;
+use crate::bytes;
+use crate::container::device_elf::{DeviceElf, EM_X86_64};
+use crate::container::place::Place;
+use crate::device::cpu::CpuArch;
+use crate::error::{Error, Result};
+use crate::limits;
+use std::collections::HashSet;
+
+const SHT_OPENCL_DEVICE_BINARY: u32 = 0xff00_0005;
+
+pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
+    let elf = DeviceElf::parse(data)?;
+    if elf.kind >> 8 != 0xff {
+        // An object or library of the host, as other CPU compilers make it.
+        let mut part = Part::new(Format::Elf, data.len());
+        part.stated = format!("ELF machine {}", elf.machine);
+        let symbols = elf.symbols()?;
+        let functions = symbols.iter().filter(|symbol| symbol.is_global_function());
+        part.kernels = functions.map(|symbol| named(symbol.name)).collect();
+        reader.push(name, Read::from(part), place);
+        return Ok(());
+    }
+    if let Some(section) = elf.sections.iter().find(|section| section.kind == SHT_OPENCL_DEVICE_BINARY) {
+        reader.contained("opencl-elf");
+        let format = Format::sniff(section.data);
+        let format = if section.data.starts_with(&patch_tokens::MAGIC) { Format::PatchTokens } else { format };
+        reader.part(name, section.data, format, place.at(section.offset), depth);
+        return Ok(());
+    }
+    if elf.machine != EM_X86_64 {
+        return Err(Error::at(18, format!("an OpenCL container for machine {} without a device binary", elf.machine)));
+    }
+    let mut part = Part::new(Format::Elf, data.len());
+    part.devices.push("spir64_x86_64".to_owned());
+    part.stated = match CpuArch::of_binary(data) {
+        Some(march) => format!("instruction set {march}"),
+        None => format!("instruction set {}", elf.flags),
+    };
+    let version = elf.section(".ocl.ver").and_then(|section| bytes::u32_at(section.data, 0));
+    part.version = version.map(|version| version.to_string());
+    let mut read = Read::from(part);
+    if let Some(object) = elf.section(".ocl.obj") {
+        let meta = elf.section(".ocl.meta").map_or(&[][..], |section| section.data);
+        match DeviceElf::parse(object.data).and_then(|object| kernels(&object, meta)) {
+            Ok(kernels) => read.part.kernels = kernels,
+            Err(error) => {
+                let offset = object.offset.saturating_add(error.offset().unwrap_or(0));
+                read.problems.push(error.without_offset().with_offset(offset).context("section .ocl.obj"));
+            }
+        }
+    }
+    reader.push(name, read, place);
+    Ok(())
+}
+
+/// The global functions that the notes name, in the order of the notes.
+fn kernels(object: &DeviceElf<'_>, meta: &[u8]) -> Result<Vec<Kernel>> {
+    let symbols = object.symbols()?;
+    let functions = symbols.iter().filter(|symbol| symbol.is_global_function() && !symbol.name.is_empty());
+    let mut functions: HashSet<&[u8]> = functions.map(|symbol| symbol.name.as_bytes()).collect();
+    let longest = functions.iter().map(|name| name.len()).max().unwrap_or(0);
+    // A word in the notes is its length with the NUL, then its letters. Numbers that look like a length cost a look-up.
+    let mut budget = meta.len().saturating_mul(16).saturating_add(limits::MAX_STRING);
+    let mut kernels = Vec::new();
+    for at in 0..meta.len() {
+        let Some(len) = bytes::u32_at(meta, at).and_then(|len| usize::try_from(len).ok()) else { break };
+        let Some(len) = len.checked_sub(1).filter(|len| (1..=longest).contains(len)) else { continue };
+        let word = at.checked_add(4).and_then(|at| bytes::slice_at(meta, at, len.saturating_add(1)));
+        let Some((0, word)) = word.and_then(|word| word.split_last()) else { continue };
+        budget = budget.checked_sub(len).ok_or_else(|| Error::input("the notes of the driver are forged"))?;
+        if functions.remove(word) {
+            kernels.push(named(std::str::from_utf8(word).unwrap_or_default()));
+        }
+    }
+    Ok(kernels)
+}
+
+fn named(name: &str) -> Kernel {
+    Kernel { name: name.to_owned(), ..Kernel::default() }
+}

@@ -1,0 +1,135 @@
+//! Which kernels does the `.ze_info` section of a zebin describe?
+//!
+//! The keys are those of `shared/source/device_binary_format/zebin/zeinfo.h` in intel/compute-runtime. One argument of
+//! the source may be passed in several pieces (a pointer, its offset, a struct's words): they make one argument here,
+//! and what the driver passes by itself makes none.
+
+use super::yaml::{self, Node};
+use super::{Argument, Kernel, bounded};
+use crate::error::Result;
+use std::collections::{BTreeMap, HashMap};
+
+/// What the section says.
+pub struct ZeInfo {
+    /// The version of the section's form.
+    pub version: Option<String>,
+    /// The kernels.
+    pub kernels: Vec<Kernel>,
+}
+
+/// Reads the text of the section.
+///
+/// # Errors
+/// `Input`, with the offset in the text.
+pub fn read(text: &str) -> Result<ZeInfo> {
+    let root = yaml::read(text)?;
+    let list = |key| root.get(key).map(Node::items).unwrap_or_default();
+    let misc: HashMap<&str, &Node<'_>> =
+        list("kernels_misc_info").iter().filter_map(|node| Some((node.text_of("name")?, node))).collect();
+    bounded(list("kernels").len(), "kernels")?;
+    let kernels = list("kernels").iter().filter_map(|node| {
+        let name = node.text_of("name")?;
+        // Functions that kernels may call stand here too, under the name of the symbol table's own section.
+        (name != "Intel_Symbol_Table_Void_Program").then(|| kernel(name, node, misc.get(name).copied()))
+    });
+    Ok(ZeInfo { version: root.text_of("version").map(str::to_owned), kernels: kernels.collect() })
+}
+
+fn kernel(name: &str, node: &Node<'_>, misc: Option<&Node<'_>>) -> Kernel {
+    let environment = node.get("execution_env").unwrap_or(&Node::Null);
+    let attributes = node.get("user_attributes").unwrap_or(&Node::Null);
+    let number = |key| environment.number_of(key);
+    let buffers = node.get("per_thread_memory_buffers").map(Node::items).unwrap_or_default();
+    let buffer = |usage: &str| {
+        let sizes = buffers.iter().filter(|buffer| buffer.text_of("usage") == Some(usage));
+        let sizes: Vec<u64> = sizes.filter_map(|buffer| buffer.number_of("size")).collect();
+        (!sizes.is_empty()).then(|| sizes.iter().fold(0u64, |sum, size| sum.saturating_add(*size)))
+    };
+    // IGC leaves out what is zero. Since version 1.39 sizes of spills and private memory stand in the environment; before,
+    // scratch space is told as one buffer for both.
+    let scratch = buffer("single_space").or_else(|| buffer("spill_fill_space"));
+    let size = environment.get("required_work_group_size").or_else(|| attributes.get("reqd_work_group_size"));
+    Kernel {
+        name: name.to_owned(),
+        registers: number("grf_count"),
+        simd: number("simd_size"),
+        spill: number("spill_size").or_else(|| scratch.is_none().then_some(0)),
+        scratch,
+        private: number("private_size").or_else(|| buffer("private_space")).or_else(|| scratch.is_none().then_some(0)),
+        local: Some(number("slm_size").unwrap_or(0)),
+        barriers: Some(number("barrier_count").unwrap_or(0)),
+        reqd_work_group_size: size.and_then(three),
+        reqd_sub_group_size: number("required_sub_group_size")
+            .or_else(|| attributes.number_of("intel_reqd_sub_group_size")),
+        arguments: arguments(node, misc),
+        ..Kernel::default()
+    }
+}
+
+/// Three sizes; those that are left out are 1.
+fn three(node: &Node<'_>) -> Option<[u64; 3]> {
+    let mut sizes = node.items().iter().map(|item| item.number());
+    let mut next = || sizes.next().unwrap_or(Some(1));
+    Some([next()?, next()?, next()?])
+}
+
+fn arguments(node: &Node<'_>, misc: Option<&Node<'_>>) -> Vec<Argument> {
+    let mut arguments: BTreeMap<u32, Argument> = BTreeMap::new();
+    for piece in node.get("payload_arguments").map(Node::items).unwrap_or_default() {
+        let Some(index) = piece.number_of("arg_index").and_then(|index| u32::try_from(index).ok()) else { continue };
+        let argument = arguments.entry(index).or_insert_with(|| Argument { index, ..Argument::default() });
+        let kind = piece.text_of("arg_type").unwrap_or_default();
+        let (offset, size) = (piece.number_of("offset"), piece.number_of("size"));
+        match kind {
+            "arg_bypointer" => {
+                argument.kind = Some(kind.to_owned());
+                argument.address_space = piece.text_of("addrspace").and_then(space);
+                argument.access = piece.text_of("access_type").and_then(access);
+                // A stateful pointer is passed as a surface; its address, where there is one, in another piece.
+                if size.is_some_and(|size| size > 0) {
+                    (argument.offset, argument.size) = (offset, size);
+                }
+            }
+            "arg_byvalue" => {
+                argument.kind = Some(kind.to_owned());
+                argument.address_space = Some("private");
+                argument.offset = Some(argument.offset.unwrap_or(u64::MAX).min(offset.unwrap_or(u64::MAX)));
+                argument.size = Some(argument.size.unwrap_or(0).saturating_add(size.unwrap_or(0)));
+            }
+            "buffer_address" if argument.size.is_none() => (argument.offset, argument.size) = (offset, size),
+            _ => {}
+        }
+    }
+    for info in misc.and_then(|misc| misc.get("args_info")).map(Node::items).unwrap_or_default() {
+        let Some(index) = info.number_of("index").and_then(|index| u32::try_from(index).ok()) else { continue };
+        let argument = arguments.entry(index).or_insert_with(|| Argument { index, ..Argument::default() });
+        argument.name = info.text_of("name").map(str::to_owned);
+        // `float*;8`: the type, and its size.
+        argument.type_name =
+            info.text_of("type_name").map(|name| name.split_once(';').map_or(name, |(name, _)| name).to_owned());
+        argument.access = info.text_of("access_qualifier").and_then(access).or(argument.access);
+    }
+    arguments.into_values().collect()
+}
+
+/// The names of address spaces, without the OpenCL C underscores.
+fn space(name: &str) -> Option<&'static str> {
+    match name.trim_start_matches('_') {
+        "global" => Some("global"),
+        "local" => Some("local"),
+        "constant" => Some("constant"),
+        "private" => Some("private"),
+        "image" => Some("image"),
+        "sampler" => Some("sampler"),
+        _ => None,
+    }
+}
+
+fn access(name: &str) -> Option<&'static str> {
+    match name.trim_start_matches('_') {
+        "readonly" | "read_only" => Some("read_only"),
+        "writeonly" | "write_only" => Some("write_only"),
+        "readwrite" | "read_write" => Some("read_write"),
+        _ => None,
+    }
+}
