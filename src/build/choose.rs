@@ -29,7 +29,8 @@ pub fn choose<'i>(
         let able = seen.iter().filter(fits).find(|(_, device)| device.takes_spirv());
         return able.copied().ok_or_else(|| match seen.iter().find(fits) {
             Some((place, device)) => {
-                let message = format!("the {lower} device there is, {} ({}), takes no SPIR-V", device.name, device.platform);
+                let message =
+                    format!("the {lower} device there is, {} ({}), takes no SPIR-V", device.name, device.platform);
                 let error = Error::new(ErrorKind::Environment, message);
                 error.with_remedy(format!("`--device {place}` takes it nevertheless"))
             }

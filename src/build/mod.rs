@@ -37,9 +37,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use failure::{Failure, FailureCause};
+pub use inventory::{Device, Inventory};
 pub use pool::run;
 pub use process::inventory;
-pub use inventory::{Device, Inventory};
 
 /// One module to compile.
 #[derive(Debug, Clone)]

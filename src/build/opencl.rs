@@ -142,7 +142,8 @@ impl Opened {
     fn linked<M: AsRef<[u8]>>(&self, all: &[M], options: &CStr) -> std::result::Result<Program, (cl_int, String)> {
         let mut compiled = Vec::new();
         for il in all {
-            let program = create_program_with_il(self.context.get(), il.as_ref()).map_err(|code| (code, String::new()))?;
+            let program =
+                create_program_with_il(self.context.get(), il.as_ref()).map_err(|code| (code, String::new()))?;
             let program = Program(program);
             compile_program(program.0, &[self.device], options, &[], &[], None, ptr::null_mut())
                 .map_err(|code| (code, program.log(self.device)))?;
@@ -150,9 +151,7 @@ impl Opened {
         }
         let inputs: Vec<cl_program> = compiled.iter().map(|program| program.0).collect();
         // SAFETY: the context was made for this very device, and no callback is given.
-        let linked = unsafe {
-            link_program(self.context.get(), &[self.device], c"", &inputs, None, ptr::null_mut())
-        };
+        let linked = unsafe { link_program(self.context.get(), &[self.device], c"", &inputs, None, ptr::null_mut()) };
         linked.map(Program).map_err(|code| (code, String::new()))
     }
 

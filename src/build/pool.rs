@@ -244,7 +244,9 @@ impl<T: Task> Slot<'_, T> {
         let mut last = None;
         for _ in 0..START_ATTEMPTS {
             let mut worker = Worker::start(self.launch)?;
-            match worker.ask(&Request::Open { device: self.device }, self.settings.startup_timeout, &|| self.stopped())? {
+            match worker
+                .ask(&Request::Open { device: self.device }, self.settings.startup_timeout, &|| self.stopped())?
+            {
                 Ok(Reply::Ready(_)) => return Ok(worker),
                 Ok(Reply::Unavailable { message, remedy }) => return Err(environment(message, remedy).into()),
                 Ok(other) => last = Some((format!("the worker process answered with {other:?}"), String::new())),

@@ -277,7 +277,9 @@ mod tests {
         });
         let build =
             Request::Build { il: vec![3, 2, 35, 7].into(), compile_options: "-g".into(), link_options: "".into() };
-        for request in [Request::Open { device: None }, Request::Open { device: Some(7) }, build, Request::Inventory, query] {
+        for request in
+            [Request::Open { device: None }, Request::Open { device: Some(7) }, build, Request::Inventory, query]
+        {
             let bytes = request.encode().unwrap();
             assert_eq!(Request::read(&mut bytes.as_slice()).unwrap(), Some(request));
             for cut in 1..bytes.len() {
@@ -294,7 +296,8 @@ mod tests {
         };
         let problems = vec!["broken".into()];
         let inventory = Inventory { loader: "/x".into(), devices: vec![device, Device::default()], problems };
-        let answers = KernelAnswers { name: "k".into(), status: 0, answers: vec![(0x11B0, Ok(vec![1; 8])), (7, Err(-30))] };
+        let answers =
+            KernelAnswers { name: "k".into(), status: 0, answers: vec![(0x11B0, Ok(vec![1; 8])), (7, Err(-30))] };
         let none = KernelAnswers { name: "l".into(), status: -46, answers: Vec::new() };
         for reply in [
             Reply::Ready("x".into()),

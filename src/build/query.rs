@@ -3,6 +3,7 @@
 //! A worker builds the program, makes each kernel and asks everything at once; what the answers mean to SYCL is
 //! decided afterwards, in [`sycl`], where no driver can die of it.
 
+pub mod compatible;
 pub mod sycl;
 
 use super::pool::{self, Task};
@@ -148,7 +149,6 @@ impl Task for Question<'_> {
         }
     }
 }
-
 
 impl Query<'_> {
     pub(super) fn fields(&self) -> Vec<&[u8]> {

@@ -3,6 +3,7 @@
 //! The clap tree, one line and one file per verb. A verb's file holds `Args` with its flags, help and examples, and
 //! `Args::run`. The verbs print; everything they say comes from the library.
 
+mod ask;
 mod build;
 mod completions;
 mod devices;
@@ -18,6 +19,7 @@ mod generated;
 mod global;
 mod input;
 mod inspect;
+mod kernels;
 mod live;
 mod man;
 mod output;
@@ -87,6 +89,7 @@ macro_rules! verbs {
 // In the order of the help screen.
 verbs! {
     inspect => Inspect,
+    kernels => Kernels,
     extract => Extract,
     build => Build,
     devices => Devices,

@@ -1,4 +1,5 @@
 //! Can this image be compiled for, and run on, that target?
 
 pub mod examine;
+pub mod kernels;
 pub mod native;

@@ -57,7 +57,10 @@ pub fn page((place, device): Listed<'_>, view: &View) -> String {
     line("Takes", &device.il);
     line("Aspects", &device.aspects.join(", "));
     line("Sub-group sizes", &joined(&device.sub_group_sizes, ", "));
-    line("Work-group", &format!("at most {} work-items, {}", device.max_work_group_size, joined(&device.max_work_item_sizes, " x ")));
+    line(
+        "Work-group",
+        &format!("at most {} work-items, {}", device.max_work_group_size, joined(&device.max_work_item_sizes, " x ")),
+    );
     line("Sub-groups", &format!("at most {} in a work-group", device.max_num_sub_groups));
     line("Local memory", &bytes(device.local_mem));
     line("Global memory", &bytes(device.global_mem));

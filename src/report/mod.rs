@@ -8,6 +8,7 @@ pub mod extracted;
 pub mod image;
 pub mod inspect;
 pub mod json;
+pub mod kernels;
 pub mod name;
 pub mod sizes;
 pub mod table;

@@ -40,7 +40,8 @@ impl Opened {
     fn of_sub_group(&self, kernel: &Kernel, query: u32) -> std::result::Result<Vec<u8>, cl_int> {
         // The largest sub-group depends on the work-group's shape: the runtime's adapter asks for the longest line of
         // work-items that the device has.
-        let mut widest: Vec<usize> = self.widest.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX)).collect();
+        let mut widest: Vec<usize> =
+            self.widest.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX)).collect();
         widest.iter_mut().skip(1).for_each(|size| *size = 1);
         let (length, value) = match query {
             cl::MAX_SUB_GROUP_SIZE => (std::mem::size_of_val(widest.as_slice()), widest.as_ptr().cast()),

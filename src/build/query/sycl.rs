@@ -46,10 +46,8 @@ const INVALID_OPERATION: i32 = -59;
 pub fn answers(kernel: &KernelAnswers, device: &Device, built_in: bool) -> Vec<Answer> {
     let custom = device.kind == "custom";
     let asked = |query, number, shape: Shape| Answer { query, value: value(kernel, number, shape) };
-    let denied = |query, message: &str| Answer {
-        query,
-        value: Err(SyclError { errc: "invalid", message: message.to_owned() }),
-    };
+    let denied =
+        |query, message: &str| Answer { query, value: Err(SyclError { errc: "invalid", message: message.to_owned() }) };
     // An adapter reads a sub-group result as size_t and hands it on as uint32_t; a device without sub-groups answers
     // CL_INVALID_OPERATION, which becomes a value.
     let sub_group = |query, number, instead: u64| {
@@ -131,9 +129,7 @@ fn value(kernel: &KernelAnswers, number: u32, shape: Shape) -> Result<Value, Syc
             let half = bytes.first_chunk::<4>().ok_or_else(short)?;
             Ok(Value::Number(u32::from_le_bytes(*half).into()))
         }
-        Shape::Whole => {
-            words.first().map(|word| Value::Number(u64::from_le_bytes(*word))).ok_or_else(short)
-        }
+        Shape::Whole => words.first().map(|word| Value::Number(u64::from_le_bytes(*word))).ok_or_else(short),
         Shape::Range => match words {
             [x, y, z] => Ok(Value::Range([x, y, z].map(|word| u64::from_le_bytes(*word)))),
             _ => Err(short()),

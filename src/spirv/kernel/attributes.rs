@@ -58,10 +58,12 @@ impl Attributes {
                 18 | 39 => found.work_group_size_hint = three(),
                 30 => found.vec_type_hint = one().map(vector),
                 // DPC++ writes the primary size as all ones.
-                35 => found.sub_group_size = one().map(|size| match size {
-                    u32::MAX => SubGroup::Primary,
-                    size => SubGroup::Size(size),
-                }),
+                35 => {
+                    found.sub_group_size = one().map(|size| match size {
+                        u32::MAX => SubGroup::Primary,
+                        size => SubGroup::Size(size),
+                    })
+                }
                 6446 => found.sub_group_size = Some(SubGroup::Primary),
                 36 | 37 => found.sub_groups_per_work_group = one(),
                 31 => found.contraction_off = true,
@@ -137,7 +139,10 @@ mod tests {
             sub_group_size: Some(SubGroup::Size(16)),
             ..Attributes::default()
         };
-        assert_eq!(attributes.text(), "reqd_work_group_size(8,4,2) vec_type_hint(float4) intel_reqd_sub_group_size(16)");
+        assert_eq!(
+            attributes.text(),
+            "reqd_work_group_size(8,4,2) vec_type_hint(float4) intel_reqd_sub_group_size(16)"
+        );
         assert_eq!(Attributes::default().text(), "");
     }
 }

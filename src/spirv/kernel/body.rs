@@ -46,7 +46,9 @@ impl Body<'_, '_> {
         match instruction.opcode {
             // Where it stands in the source is no part of the code.
             op::LINE | op::NO_LINE | op::STRING => return,
-            op::EXT_INST if matches!(self.index.set(instruction.word(2)), Set::OpenClDebug | Set::ShaderDebug) => return,
+            op::EXT_INST if matches!(self.index.set(instruction.word(2)), Set::OpenClDebug | Set::ShaderDebug) => {
+                return;
+            }
             _ => {}
         }
         self.words.push(u32::from(instruction.opcode) << 16 | (instruction.len() & 0xffff) as u32);
