@@ -1,5 +1,6 @@
 //! Can this image be compiled for, and run on, that target?
 
+pub mod aspects;
 pub mod examine;
 pub mod kernels;
 pub mod native;
