@@ -4,10 +4,12 @@
 //! compiler recorded beside the image, joined by kernel: which arguments the source had, what specialization constants
 //! are called, which aspects are declared, where else the kernel is, and which others are the same code.
 
+use super::aspects::{Code, Graph};
 use super::examine::Examined;
 use crate::bundle::Bundle;
 use crate::bundle::decode::{self, Decoded};
 use crate::bundle::format::Format;
+use crate::bundle::image::Image;
 use crate::bundle::property::set;
 use crate::container::place::Place;
 use crate::error::Problem;
@@ -41,8 +43,10 @@ pub struct KernelFacts {
     pub reqd_sub_group_size: Option<SubGroup>,
     /// Specialization constants that the kernel depends on.
     pub spec_constants: Vec<NamedConstant>,
-    /// Aspects that its code uses.
+    /// Aspects that its code uses, and that of all it calls.
     pub used: Vec<String>,
+    /// Aspects that its code may use: several leave the same instructions.
+    pub possible: Vec<String>,
     /// Aspects that the compiler recorded for the image.
     pub declared: Vec<String>,
     /// Whether it is explicit SIMD.
@@ -114,13 +118,19 @@ pub struct Depth {
 /// The kernels of images, in the order of the images, with what could not be read. `bundle` is all of the file, so that
 /// images that are not asked about are found too.
 pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> (Vec<KernelFacts>, Vec<Problem>) {
-    let found: Vec<(Vec<KernelFacts>, Vec<Problem>)> =
-        images.par_iter().map(|examined| of_image(examined, depth)).collect();
-    let (mut all, mut problems) = (Vec::new(), Vec::new());
-    for (kernels, own) in found {
-        all.extend(kernels);
-        problems.extend(own);
+    let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
+    let (mut all, mut codes, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let mut modules = HashMap::new();
+    for (found, examined) in found.into_iter().zip(images) {
+        all.extend(found.kernels);
+        problems.extend(found.problems);
+        if let Some(code) = found.code {
+            modules.insert(examined.image.index, codes.len());
+            codes.push(code);
+        }
     }
+    codes.extend(providers(bundle, images));
+    use_aspects(&mut all, &modules, &codes);
     let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
     for image in &bundle.images {
         for name in image.kernels() {
@@ -144,10 +154,46 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
     (all, problems)
 }
 
-fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> (Vec<KernelFacts>, Vec<Problem>) {
+/// The code of images that are not asked about and define what those that are import.
+fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<Code> {
+    if images.len() == bundle.images.len() || images.iter().all(|examined| examined.imports.is_empty()) {
+        return Vec::new();
+    }
+    let asked: HashSet<usize> = images.iter().map(|examined| examined.image.index).collect();
+    let others = bundle.images.par_iter().filter(|image| !asked.contains(&image.index) && !image.exports().is_empty());
+    let read = |image: &Image<'_>| Some(Code::read(&Index::read(&image.contents().ok()?).ok()?));
+    others.filter_map(read).collect()
+}
+
+/// Gives kernels the aspects that their code uses, along calls and across modules.
+fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, codes: &[Code]) {
+    let graph = Graph::of(codes);
+    for facts in kernels {
+        let Some(module) = modules.get(&facts.image).copied() else { continue };
+        let Some(code) = codes.get(module) else { continue };
+        let Some(node) = code.kernels.iter().find(|kernel| kernel.name == facts.name).and_then(|kernel| kernel.node)
+        else {
+            continue;
+        };
+        for aspect in graph.used(module, node) {
+            let list = if aspect.certain() { &mut facts.used } else { &mut facts.possible };
+            list.push(aspect.name().to_owned());
+        }
+    }
+}
+
+/// What one image has.
+#[derive(Default)]
+struct OfImage {
+    kernels: Vec<KernelFacts>,
+    code: Option<Code>,
+    problems: Vec<Problem>,
+}
+
+fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
     let image = examined.image;
     // What does not inflate is a problem that has been told.
-    let Ok(contents) = image.contents() else { return (Vec::new(), Vec::new()) };
+    let Ok(contents) = image.contents() else { return OfImage::default() };
     let read = if examined.format == Format::SpirV { kernel::kernels(&contents).ok() } else { None };
     let (index, modules) = read.map_or((None, Vec::new()), |(index, kernels)| (Some(index), kernels));
     let place = Place::file(image.offset);
@@ -174,14 +220,13 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> (Vec<KernelFacts>, Vec
             .collect();
         facts
     });
-    (facts.collect(), problems)
+    OfImage { kernels: facts.collect(), code: index.as_ref().map(Code::read), problems }
 }
 
 fn one(examined: &Examined<'_, '_>, name: &str, owned: Option<Kernel>, index: Option<&Index<'_>>) -> KernelFacts {
     let image = examined.image;
     let module = owned.as_ref();
     let attributes = module.map(|module| &module.attributes);
-    let used = examined.module.as_ref().filter(|_| module.is_some());
     let passed = module.map_or(&[][..], |module| module.arguments.as_slice());
     let mask = source_mask(examined, name, passed.len());
     let from_source = mask.is_some();
@@ -205,7 +250,6 @@ fn one(examined: &Examined<'_, '_>, name: &str, owned: Option<Kernel>, index: Op
             .and_then(|attributes| attributes.sub_group_size)
             .or(examined.requirements.reqd_sub_group_size.map(SubGroup::Size)),
         spec_constants: module.map(|module| named(examined, &module.spec_constants)).unwrap_or_default(),
-        used: used.map(|module| module.used_aspects.iter().map(|&name| name.to_owned()).collect()).unwrap_or_default(),
         declared: examined.requirements.aspects.clone(),
         esimd,
         asserts: assert_used || module.is_some_and(|module| module.asserts),

@@ -171,7 +171,7 @@ fn rows(file: &FileKernels<'_>, view: &View) -> String {
         row
     };
     let rows: Vec<Vec<String>> = file.kernels.iter().map(row).collect();
-    render(&titles, &rows, view.width, view.color) + &columns.legend()
+    drawn(titles, rows, view) + &columns.legend()
 }
 
 fn groups(file: &FileKernels<'_>, view: &View) -> String {
@@ -202,7 +202,24 @@ fn groups(file: &FileKernels<'_>, view: &View) -> String {
         row.push(example.map(|kernel| view.kernel(&kernel.name)).unwrap_or_default());
         rows.push(row);
     }
-    render(&titles, &rows, view.width, view.color) + &columns.legend()
+    drawn(titles, rows, view) + &columns.legend()
+}
+
+/// The table without columns in which nothing stands, whose room the last one gets.
+fn drawn(mut titles: Vec<(&str, Column)>, mut rows: Vec<Vec<String>>, view: &View) -> String {
+    let optional = ["Aspects", "Work-group", "Sub-group", "Local", "Registers", "SIMD", "Spill"];
+    let mut at = 0;
+    while let Some((title, _)) = titles.get(at) {
+        if optional.contains(title) && rows.iter().all(|row| row.get(at).is_none_or(|cell| cell == "-")) {
+            titles.remove(at);
+            for row in &mut rows {
+                row.remove(at);
+            }
+        } else {
+            at += 1;
+        }
+    }
+    render(&titles, &rows, view.width, view.color)
 }
 
 fn dash() -> String {

@@ -6,12 +6,12 @@
 //! `queue_profiling`, ...) have no rule.
 
 use super::contents::{Contents, DOUBLE, HALF, IMAGE, MATRIX};
+use crate::spirv::Instruction;
 use crate::spirv::constants;
 use crate::spirv::index::Index;
 use crate::spirv::op;
 use crate::spirv::operands::Role;
 use crate::spirv::types::{self, Type};
-use crate::spirv::Instruction;
 
 /// An aspect that SPIR-V can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -116,7 +116,11 @@ fn one(file: &FileKernels<'_>, kernel: &KernelFacts) -> Value {
         "args": kernel.arguments.iter().map(argument).collect::<Vec<_>>(),
         "args_of_source": kernel.from_source,
         "attributes": attributes(kernel),
-        "aspects": { "used": module.map(|_| &kernel.used), "declared": kernel.declared },
+        "aspects": {
+            "used": module.map(|_| &kernel.used),
+            "possible": module.map(|_| &kernel.possible),
+            "declared": kernel.declared,
+        },
         "spec_constants": kernel.spec_constants.iter().map(|one| json!({
             "id": one.constant.id,
             "name": one.name,

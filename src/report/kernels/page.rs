@@ -37,6 +37,7 @@ pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> String
     page.optional("Required sub-group", kernel.reqd_sub_group_size.map(sub_group));
     if kernel.module.is_some() {
         page.line("Aspects used", &none(&kernel.used.join(", ")));
+        page.optional("Perhaps", Some(kernel.possible.join(", ")).filter(|names| !names.is_empty()));
     }
     page.line("Aspects declared", &none(&kernel.declared.join(", ")));
     page.optional("Local memory", kernel.local_memory().map(bytes));
