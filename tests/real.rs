@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "measured times are worth a look and prove nothing")]
 
+mod support;
+
 #[path = "real/embed.rs"]
 mod embed;
 #[path = "real/files.rs"]
@@ -18,6 +20,8 @@ mod installation;
 mod interrupted;
 #[path = "real/judges.rs"]
 mod judges;
+#[path = "real/kernels.rs"]
+mod kernels;
 #[path = "real/march.rs"]
 mod march;
 #[path = "real/numbers.rs"]

@@ -5,7 +5,7 @@
 
 mod image;
 #[cfg(test)]
-mod schema;
+pub(crate) mod schema;
 
 use super::FileFacts;
 use crate::error::{Error, Problem, Result};

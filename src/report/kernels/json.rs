@@ -3,6 +3,9 @@
 //! The contract of `kernels --format json` (`schema_version` 1; `kernels.schema.json` beside this file is its published
 //! schema). Changes are additive. Kernels stand one per line, and are serialised in parallel.
 
+#[cfg(test)]
+mod tests;
+
 use super::{FileKernels, OnDevice};
 use crate::compat::kernels::{KernelFacts, SourceArgument};
 use crate::error::{Error, Result};
