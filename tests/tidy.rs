@@ -72,7 +72,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("bzip2", &["src/container/package/stream.rs"]),
     ("lzma_rust2", &["src/container/package/stream.rs"]),
     ("rspirv", &["src/spirv/"]),
-    ("opencl3", &["src/build/opencl.rs"]),
+    ("opencl3", &["src/build/opencl.rs", "src/build/opencl/"]),
     ("comfy_table", &["src/report/table.rs"]),
     ("serde", &["src/report/", "src/cli/"]),
     ("serde_json", &["src/report/", "src/cli/"]),

@@ -1,6 +1,7 @@
 //! Which live device does the user mean?
 //!
-//! A number is a place in the list, a kind means the first such device that takes SPIR-V, anything else a part of the
+//! A number is a place in the list, a kind means the first such device that takes SPIR-V (custom devices have kernels of
+//! their own and need not), anything else a part of the
 //! device's or platform's name. A device that takes no SPIR-V (PoCL on some systems) is meant only where it is named.
 
 use super::inventory::{Device, Inventory};
@@ -26,13 +27,13 @@ pub fn choose<'i>(
     let lower = wanted.to_lowercase();
     if KINDS.contains(&lower.as_str()) {
         let fits = |(_, device): &&(usize, &Device)| device.kind == lower;
-        let able = seen.iter().filter(fits).find(|(_, device)| device.takes_spirv());
+        let able = seen.iter().filter(fits).find(|(_, device)| device.takes_spirv() || lower == "custom");
         return able.copied().ok_or_else(|| match seen.iter().find(fits) {
             Some((place, device)) => {
                 let message =
                     format!("the {lower} device there is, {} ({}), takes no SPIR-V", device.name, device.platform);
                 let error = Error::new(ErrorKind::Environment, message);
-                error.with_remedy(format!("`--device {place}` takes it nevertheless"))
+                error.with_remedy(format!("its number, {place}, means it nevertheless"))
             }
             None => missing(wanted, &seen),
         });

@@ -62,7 +62,6 @@ impl Live {
     pub fn choose(&self, wanted: &str) -> Result<(usize, &Device)> {
         choose(&self.inventory, wanted, &|place| self.visible(place)).map_err(|error| match self.hidden() {
             0 => error,
-            _ if error.remedy().is_some_and(|remedy| remedy.contains("nevertheless")) => error,
             hidden => {
                 error.with_remedy(format!("{VARIABLE} hides {hidden} of the devices; `devices --all` lists them"))
             }

@@ -34,5 +34,5 @@ for line in sys.stdin:
     for name in names:
         kernel = program.get_sycl_kernel(name)
         found[name] = {query: getattr(kernel, query) for query in QUERIES}
-        found[name]["opencl_num_args"] = kernel.num_arguments
+        found[name]["opencl_num_args"] = kernel.num_args
 json.dump({"aspects": aspects, "sub_group_sizes": list(device.sub_group_sizes), "kernels": found}, sys.stdout)

@@ -31,15 +31,23 @@ fn judge(folder: &Path) -> PathBuf {
     program
 }
 
-/// What the C program says of files: by kernel, by word at the line's start, the rest of the line.
-fn driver_says(program: &Path, mode: &str, files: &[PathBuf]) -> BTreeMap<String, BTreeMap<String, String>> {
-    let mut found = BTreeMap::new();
+/// What the C program says of kernels, by file (what its name ends in: the image's number) and kernel: the rest of each
+/// line by its first word.
+type Said = BTreeMap<(String, String), BTreeMap<String, String>>;
+
+/// What tells a file from others.
+fn end_of(path: &Path) -> String {
+    path.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned()
+}
+
+fn driver_says(program: &Path, mode: &str, files: &[PathBuf]) -> Said {
+    let mut found = Said::new();
     let mut left: Vec<&PathBuf> = files.iter().collect();
     let mut deaths = 0;
     while !left.is_empty() {
         let mut command = world().command(program);
-        let mut child = command.arg(mode).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = child.spawn().unwrap();
+        command.arg(mode).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
         let list: String = left.iter().map(|path| format!("{}\n", path.display())).collect();
         let mut input = child.stdin.take().unwrap();
         let writer = std::thread::spawn(move || {
@@ -49,21 +57,22 @@ fn driver_says(program: &Path, mode: &str, files: &[PathBuf]) -> BTreeMap<String
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
-        let (mut kernel, mut done) = (String::new(), 0);
+        let (mut file, mut kernel, mut done) = (String::new(), String::new(), 0);
         for line in text.lines() {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
             match word {
                 "module" => {
-                    assert!(rest.ends_with(" 0"), "does not build: {rest}");
+                    let path = rest.strip_suffix(" 0").unwrap_or_else(|| panic!("does not build: {rest}"));
+                    file = end_of(Path::new(path));
                     done += 1;
                 }
                 "kernel" => kernel = rest.to_owned(),
-                "arg" => {
-                    let (at, rest) = rest.split_once(' ').unwrap();
-                    found.entry(kernel.clone()).or_insert_with(BTreeMap::new).insert(format!("arg {at}"), rest.into());
-                }
                 _ => {
-                    found.entry(kernel.clone()).or_insert_with(BTreeMap::new).insert(word.to_owned(), rest.to_owned());
+                    let of_kernel = found.entry((file.clone(), kernel.clone())).or_default();
+                    match rest.split_once(' ').filter(|_| word == "arg") {
+                        Some((at, rest)) => of_kernel.insert(format!("arg {at}"), rest.to_owned()),
+                        None => of_kernel.insert(word.to_owned(), rest.to_owned()),
+                    };
                 }
             }
         }
@@ -123,7 +132,7 @@ fn a_device_answers_as_it_does_a_c_program() {
         assert_eq!(said.len(), driver.len(), "{}", library.display());
         for kernel in said {
             let name = kernel["name"].as_str().unwrap();
-            let expected = &driver[name];
+            let expected = &driver[&(kernel["image"].to_string(), name.to_owned())];
             let devices = kernel["devices"].as_object().unwrap();
             assert_eq!(devices.len(), 1);
             let answer = devices.values().next().unwrap();
@@ -214,7 +223,7 @@ fn arguments_are_those_that_the_driver_tells() {
         let output = succeed(tool().arg("kernels").arg(&path).args(["--format", "jsonl"]));
         for line in String::from_utf8(output.stdout).unwrap().lines() {
             let kernel: Value = serde_json::from_str(line).unwrap();
-            let expected = &driver[kernel["name"].as_str().unwrap()];
+            let expected = &driver[&(end_of(source), kernel["name"].as_str().unwrap().to_owned())];
             let arguments = kernel["args"].as_array().unwrap();
             assert_eq!(arguments.len().to_string(), expected["args"]);
             assert_eq!(kernel["local_memory"], numbers(&expected["11b2"]), "{}", kernel["name"]);
