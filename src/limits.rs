@@ -75,6 +75,7 @@ pub const MAX_CONFIG: usize = 1 << 20;
 
 /// Lists and mappings inside each other in a device configuration. Its grammar needs three.
 pub const MAX_CONFIG_DEPTH: usize = 16;
+
 /// Kernels and their arguments in one native payload.
 pub const MAX_NATIVE_ITEMS: usize = 1 << 19;
 

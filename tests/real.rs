@@ -8,6 +8,8 @@
 
 #[path = "real/aspects.rs"]
 mod aspects;
+mod support;
+
 #[path = "real/embed.rs"]
 mod embed;
 #[path = "real/files.rs"]
@@ -20,15 +22,17 @@ mod installation;
 mod interrupted;
 #[path = "real/judges.rs"]
 mod judges;
+#[path = "real/kernels.rs"]
+mod kernels;
 #[path = "real/march.rs"]
 mod march;
 #[path = "real/numbers.rs"]
 mod numbers;
+#[path = "real/operands.rs"]
+mod operands;
 #[path = "real/prune.rs"]
 mod prune;
 mod support;
-#[path = "real/operands.rs"]
-mod operands;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

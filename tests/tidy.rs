@@ -74,6 +74,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rspirv", &["src/spirv/"]),
     ("saphyr_parser", &["src/device/yaml.rs"]),
     ("opencl3", &["src/build/opencl.rs"]),
+    ("opencl3", &["src/build/opencl.rs", "src/build/opencl/"]),
     ("comfy_table", &["src/report/table.rs"]),
     ("serde", &["src/report/", "src/cli/"]),
     ("serde_json", &["src/report/", "src/cli/"]),
@@ -83,6 +84,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("blake3", &["src/compat/", "src/rewrite/embed/"]),
     ("rayon", &["src/bundle/structure.rs", "src/compat/examine.rs", "src/report/"]),
     ("rayon", &["src/compat/examine.rs", "src/compat/aspects/images.rs", "src/report/"]),
+    ("rayon", &["src/compat/examine.rs", "src/compat/kernels.rs", "src/report/"]),
 ];
 
 /// The only files that may say `unsafe`, each with its reason there.

@@ -13,15 +13,21 @@
 //! | [`process`] | how does the parent talk to one worker, and get rid of it? |
 //! | [`protocol`] | what do the two say to each other? |
 //! | [`serve`] | what does a worker do with what it is told? |
+//! | [`inventory`] | which OpenCL devices are there, and what is each of them like? |
+//! | [`query`] | what does a device answer about a kernel, and what does SYCL make of it? |
+//! | [`choose`] | which live device does the user mean? |
 //! | [`opencl`] | how does the driver compile one module? |
 
+pub mod choose;
 pub mod failure;
+pub mod inventory;
 pub mod opencl;
 pub mod options;
 pub mod plan;
 pub mod pool;
 pub mod process;
 pub mod protocol;
+pub mod query;
 pub mod serve;
 
 use std::borrow::Cow;
@@ -31,9 +37,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use failure::{Failure, FailureCause};
+pub use inventory::{Device, Inventory};
 pub use pool::run;
 pub use process::inventory;
-pub use protocol::{Device, Inventory};
 
 /// One module to compile.
 #[derive(Debug, Clone)]
@@ -68,7 +74,7 @@ pub type Outcome = std::result::Result<Artifact, Failure>;
 
 /// What happens while the pool works, in the order in which it happens.
 #[derive(Debug)]
-pub enum Event<'e> {
+pub enum Event<'e, P = Artifact> {
     /// A worker got the image for the first time.
     Started {
         /// The caller's number for the image.
@@ -84,7 +90,7 @@ pub enum Event<'e> {
         cause: &'e FailureCause,
     },
     /// The image is compiled.
-    Finished(&'e Artifact),
+    Finished(&'e P),
     /// The image did not build and will not be tried again.
     Failed(&'e Failure),
 }

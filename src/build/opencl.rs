@@ -1,29 +1,36 @@
 //! How does the driver compile one module, and which driver is the right one?
 //!
-//! The only file that speaks OpenCL. It runs in a worker process: what it calls may crash, hang or exit.
+//! The only file, with its children, that speaks OpenCL. It runs in a worker process: what it calls may crash, hang or
+//! exit. [`ask`] asks about kernels, [`describe`] about devices.
 //!
 //! For the target `spir64_x86_64` only Intel's CPU driver will do: the SYCL runtime hands the image to any OpenCL CPU
 //! device, and only this driver takes what it wrote. So the platform's vendor must be Intel, the device a CPU, and it
 //! must take SPIR-V. PoCL is a CPU device too and is never picked.
+
+mod ask;
+mod describe;
 
 use std::ffi::{CStr, CString};
 use std::ptr;
 
 use opencl3::context::Context;
 use opencl3::device::{
-    CL_DEVICE_IL_VERSION, CL_DEVICE_NAME, CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU,
-    CL_DEVICE_TYPE_GPU, CL_DEVICE_VERSION, CL_DRIVER_VERSION, get_device_data, get_device_ids,
+    CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_CUSTOM, CL_DEVICE_TYPE_GPU,
+    get_device_ids,
 };
-use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, error_text};
+use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_INVALID_CONTEXT, CL_INVALID_VALUE, error_text};
+use opencl3::kernel::{create_kernel, release_kernel};
 use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, get_platform_data, get_platform_ids};
 use opencl3::program::{
-    CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, create_program_with_il, get_program_build_data,
-    get_program_info, release_program,
+    CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, compile_program, create_program_with_binary,
+    create_program_with_builtin_kernels, create_program_with_il, get_program_build_data, get_program_info,
+    link_program, release_program,
 };
-use opencl3::types::{cl_device_id, cl_device_info, cl_int, cl_platform_id, cl_program};
+use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_platform_id, cl_program};
 
-use super::protocol::{Device, Inventory};
-use super::serve::{Compiled, Compiler};
+use super::inventory::{Device, Inventory};
+use super::query::Query;
+use super::serve::{Asked, Compiled, Compiler};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What the loader answers where no driver is registered (cl_khr_icd).
@@ -34,7 +41,7 @@ const NO_LOADER: [cl_int; 2] = [-2000, -2001];
 const REMEDY: &str =
     "`--install-driver` (of `doctor` and `build`) installs Intel's OpenCL CPU driver from PyPI for this user";
 
-/// Intel's OpenCL CPU driver, found at the first use.
+/// An OpenCL driver, found at the first use: Intel's for CPUs, where no other device is asked for.
 #[derive(Default)]
 pub struct Driver(Option<Opened>);
 
@@ -44,20 +51,19 @@ type Known = (cl_device_id, Device);
 struct Opened {
     device: cl_device_id,
     context: Context,
+    /// The most work-items of a work-group in each dimension.
+    widest: Vec<u64>,
 }
 
 impl Compiler for Driver {
-    fn open(&mut self) -> Result<String> {
+    fn open(&mut self, device: Option<u32>) -> Result<String> {
         let (all, skipped) = devices()?;
-        let Some((device, about)) = all.iter().find(|(_, about)| about.compiles) else {
-            let seen: Vec<String> = all.iter().map(|(_, d)| format!("{} ({})", d.name, d.platform)).collect();
-            let seen = if seen.is_empty() { "no device at all".to_owned() } else { seen.join(", ") };
-            let mut message =
-                format!("no OpenCL CPU device of Intel's driver that takes SPIR-V; the loader lists {seen}");
-            for error in skipped {
-                message.push_str(&format!("; {error}"));
-            }
-            return Err(Error::new(ErrorKind::Environment, message).with_remedy(REMEDY));
+        let found = match device {
+            None => all.iter().find(|(_, about)| about.compiles),
+            Some(place) => usize::try_from(place).ok().and_then(|place| all.get(place)),
+        };
+        let Some((device, about)) = found else {
+            return Err(no_device(&all, &skipped, device));
         };
         let context = Context::from_device(&opencl3::device::Device::new(*device)).map_err(|error| {
             // Seen with a name in CL_CONFIG_CPU_TARGET_ARCH that the driver does not know, and with an empty one.
@@ -65,7 +71,7 @@ impl Compiler for Driver {
                 "is the instruction set one that this driver knows (--march, or CL_CONFIG_CPU_TARGET_ARCH)?",
             )
         })?;
-        self.0 = Some(Opened { device: *device, context });
+        self.0 = Some(Opened { device: *device, context, widest: about.max_work_item_sizes.clone() });
         Ok(format!("{}, driver {}", about.name, about.driver))
     }
 
@@ -82,13 +88,26 @@ impl Compiler for Driver {
         }
     }
 
+    fn query(&mut self, query: &Query<'_>) -> Asked {
+        let refused = |code: cl_int, log| Asked::Refused { code, name: error_text(code).to_owned(), log };
+        let Some(opened) = &self.0 else { return refused(CL_INVALID_CONTEXT, String::new()) };
+        match opened.program(query) {
+            Ok(program) => Asked::Answers {
+                kernels: query.kernels.iter().map(|name| opened.ask(&program, name)).collect(),
+                log: program.log(opened.device),
+            },
+            Err((code, log)) => refused(code, log),
+        }
+    }
+
     fn inventory(&mut self) -> Result<Inventory> {
         let (all, mut skipped) = devices()?;
         // A platform that fails matters only where no other does the work.
-        if !all.iter().any(|(_, about)| about.compiles) && !skipped.is_empty() {
+        if all.is_empty() && !skipped.is_empty() {
             return Err(skipped.swap_remove(0).with_remedy(REMEDY));
         }
-        Ok(Inventory { loader: loader_path(), devices: all.into_iter().map(|(_, about)| about).collect() })
+        let problems = skipped.iter().map(Error::to_string).collect();
+        Ok(Inventory { loader: loader_path(), devices: all.into_iter().map(|(_, about)| about).collect(), problems })
     }
 }
 
@@ -106,8 +125,76 @@ impl Opened {
     }
 }
 
+/// What OpenCL has to build for a [`Query`].
+impl Opened {
+    fn program(&self, query: &Query<'_>) -> std::result::Result<Program, (cl_int, String)> {
+        let options = CString::new(query.options.as_ref()).map_err(|_| (CL_INVALID_VALUE, String::new()))?;
+        match query.modules.as_slice() {
+            [] => self.built_in(&query.kernels.join(";")),
+            [binary] if query.native => self.native(binary, &options),
+            [module] => self.executable(module, &options),
+            modules => self.linked(modules, &options),
+        }
+    }
+
+    /// Modules that need each other, compiled one by one and linked, as the runtime does it.
+    #[allow(unsafe_code)]
+    fn linked<M: AsRef<[u8]>>(&self, all: &[M], options: &CStr) -> std::result::Result<Program, (cl_int, String)> {
+        let mut compiled = Vec::new();
+        for il in all {
+            let program =
+                create_program_with_il(self.context.get(), il.as_ref()).map_err(|code| (code, String::new()))?;
+            let program = Program(program);
+            compile_program(program.0, &[self.device], options, &[], &[], None, ptr::null_mut())
+                .map_err(|code| (code, program.log(self.device)))?;
+            compiled.push(program);
+        }
+        let inputs: Vec<cl_program> = compiled.iter().map(|program| program.0).collect();
+        // SAFETY: the context was made for this very device, and no callback is given.
+        let linked = unsafe { link_program(self.context.get(), &[self.device], c"", &inputs, None, ptr::null_mut()) };
+        linked.map(Program).map_err(|code| (code, String::new()))
+    }
+
+    #[allow(unsafe_code)]
+    fn native(&self, binary: &[u8], options: &CStr) -> std::result::Result<Program, (cl_int, String)> {
+        // SAFETY: the context was made for this very device, and one binary stands beside one device. What the driver
+        // makes of a binary that is none is why this runs in a process of its own.
+        let program = unsafe { create_program_with_binary(self.context.get(), &[self.device], &[binary]) };
+        let program = Program(program.map_err(|code| (code, String::new()))?);
+        match build_program(program.0, &[self.device], options, None, ptr::null_mut()) {
+            Ok(()) => Ok(program),
+            Err(code) => Err((code, program.log(self.device))),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn built_in(&self, names: &str) -> std::result::Result<Program, (cl_int, String)> {
+        let names = CString::new(names).map_err(|_| (CL_INVALID_VALUE, String::new()))?;
+        // SAFETY: the context was made for this very device.
+        let program = unsafe { create_program_with_builtin_kernels(self.context.get(), &[self.device], &names) };
+        program.map(Program).map_err(|code| (code, String::new()))
+    }
+}
+
 /// A program object; released when dropped.
 struct Program(cl_program);
+
+/// A kernel object; released when dropped.
+struct Kernel(cl_kernel);
+
+impl Kernel {
+    fn new(program: &Program, name: &CStr) -> std::result::Result<Kernel, cl_int> {
+        create_kernel(program.0, name).map(Kernel)
+    }
+}
+
+impl Drop for Kernel {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: as for a program.
+        let _ = unsafe { release_kernel(self.0) };
+    }
+}
 
 impl Program {
     /// What the compiler said last, without the zero byte at its end.
@@ -143,6 +230,21 @@ impl Drop for Program {
     }
 }
 
+/// The error where the device that is asked for is not there.
+fn no_device(all: &[Known], skipped: &[Error], wanted: Option<u32>) -> Error {
+    let seen: Vec<String> = all.iter().map(|(_, d)| format!("{} ({})", d.name, d.platform)).collect();
+    let seen = if seen.is_empty() { "no device at all".to_owned() } else { seen.join(", ") };
+    let what = match wanted {
+        None => "no OpenCL CPU device of Intel's driver that takes SPIR-V".to_owned(),
+        Some(place) => format!("no OpenCL device number {place} any more"),
+    };
+    let mut message = format!("{what}; the loader lists {seen}");
+    for error in skipped {
+        message.push_str(&format!("; {error}"));
+    }
+    Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
+}
+
 fn hollow(reason: String, log: String) -> Compiled {
     Compiled::Hollow { reason, log }
 }
@@ -168,15 +270,9 @@ fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
         let (devices, failure) = by_kind(platform);
         skipped.extend(failure.map(|error| error.context(format!("the platform `{name}`"))));
         for (kind, device) in devices {
-            let about = |what: cl_device_info| text(&get_device_data(device, what).unwrap_or_default());
-            let il = about(CL_DEVICE_IL_VERSION);
-            let compiles = kind == "cpu" && vendor.starts_with("Intel") && il.contains("SPIR-V");
-            let mut known =
-                Device { platform: name.clone(), vendor: vendor.clone(), il, compiles, ..Device::default() };
-            kind.clone_into(&mut known.kind);
-            known.name = about(CL_DEVICE_NAME);
-            known.driver = about(CL_DRIVER_VERSION);
-            known.opencl = about(CL_DEVICE_VERSION);
+            let mut known = describe::device(device, kind);
+            known.compiles = kind == "cpu" && vendor.starts_with("Intel") && known.takes_spirv();
+            (known.platform, known.vendor) = (name.clone(), vendor.clone());
             found.push((device, known));
         }
     }
@@ -194,7 +290,12 @@ fn by_kind(platform: cl_platform_id) -> (Vec<(&'static str, cl_device_id)>, Opti
             Vec::new()
         }
     };
-    let kinds = [("cpu", CL_DEVICE_TYPE_CPU), ("gpu", CL_DEVICE_TYPE_GPU), ("accelerator", CL_DEVICE_TYPE_ACCELERATOR)];
+    let kinds = [
+        ("cpu", CL_DEVICE_TYPE_CPU),
+        ("gpu", CL_DEVICE_TYPE_GPU),
+        ("accelerator", CL_DEVICE_TYPE_ACCELERATOR),
+        ("custom", CL_DEVICE_TYPE_CUSTOM),
+    ];
     let mut found = Vec::new();
     for (name, kind) in kinds {
         found.extend(of_type(kind).into_iter().map(|device| (name, device)));

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Reply, Request};
@@ -27,20 +27,76 @@ pub fn run(
     settings: &Settings,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<Vec<Outcome>> {
+    run_tasks(jobs, None, launch, settings, on_event)
+}
+
+/// Something that one worker does in one go.
+pub(super) trait Task: Sync {
+    /// What comes of it.
+    type Product: Send;
+
+    /// The caller's number for the image.
+    fn image(&self) -> usize;
+
+    /// How long it takes, compared with others: bytes of code.
+    fn weight(&self) -> usize;
+
+    /// What the worker is asked for.
+    fn request(&self) -> Request<'_>;
+
+    /// The product that a reply holds, or the reply where it holds none.
+    fn product(&self, reply: Reply, elapsed: Duration, attempts: u32) -> std::result::Result<Self::Product, Reply>;
+}
+
+impl Task for Job<'_> {
+    type Product = Artifact;
+
+    fn image(&self) -> usize {
+        self.image
+    }
+
+    fn weight(&self) -> usize {
+        self.il.len()
+    }
+
+    fn request(&self) -> Request<'_> {
+        Request::Build {
+            il: self.il.as_ref().into(),
+            compile_options: self.compile_options.as_str().into(),
+            link_options: self.link_options.as_str().into(),
+        }
+    }
+
+    fn product(&self, reply: Reply, elapsed: Duration, attempts: u32) -> std::result::Result<Artifact, Reply> {
+        match reply {
+            Reply::Built { binary, log } => Ok(Artifact { image: self.image, binary, log, elapsed, attempts }),
+            other => Err(other),
+        }
+    }
+}
+
+/// [`run`] for any kind of task and for a device by its place in the inventory.
+pub(super) fn run_tasks<T: Task>(
+    jobs: &[T],
+    device: Option<u32>,
+    launch: &Launch,
+    settings: &Settings,
+    on_event: &mut dyn FnMut(Event<'_, T::Product>),
+) -> Result<Vec<std::result::Result<T::Product, Failure>>> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|place| std::cmp::Reverse(jobs.get(*place).map_or(0, |job| job.il.len())));
+    order.sort_by_key(|place| std::cmp::Reverse(jobs.get(*place).map_or(0, Task::weight)));
     let queue = Mutex::new(VecDeque::from(order));
     let stop = AtomicBool::new(false);
     let (news, from_slots) = channel();
 
-    let mut outcomes: Vec<Option<Outcome>> = Vec::new();
+    let mut outcomes: Vec<Option<std::result::Result<T::Product, Failure>>> = Vec::new();
     outcomes.resize_with(jobs.len(), || None);
     let mut fatal = None;
     thread::scope(|scope| {
         // Should `on_event` panic, the scope would otherwise wait for everything that is left.
         let _guard = StopOnDrop(&stop);
         for _ in 0..settings.jobs.get().min(jobs.len()) {
-            let slot = Slot { jobs, launch, settings, queue: &queue, stop: &stop, news: news.clone() };
+            let slot = Slot { jobs, device, launch, settings, queue: &queue, stop: &stop, news: news.clone() };
             scope.spawn(move || slot.work());
         }
         drop(news);
@@ -66,7 +122,7 @@ pub fn run(
     if let Some(error) = fatal {
         return Err(error);
     }
-    let complete: Option<Vec<Outcome>> = outcomes.into_iter().collect();
+    let complete: Option<Vec<_>> = outcomes.into_iter().collect();
     complete.ok_or_else(|| Error::new(ErrorKind::Build, "the build was stopped"))
 }
 
@@ -79,10 +135,10 @@ impl Drop for StopOnDrop<'_> {
 }
 
 /// What a thread tells the one that gathers.
-enum News {
+enum News<P> {
     Started(usize),
     Retrying(usize, u32, FailureCause),
-    Done(usize, Outcome),
+    Done(usize, std::result::Result<P, Failure>),
     Fatal(Error),
 }
 
@@ -99,16 +155,17 @@ impl From<Error> for Halt {
 }
 
 /// One thread's share: at most one worker at a time.
-struct Slot<'p, 'j> {
-    jobs: &'p [Job<'j>],
+struct Slot<'p, T: Task> {
+    jobs: &'p [T],
+    device: Option<u32>,
     launch: &'p Launch,
     settings: &'p Settings,
     queue: &'p Mutex<VecDeque<usize>>,
     stop: &'p AtomicBool,
-    news: Sender<News>,
+    news: Sender<News<T::Product>>,
 }
 
-impl Slot<'_, '_> {
+impl<T: Task> Slot<'_, T> {
     fn work(self) {
         let mut worker = None;
         while !self.stopped() {
@@ -130,19 +187,18 @@ impl Slot<'_, '_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, news: News) {
+    fn tell(&self, news: News<T::Product>) {
         // The receiver goes away only when the gathering thread panics.
         let _ = self.news.send(news);
     }
 
     /// Tries one job as often as the settings allow. A worker that answered is kept for the next.
-    fn build(&self, job: &Job<'_>, kept: &mut Option<Worker>) -> std::result::Result<Outcome, Halt> {
-        let request = Request::Build {
-            il: job.il.as_ref().into(),
-            compile_options: job.compile_options.as_str().into(),
-            link_options: job.link_options.as_str().into(),
-        };
-        let image = job.image;
+    fn build(
+        &self,
+        job: &T,
+        kept: &mut Option<Worker>,
+    ) -> std::result::Result<std::result::Result<T::Product, Failure>, Halt> {
+        let (request, image) = (job.request(), job.image());
         let mut earlier = Vec::new();
         for attempts in 1.. {
             let mut worker = match kept.take() {
@@ -156,14 +212,15 @@ impl Slot<'_, '_> {
             let (cause, log) = match worker.ask(&request, self.settings.timeout, &|| self.stopped())? {
                 Ok(reply) => {
                     *kept = Some(worker);
+                    let reply = match job.product(reply, begun.elapsed(), attempts) {
+                        Ok(product) => return Ok(Ok(product)),
+                        Err(reply) => reply,
+                    };
                     let (cause, log) = match reply {
-                        Reply::Built { binary, log } => {
-                            return Ok(Ok(Artifact { image, binary, log, elapsed: begun.elapsed(), attempts }));
-                        }
                         Reply::Refused { code, name, log } => (FailureCause::Refused { code, name }, log),
                         Reply::Hollow { reason, log } => (FailureCause::BadOutput(reason), log),
                         Reply::Unavailable { message, remedy } => return Err(environment(message, remedy).into()),
-                        other @ (Reply::Ready(_) | Reply::Inventory(_)) => (
+                        other => (
                             FailureCause::BadOutput(format!("the worker process answered with {other:?}")),
                             String::new(),
                         ),
@@ -187,7 +244,9 @@ impl Slot<'_, '_> {
         let mut last = None;
         for _ in 0..START_ATTEMPTS {
             let mut worker = Worker::start(self.launch)?;
-            match worker.ask(&Request::Open, self.settings.startup_timeout, &|| self.stopped())? {
+            match worker
+                .ask(&Request::Open { device: self.device }, self.settings.startup_timeout, &|| self.stopped())?
+            {
                 Ok(Reply::Ready(_)) => return Ok(worker),
                 Ok(Reply::Unavailable { message, remedy }) => return Err(environment(message, remedy).into()),
                 Ok(other) => last = Some((format!("the worker process answered with {other:?}"), String::new())),

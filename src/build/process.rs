@@ -11,7 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::failure::{Death, FailureCause};
-use super::protocol::{Inventory, Reply, Request};
+use super::inventory::Inventory;
+use super::protocol::{Reply, Request};
 use super::{Failure, Launch};
 use crate::error::{Context, Error, ErrorKind, Result};
 

@@ -14,6 +14,8 @@
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
 
+use super::inventory::Inventory;
+use super::query::{KernelAnswers, Query};
 use crate::error::{Error, Result};
 
 /// No module and no binary comes near this; it keeps a confused peer from asking for all memory.
@@ -25,7 +27,10 @@ const MARK: [u8; 4] = *b"SBw1";
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// Find the device and make a context.
-    Open,
+    Open {
+        /// The device by its place in the inventory; none for the one that compiles for `spir64_x86_64`.
+        device: Option<u32>,
+    },
     /// Compile one module.
     Build {
         /// The SPIR-V module.
@@ -37,6 +42,8 @@ pub enum Request<'a> {
     },
     /// Tell what loader, platforms and devices there are.
     Inventory,
+    /// Build a program and ask the driver about its kernels.
+    Query(Query<'a>),
 }
 
 /// What the worker answers.
@@ -76,47 +83,26 @@ pub enum Reply {
     },
     /// What there is.
     Inventory(Inventory),
-}
-
-/// The OpenCL installation that a worker sees.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Inventory {
-    /// The file that the loader was loaded from, where the system tells.
-    pub loader: String,
-    /// Every device of every platform, in the loader's order.
-    pub devices: Vec<Device>,
-}
-
-/// A live OpenCL device.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Device {
-    /// `CL_PLATFORM_NAME`.
-    pub platform: String,
-    /// `CL_PLATFORM_VENDOR`.
-    pub vendor: String,
-    /// `CL_DEVICE_NAME`.
-    pub name: String,
-    /// `cpu`, `gpu`, `accelerator` or `other`.
-    pub kind: String,
-    /// `CL_DRIVER_VERSION`.
-    pub driver: String,
-    /// `CL_DEVICE_VERSION`.
-    pub opencl: String,
-    /// `CL_DEVICE_IL_VERSION`; empty where the device takes no SPIR-V.
-    pub il: String,
-    /// Whether it compiles for the target `spir64_x86_64`.
-    pub compiles: bool,
+    /// What the driver answered about each kernel, in the order asked.
+    Answers {
+        /// The kernels.
+        kernels: Vec<KernelAnswers>,
+        /// The build log.
+        log: String,
+    },
 }
 
 impl Request<'_> {
     /// The whole frame.
     pub fn encode(&self) -> Result<Vec<u8>> {
         match self {
-            Request::Open => frame(1, &[]),
+            Request::Open { device: None } => frame(1, &[]),
+            Request::Open { device: Some(place) } => frame(1, &[&place.to_le_bytes()]),
             Request::Build { il, compile_options, link_options } => {
                 frame(2, &[il, compile_options.as_bytes(), link_options.as_bytes()])
             }
             Request::Inventory => frame(3, &[]),
+            Request::Query(query) => frame(4, &query.fields()),
         }
     }
 
@@ -125,13 +111,15 @@ impl Request<'_> {
         let Some((kind, payload)) = read_frame(input)? else { return Ok(None) };
         let mut fields = Fields(&payload);
         Ok(Some(match kind {
-            1 => Request::Open,
+            1 if fields.is_empty() => Request::Open { device: None },
+            1 => Request::Open { device: Some(fields.place()?) },
             2 => Request::Build {
                 il: fields.bytes()?.into(),
                 compile_options: fields.text()?.into(),
                 link_options: fields.text()?.into(),
             },
             3 => Request::Inventory,
+            4 => Request::Query(Query::decode(&mut fields)?),
             other => return Err(Error::input(format!("a request of unknown kind {other}"))),
         }))
     }
@@ -146,15 +134,12 @@ impl Reply {
             Reply::Built { binary, log } => frame(3, &[binary, log.as_bytes()]),
             Reply::Refused { code, name, log } => frame(4, &[&code.to_le_bytes(), name.as_bytes(), log.as_bytes()]),
             Reply::Hollow { reason, log } => frame(5, &[reason.as_bytes(), log.as_bytes()]),
-            Reply::Inventory(inventory) => {
-                let mut fields = vec![inventory.loader.as_bytes()];
-                for d in &inventory.devices {
-                    let compiles = if d.compiles { "yes" } else { "no" };
-                    let texts = [&d.platform, &d.vendor, &d.name, &d.kind, &d.driver, &d.opencl, &d.il];
-                    fields.extend(texts.map(|text| text.as_bytes()));
-                    fields.push(compiles.as_bytes());
-                }
-                frame(6, &fields)
+            Reply::Inventory(inventory) => frame(6, &slices(&inventory.encode())),
+            Reply::Answers { kernels, log } => {
+                let kernels: Vec<Vec<u8>> = kernels.iter().flat_map(KernelAnswers::fields).collect();
+                let mut fields = vec![log.as_bytes()];
+                fields.extend(slices(&kernels));
+                frame(7, &fields)
             }
         }
     }
@@ -176,7 +161,14 @@ impl Reply {
             3 => Reply::Built { binary: fields.bytes()?, log: fields.text()? },
             4 => Reply::Refused { code: fields.code()?, name: fields.text()?, log: fields.text()? },
             5 => Reply::Hollow { reason: fields.text()?, log: fields.text()? },
-            6 => Reply::Inventory(fields.inventory()?),
+            6 => Reply::Inventory(Inventory::decode(&mut fields)?),
+            7 => {
+                let (log, mut kernels) = (fields.text()?, Vec::new());
+                while !fields.is_empty() {
+                    kernels.push(KernelAnswers::decode(&mut fields)?);
+                }
+                Reply::Answers { kernels, log }
+            }
             other => return Err(Error::input(format!("a reply of unknown kind {other}"))),
         }))
     }
@@ -225,11 +217,19 @@ fn read_frame(input: &mut dyn Read) -> Result<Option<(u8, Vec<u8>)>> {
     Ok(Some((*kind, payload)))
 }
 
+fn slices(fields: &[Vec<u8>]) -> Vec<&[u8]> {
+    fields.iter().map(Vec::as_slice).collect()
+}
+
 /// The fields of a payload that are still to be read.
-struct Fields<'a>(&'a [u8]);
+pub(super) struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
-    fn bytes(&mut self) -> Result<Vec<u8>> {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn bytes(&mut self) -> Result<Vec<u8>> {
         let short = || Error::input("a frame with a field missing");
         let (length, rest) = self.0.split_first_chunk::<4>().ok_or_else(short)?;
         let (field, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(short)?;
@@ -237,56 +237,74 @@ impl Fields<'_> {
         Ok(field.to_vec())
     }
 
-    fn text(&mut self) -> Result<String> {
+    pub fn text(&mut self) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.bytes()?).into_owned())
     }
 
-    fn code(&mut self) -> Result<i32> {
+    /// Names, one per line.
+    pub fn names(&mut self) -> Result<Vec<String>> {
+        Ok(self.text()?.lines().map(str::to_owned).collect())
+    }
+
+    /// 64-bit numbers.
+    pub fn numbers(&mut self) -> Result<Vec<u64>> {
+        Ok(self.bytes()?.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+    }
+
+    pub fn code(&mut self) -> Result<i32> {
         let bytes = self.bytes()?;
         let code = bytes.as_slice().try_into().map_err(|_| Error::input("a status that is not four bytes"))?;
         Ok(i32::from_le_bytes(code))
     }
 
-    fn inventory(&mut self) -> Result<Inventory> {
-        let mut inventory = Inventory { loader: self.text()?, devices: Vec::new() };
-        while !self.0.is_empty() {
-            inventory.devices.push(Device {
-                platform: self.text()?,
-                vendor: self.text()?,
-                name: self.text()?,
-                kind: self.text()?,
-                driver: self.text()?,
-                opencl: self.text()?,
-                il: self.text()?,
-                compiles: self.text()? == "yes",
-            });
-        }
-        Ok(inventory)
+    pub fn place(&mut self) -> Result<u32> {
+        Ok(self.code()?.cast_unsigned())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::inventory::Device;
     use super::*;
 
     #[test]
     fn what_is_written_is_read() {
+        let query = Request::Query(Query {
+            modules: vec![vec![1, 2].into(), vec![3].into()],
+            native: true,
+            options: "-g".into(),
+            kernels: vec!["k".into(), "l".into()],
+        });
         let build =
             Request::Build { il: vec![3, 2, 35, 7].into(), compile_options: "-g".into(), link_options: "".into() };
-        for request in [Request::Open, build, Request::Inventory] {
+        for request in
+            [Request::Open { device: None }, Request::Open { device: Some(7) }, build, Request::Inventory, query]
+        {
             let bytes = request.encode().unwrap();
             assert_eq!(Request::read(&mut bytes.as_slice()).unwrap(), Some(request));
             for cut in 1..bytes.len() {
                 assert!(Request::read(&mut bytes.get(..cut).unwrap()).is_err(), "cut at {cut}");
             }
         }
-        let device = Device { name: "AMD EPYC".into(), compiles: true, ..Device::default() };
-        let inventory = Inventory { loader: "/x".into(), devices: vec![device, Device::default()] };
+        let device = Device {
+            name: "AMD EPYC".into(),
+            compiles: true,
+            aspects: vec!["cpu".into(), "fp64".into()],
+            sub_group_sizes: vec![4, 64],
+            max_parameter_size: 3840,
+            ..Device::default()
+        };
+        let problems = vec!["broken".into()];
+        let inventory = Inventory { loader: "/x".into(), devices: vec![device, Device::default()], problems };
+        let answers =
+            KernelAnswers { name: "k".into(), status: 0, answers: vec![(0x11B0, Ok(vec![1; 8])), (7, Err(-30))] };
+        let none = KernelAnswers { name: "l".into(), status: -46, answers: Vec::new() };
         for reply in [
             Reply::Ready("x".into()),
             Reply::Built { binary: vec![0; 70000], log: "ü".into() },
             Reply::Refused { code: -43, name: "N".into(), log: String::new() },
             Reply::Inventory(inventory),
+            Reply::Answers { kernels: vec![answers, none], log: "l".into() },
         ] {
             let bytes = reply.encode().unwrap();
             assert_eq!(Reply::read(&mut bytes.as_slice()).unwrap(), Some(reply));

@@ -5,17 +5,23 @@
 
 use std::io::{Read, Write};
 
-use super::protocol::{Inventory, Reply, Request};
+use super::inventory::Inventory;
+use super::protocol::{Reply, Request};
+use super::query::{KernelAnswers, Query};
 use crate::error::{Error, Result};
 
 /// What compiles: the OpenCL driver, or something else that answers the same questions.
 pub trait Compiler {
-    /// Finds the device and makes a context; called before the first [`Compiler::compile`]. Answers with the names
-    /// of the device and its driver. An error means that the machine lacks something.
-    fn open(&mut self) -> Result<String>;
+    /// Finds the device, by its place in the inventory or as the one that compiles for `spir64_x86_64`, and makes a
+    /// context; called before the first [`Compiler::compile`] or [`Compiler::query`]. Answers with the names of the
+    /// device and its driver. An error means that the machine lacks something.
+    fn open(&mut self, device: Option<u32>) -> Result<String>;
 
     /// Compiles one module.
     fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled;
+
+    /// Builds a program and asks about its kernels.
+    fn query(&mut self, query: &Query<'_>) -> Asked;
 
     /// Tells what loader, platforms and devices there are.
     fn inventory(&mut self) -> Result<Inventory>;
@@ -49,12 +55,37 @@ pub enum Compiled {
     },
 }
 
+/// What came of a [`Query`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// The program built.
+    Answers {
+        /// What the driver answered, in the order asked.
+        kernels: Vec<KernelAnswers>,
+        /// The build log.
+        log: String,
+    },
+    /// It did not.
+    Refused {
+        /// The OpenCL status.
+        code: i32,
+        /// Its name.
+        name: String,
+        /// The build log.
+        log: String,
+    },
+}
+
 /// Answers requests until the parent closes `input`.
 pub fn serve(input: &mut dyn Read, output: &mut dyn Write, compiler: &mut dyn Compiler) -> Result<()> {
     while let Some(request) = Request::read(input)? {
         let reply = match request {
-            Request::Open => compiler.open().map_or_else(unavailable, Reply::Ready),
+            Request::Open { device } => compiler.open(device).map_or_else(unavailable, Reply::Ready),
             Request::Inventory => compiler.inventory().map_or_else(unavailable, Reply::Inventory),
+            Request::Query(query) => match compiler.query(&query) {
+                Asked::Answers { kernels, log } => Reply::Answers { kernels, log },
+                Asked::Refused { code, name, log } => Reply::Refused { code, name, log },
+            },
             Request::Build { il, compile_options, link_options } => {
                 match compiler.compile(&il, &compile_options, &link_options) {
                     Compiled::Built { binary, log } => Reply::Built { binary, log },

@@ -117,7 +117,8 @@ fn arguments(property: &Property<'_>) -> Option<Decoded> {
     Some(Decoded::Arguments { count, eliminated: (0..count).filter(|&at| bit(at)).collect() })
 }
 
-fn spec_constant(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
+/// The parts of a specialization constant, from its property in the set `SYCL/specialization constants`.
+pub fn spec_constant(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
     let tuples = property.value.payload()?.as_chunks::<12>().0;
     let read = |tuple: &[u8; 12]| {
         let at = |offset| bytes::u32_at(tuple, offset).unwrap_or(0);

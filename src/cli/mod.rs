@@ -3,10 +3,12 @@
 //! The clap tree, one line and one file per verb. A verb's file holds `Args` with its flags, help and examples, and
 //! `Args::run`. The verbs print; everything they say comes from the library.
 
+mod ask;
 mod build;
 mod check;
 mod completions;
 mod device_config;
+mod devices;
 mod doctor;
 mod driver;
 mod edited;
@@ -22,6 +24,8 @@ mod generated;
 mod global;
 mod input;
 mod inspect;
+mod kernels;
+mod live;
 mod man;
 mod output;
 mod pip;
@@ -100,6 +104,10 @@ verbs! {
     embed => Embed,
     prune => Prune,
     wrap => Wrap,
+    kernels => Kernels,
+    extract => Extract,
+    build => Build,
+    devices => Devices,
     doctor => Doctor,
     completions => Completions,
     man => Man,

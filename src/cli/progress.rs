@@ -41,7 +41,7 @@ impl Progress {
     }
 
     /// Takes note of an event. `name` gives an image's place and kernel.
-    pub fn on(&mut self, event: &Event<'_>, name: &dyn Fn(usize) -> String) {
+    pub fn on<P>(&mut self, event: &Event<'_, P>, name: &dyn Fn(usize) -> String) {
         match event {
             Event::Started { .. } => return,
             Event::Retrying { image, attempt, cause } => {

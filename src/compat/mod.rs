@@ -4,5 +4,6 @@ pub mod aspects;
 pub mod choice;
 pub mod examine;
 pub mod fit;
+pub mod kernels;
 pub mod native;
 pub mod warnings;

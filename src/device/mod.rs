@@ -11,6 +11,7 @@ pub mod matrix;
 pub mod near;
 mod read;
 pub mod resolve;
+pub mod selector;
 pub mod table;
 pub mod target;
 pub mod yaml;

@@ -5,10 +5,10 @@
 //! that nobody has examined yet are examined there, so that of each only its text is kept.
 
 mod image;
-mod put;
 mod native;
+mod put;
 #[cfg(test)]
-mod schema;
+pub(crate) mod schema;
 
 use super::FileFacts;
 use crate::compat::examine::examine_image;

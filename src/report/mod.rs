@@ -3,13 +3,15 @@
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
 pub mod built;
-pub mod edited;
 pub mod check;
+pub mod devices;
+pub mod edited;
 pub mod evidence;
 pub mod extracted;
 pub mod image;
 pub mod inspect;
 pub mod json;
+pub mod kernels;
 pub mod name;
 pub mod native;
 pub mod sizes;

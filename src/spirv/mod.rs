@@ -8,11 +8,13 @@ pub mod constants;
 mod facts;
 pub mod grammar;
 pub mod index;
+pub mod kernel;
 pub mod layout;
 pub mod lines;
 pub mod names;
 pub mod op;
 pub mod operands;
+pub mod reach;
 pub mod types;
 mod words;
 

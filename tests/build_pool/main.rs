@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use sycl_bundle::build::failure::Death;
 use sycl_bundle::build::protocol::{Reply, Request};
+use sycl_bundle::build::query::{Query, Question, ask};
 use sycl_bundle::build::serve::serve;
 use sycl_bundle::build::{Event, Failure, FailureCause, Job, Launch, Outcome, Settings, inventory, run};
 use sycl_bundle::error::{ErrorKind, Result};
@@ -216,6 +217,33 @@ fn a_driver_that_never_starts_ends_the_run_and_one_that_fails_once_does_not() {
     let error = run(&jobs(&["a"]), &absent, &settings(2), &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Environment);
     assert!(error.message().starts_with("starting a worker process, /nonexistent/worker: "), "{error}");
+}
+
+#[test]
+fn questions_survive_their_workers_too() {
+    let question = |image, module: &'static str| {
+        let modules = vec![module.as_bytes().into()];
+        let kernels = vec!["first".into(), "second".into()];
+        Question { image, query: Query { modules, native: false, options: "-o".into(), kernels } }
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let questions = [question(1, "crash once"), question(2, "crash"), question(3, "refuse"), question(4, "fine")];
+    let mut settings = settings(1);
+    settings.retries = 1;
+    let outcomes = ask(&questions, 0, &launch(dir.path(), ""), &settings, &mut |_| {}).unwrap();
+    let [retried, dead, refused, fine] = &outcomes[..] else { panic!("{outcomes:?}") };
+    for (image, outcome) in [(1, retried), (4, fine)] {
+        let answered = outcome.as_ref().unwrap();
+        assert_eq!(answered.image, image);
+        let names: Vec<&str> = answered.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert_eq!(names, ["first", "second"]);
+        assert_eq!(answered.kernels[0].raw(0x11B0), Ok(&[8; 8][..]));
+        assert_eq!(answered.kernels[0].raw(0x11B5), Err(-30));
+    }
+    assert_eq!(dead.as_ref().unwrap_err().cause, FailureCause::Died(Death::Signal(11)));
+    assert_eq!(dead.as_ref().unwrap_err().attempts, 2);
+    assert_eq!(refused.as_ref().unwrap_err().log, "-o");
+    assert!(pids(dir.path()).iter().all(|pid| !alive(*pid)), "a worker is left");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! What its text says: build it, crash, crash once, hang, exit, talk nonsense.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit, reason = "drivers print and exit")]
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +11,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
-use sycl_bundle::build::serve::{Compiled, Compiler};
+use sycl_bundle::build::query::{KernelAnswers, Query};
+use sycl_bundle::build::serve::{Asked, Compiled, Compiler};
 use sycl_bundle::build::{Device, Inventory};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
@@ -23,7 +25,7 @@ pub const START: &str = "BUILD_POOL_TEST_START";
 pub struct Scripted;
 
 impl Compiler for Scripted {
-    fn open(&mut self) -> Result<String> {
+    fn open(&mut self, _device: Option<u32>) -> Result<String> {
         let dir = std::env::var(DIR).unwrap();
         // What a driver prints goes to descriptor 1, which is not the protocol's.
         println!("the driver says hello on standard output");
@@ -64,10 +66,30 @@ impl Compiler for Scripted {
         }
     }
 
+    fn query(&mut self, query: &Query<'_>) -> Asked {
+        let module = query.modules.first().map(|module| String::from_utf8_lossy(module).into_owned());
+        match module.unwrap_or_default().as_str() {
+            "crash" => crash(Signal::SEGV),
+            "crash once" if first_time("once") => crash(Signal::SEGV),
+            "hang" => hang(),
+            "refuse" => {
+                Asked::Refused { code: -11, name: "CL_BUILD_PROGRAM_FAILURE".into(), log: query.options.clone().into() }
+            }
+            _ => {
+                let kernel = |name: &Cow<'_, str>| KernelAnswers {
+                    name: name.clone().into(),
+                    status: 0,
+                    answers: vec![(0x11B0, Ok(vec![8; 8])), (0x11B5, Err(-30))],
+                };
+                Asked::Answers { kernels: query.kernels.iter().map(kernel).collect(), log: String::new() }
+            }
+        }
+    }
+
     fn inventory(&mut self) -> Result<Inventory> {
-        self.open()?;
+        self.open(None)?;
         let device = Device { name: "scripted".into(), compiles: true, ..Device::default() };
-        Ok(Inventory { loader: "/lib/x".into(), devices: vec![device] })
+        Ok(Inventory { loader: "/lib/x".into(), devices: vec![device], problems: Vec::new() })
     }
 }
 

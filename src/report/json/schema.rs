@@ -1,6 +1,6 @@
 //! Does the JSON fulfil its published schema?
 //!
-//! A walker over the part of JSON Schema that `inspect.schema.json` uses; a keyword it does not know fails the test.
+//! A walker over the part of JSON Schema that the published schemas use; a keyword it does not know fails the test.
 
 use crate::bundle::Bundle;
 use crate::bundle::property::{Properties, Property, PropertySet, Value as Stored};
@@ -77,7 +77,12 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<
 }
 
 fn validate(document: &Value) -> Vec<String> {
-    let schema: Value = serde_json::from_str(json::SCHEMA).unwrap();
+    against(json::SCHEMA, document)
+}
+
+/// What in a document a schema forbids.
+pub(crate) fn against(schema: &str, document: &Value) -> Vec<String> {
+    let schema: Value = serde_json::from_str(schema).unwrap();
     let mut wrong = Vec::new();
     check(&schema, &schema, document, "", &mut wrong);
     wrong

@@ -88,6 +88,18 @@ impl Operands<'_> {
             OperandKind::LinkageType => enumeration!(self, LinkageType),
             OperandKind::FunctionParameterAttribute => enumeration!(self, FunctionParameterAttribute),
             OperandKind::GroupOperation => enumeration!(self, GroupOperation),
+            OperandKind::ImageFormat => enumeration!(self, ImageFormat),
+            OperandKind::AccessQualifier => enumeration!(self, AccessQualifier),
+            OperandKind::ImageOperands => flags!(self, ImageOperands),
+            OperandKind::Dim => {
+                // The names begin with a digit in the text and with `Dim` in the grammar.
+                const DIMENSIONS: [(&str, u32); 5] = [("1D", 0), ("2D", 1), ("3D", 2), ("Cube", 3), ("Buffer", 5)];
+                let name = self.next()?;
+                let known = DIMENSIONS.iter().find(|(known, _)| *known == name);
+                let word = known.ok_or_else(|| format!("`{name}` is no Dim"))?.1;
+                self.words.push(word);
+                Ok(())
+            }
             OperandKind::FunctionControl => flags!(self, FunctionControl),
             OperandKind::MemoryAccess => flags!(self, MemoryAccess),
             OperandKind::SelectionControl => flags!(self, SelectionControl),

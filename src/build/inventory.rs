@@ -1,0 +1,138 @@
+//! Which OpenCL devices are there, and what is each of them like?
+//!
+//! Filled in by a worker ([`super::opencl`]) and sent to its parent as fields of a frame.
+
+use super::protocol::Fields;
+use crate::error::Result;
+
+/// The OpenCL installation that a worker sees.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// The file that the loader was loaded from, where the system tells.
+    pub loader: String,
+    /// Every device of every platform, in the loader's order.
+    pub devices: Vec<Device>,
+    /// Why platforms do not list their devices, where some do not.
+    pub problems: Vec<String>,
+}
+
+/// A live OpenCL device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Device {
+    /// `CL_PLATFORM_NAME`.
+    pub platform: String,
+    /// `CL_PLATFORM_VENDOR`.
+    pub vendor: String,
+    /// `CL_DEVICE_NAME`.
+    pub name: String,
+    /// `cpu`, `gpu`, `accelerator`, `custom` or `other`.
+    pub kind: String,
+    /// `CL_DRIVER_VERSION`.
+    pub driver: String,
+    /// `CL_DEVICE_VERSION`.
+    pub opencl: String,
+    /// `CL_DEVICE_IL_VERSION`; empty where the device takes no SPIR-V.
+    pub il: String,
+    /// Whether it compiles for the target `spir64_x86_64`.
+    pub compiles: bool,
+    /// `CL_DEVICE_OPENCL_C_VERSION`.
+    pub opencl_c: String,
+    /// What `sycl::device::has` answers yes to, by SYCL name, in the order of the runtime's list.
+    pub aspects: Vec<String>,
+    /// `CL_DEVICE_EXTENSIONS`.
+    pub extensions: Vec<String>,
+    /// `CL_DEVICE_BUILT_IN_KERNELS`: kernels that need no image, and exist on this device only.
+    pub built_in_kernels: Vec<String>,
+    /// The sub-group sizes that a kernel can require; 1 alone where the driver does not list any.
+    pub sub_group_sizes: Vec<u64>,
+    /// `CL_DEVICE_MAX_WORK_ITEM_SIZES`, in OpenCL's order: x first.
+    pub max_work_item_sizes: Vec<u64>,
+    /// `CL_DEVICE_MAX_WORK_GROUP_SIZE`, work-items.
+    pub max_work_group_size: u64,
+    /// `CL_DEVICE_MAX_NUM_SUB_GROUPS`.
+    pub max_num_sub_groups: u64,
+    /// `CL_DEVICE_MAX_COMPUTE_UNITS`.
+    pub compute_units: u64,
+    /// `CL_DEVICE_LOCAL_MEM_SIZE`, bytes.
+    pub local_mem: u64,
+    /// `CL_DEVICE_GLOBAL_MEM_SIZE`, bytes.
+    pub global_mem: u64,
+    /// `CL_DEVICE_MAX_PARAMETER_SIZE`, bytes of all arguments of a kernel.
+    pub max_parameter_size: u64,
+}
+
+impl Device {
+    /// Whether it takes SPIR-V modules.
+    pub fn takes_spirv(&self) -> bool {
+        self.il.contains("SPIR-V")
+    }
+
+    fn encode(&self, out: &mut Vec<Vec<u8>>) {
+        let compiles = if self.compiles { "yes" } else { "no" };
+        let texts = [&self.platform, &self.vendor, &self.name, &self.kind, &self.driver, &self.opencl, &self.il];
+        out.extend(texts.map(|text| text.clone().into_bytes()));
+        out.extend([compiles.into(), self.opencl_c.clone().into_bytes()]);
+        let lists = [&self.aspects, &self.extensions, &self.built_in_kernels];
+        out.extend(lists.map(|names| names.join("\n").into_bytes()));
+        let single = [
+            self.max_work_group_size,
+            self.max_num_sub_groups,
+            self.compute_units,
+            self.local_mem,
+            self.global_mem,
+            self.max_parameter_size,
+        ];
+        let numbers = |all: &[u64]| all.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+        out.extend([numbers(&self.sub_group_sizes), numbers(&self.max_work_item_sizes), numbers(&single)]);
+    }
+
+    fn decode(fields: &mut Fields<'_>) -> Result<Device> {
+        let mut device = Device {
+            platform: fields.text()?,
+            vendor: fields.text()?,
+            name: fields.text()?,
+            kind: fields.text()?,
+            driver: fields.text()?,
+            opencl: fields.text()?,
+            il: fields.text()?,
+            compiles: fields.text()? == "yes",
+            opencl_c: fields.text()?,
+            aspects: fields.names()?,
+            extensions: fields.names()?,
+            built_in_kernels: fields.names()?,
+            sub_group_sizes: fields.numbers()?,
+            max_work_item_sizes: fields.numbers()?,
+            ..Device::default()
+        };
+        let mut single = fields.numbers()?.into_iter();
+        for place in [
+            &mut device.max_work_group_size,
+            &mut device.max_num_sub_groups,
+            &mut device.compute_units,
+            &mut device.local_mem,
+            &mut device.global_mem,
+            &mut device.max_parameter_size,
+        ] {
+            *place = single.next().unwrap_or(0);
+        }
+        Ok(device)
+    }
+}
+
+impl Inventory {
+    pub(super) fn encode(&self) -> Vec<Vec<u8>> {
+        let mut out = vec![self.loader.clone().into_bytes(), self.problems.join("\n").into_bytes()];
+        for device in &self.devices {
+            device.encode(&mut out);
+        }
+        out
+    }
+
+    pub(super) fn decode(fields: &mut Fields<'_>) -> Result<Inventory> {
+        let mut inventory = Inventory { loader: fields.text()?, problems: fields.names()?, devices: Vec::new() };
+        while !fields.is_empty() {
+            inventory.devices.push(Device::decode(fields)?);
+        }
+        Ok(inventory)
+    }
+}

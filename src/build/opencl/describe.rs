@@ -1,0 +1,136 @@
+//! What is a device like, and which aspects does SYCL give it?
+//!
+//! Aspects follow `device_impl::has` of DPC++'s runtime over the OpenCL adapter of unified-runtime
+//! (`source/adapters/opencl/device.cpp`); a test compares them with what the runtime itself answers.
+
+use opencl3::device::{
+    CL_DEVICE_BUILT_IN_KERNELS, CL_DEVICE_COMPILER_AVAILABLE, CL_DEVICE_EXTENSIONS, CL_DEVICE_GLOBAL_MEM_SIZE,
+    CL_DEVICE_IL_VERSION, CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_LINKER_AVAILABLE, CL_DEVICE_LOCAL_MEM_SIZE,
+    CL_DEVICE_MAX_COMPUTE_UNITS, CL_DEVICE_MAX_NUM_SUB_GROUPS, CL_DEVICE_MAX_PARAMETER_SIZE,
+    CL_DEVICE_MAX_WORK_GROUP_SIZE, CL_DEVICE_MAX_WORK_ITEM_SIZES, CL_DEVICE_NAME, CL_DEVICE_OPENCL_C_VERSION,
+    CL_DEVICE_VENDOR_ID, CL_DEVICE_VERSION, CL_DRIVER_VERSION, get_device_data,
+};
+use opencl3::types::{cl_device_id, cl_device_info};
+
+use super::text;
+use crate::build::inventory::Device;
+
+/// `CL_DEVICE_SUB_GROUP_SIZES_INTEL` (cl_intel_required_subgroup_size).
+const SUB_GROUP_SIZES: cl_device_info = 0x4108;
+/// `CL_DEVICE_KERNEL_CLOCK_CAPABILITIES_KHR`: bit 0 device, 1 work-group, 2 sub-group.
+const KERNEL_CLOCK: cl_device_info = 0x1076;
+/// `CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR`; bit 2: simultaneous use.
+const COMMAND_BUFFER: cl_device_info = 0x12A9;
+/// The capabilities of cl_intel_unified_shared_memory, by kind of allocation. Bit 0: access, 1: atomic access, 2:
+/// concurrent access, 3: concurrent atomic access.
+const USM_HOST: cl_device_info = 0x4190;
+const USM_DEVICE: cl_device_info = 0x4191;
+const USM_SHARED: cl_device_info = 0x4192;
+const USM_SYSTEM: cl_device_info = 0x4194;
+const CONCURRENT_ATOMIC: u64 = 1 << 3;
+/// `CL_DEVICE_QUEUE_ON_HOST_PROPERTIES`.
+const QUEUE_PROPERTIES: cl_device_info = 0x102A;
+/// `CL_QUEUE_PROFILING_ENABLE`.
+const PROFILING: u64 = 1 << 1;
+const INTEL: u64 = 0x8086;
+
+/// A device without what its platform tells. What the driver does not answer is empty.
+pub(super) fn device(id: cl_device_id, kind: &str) -> Device {
+    let about = |what: cl_device_info| text(&get_device_data(id, what).unwrap_or_default());
+    let number = |what| number(&get_device_data(id, what).unwrap_or_default());
+    let numbers = |what| {
+        let bytes = get_device_data(id, what).unwrap_or_default();
+        bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect::<Vec<u64>>()
+    };
+    let names = |text: String, separator: char| -> Vec<String> {
+        text.split(separator).filter(|name| !name.trim().is_empty()).map(|name| name.trim().to_owned()).collect()
+    };
+    let extensions = names(about(CL_DEVICE_EXTENSIONS), ' ');
+    let required = extensions.iter().any(|name| name == "cl_intel_required_subgroup_size");
+    let sub_group_sizes = if required { numbers(SUB_GROUP_SIZES) } else { vec![1] };
+    let known = Device {
+        kind: kind.to_owned(),
+        name: about(CL_DEVICE_NAME),
+        driver: about(CL_DRIVER_VERSION),
+        opencl: about(CL_DEVICE_VERSION),
+        opencl_c: about(CL_DEVICE_OPENCL_C_VERSION),
+        il: about(CL_DEVICE_IL_VERSION),
+        built_in_kernels: names(about(CL_DEVICE_BUILT_IN_KERNELS), ';'),
+        sub_group_sizes,
+        max_work_item_sizes: numbers(CL_DEVICE_MAX_WORK_ITEM_SIZES),
+        max_work_group_size: number(CL_DEVICE_MAX_WORK_GROUP_SIZE),
+        max_num_sub_groups: number(CL_DEVICE_MAX_NUM_SUB_GROUPS),
+        compute_units: number(CL_DEVICE_MAX_COMPUTE_UNITS),
+        local_mem: number(CL_DEVICE_LOCAL_MEM_SIZE),
+        global_mem: number(CL_DEVICE_GLOBAL_MEM_SIZE),
+        max_parameter_size: number(CL_DEVICE_MAX_PARAMETER_SIZE),
+        extensions,
+        ..Device::default()
+    };
+    let aspects = aspects(&known, &number).into_iter().map(str::to_owned).collect();
+    Device { aspects, ..known }
+}
+
+/// The aspects of a device, whose other numbers are asked for by query; 0 where it does not answer.
+fn aspects(device: &Device, number: &dyn Fn(cl_device_info) -> u64) -> Vec<&'static str> {
+    let has = |name: &str| device.extensions.iter().any(|known| known == name);
+    let (cpu, gpu) = (device.kind == "cpu", device.kind == "gpu");
+    let usm = has("cl_intel_unified_shared_memory");
+    let attributes = has("cl_intel_device_attribute_query");
+    let intel_gpu = gpu && number(CL_DEVICE_VENDOR_ID) == INTEL;
+    let clock = if has("cl_khr_kernel_clock") { number(KERNEL_CLOCK) } else { 0 };
+    let graph = has("cl_khr_command_buffer") && number(COMMAND_BUFFER) & 4 != 0;
+    let atomic64 = has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics");
+    // In the order of their numbers since 2026.
+    let all = [
+        ("cpu", cpu),
+        ("gpu", gpu),
+        ("accelerator", device.kind == "accelerator"),
+        ("custom", device.kind == "custom"),
+        ("fp16", has("cl_khr_fp16")),
+        ("fp64", has("cl_khr_fp64")),
+        ("online_compiler", number(CL_DEVICE_COMPILER_AVAILABLE) != 0),
+        ("online_linker", number(CL_DEVICE_LINKER_AVAILABLE) != 0),
+        ("queue_profiling", number(QUEUE_PROPERTIES) & PROFILING != 0),
+        ("usm_device_allocations", usm && number(USM_DEVICE) != 0),
+        ("usm_host_allocations", usm && number(USM_HOST) != 0),
+        ("usm_shared_allocations", usm && number(USM_SHARED) != 0),
+        ("usm_system_allocations", usm && number(USM_SYSTEM) != 0),
+        ("ext_intel_pci_address", has("cl_khr_pci_bus_info")),
+        ("ext_intel_gpu_eu_count", gpu && attributes),
+        ("ext_intel_gpu_slices", attributes),
+        ("ext_intel_gpu_subslices_per_slice", attributes),
+        ("ext_intel_gpu_eu_count_per_subslice", attributes),
+        ("usm_atomic_host_allocations", usm && number(USM_HOST) & CONCURRENT_ATOMIC != 0),
+        ("usm_atomic_shared_allocations", usm && number(USM_SHARED) & CONCURRENT_ATOMIC != 0),
+        ("atomic64", atomic64),
+        ("ext_intel_device_info_uuid", has("cl_khr_device_uuid")),
+        ("ext_oneapi_srgb", true),
+        ("ext_oneapi_native_assert", has("cl_intel_devicelib_assert")),
+        ("ext_intel_gpu_hw_threads_per_eu", attributes),
+        ("ext_intel_device_id", attributes),
+        ("ext_intel_legacy_image", number(CL_DEVICE_IMAGE_SUPPORT) != 0),
+        ("ext_intel_esimd", intel_gpu),
+        ("ext_oneapi_fragment", true),
+        ("ext_oneapi_chunk", true),
+        ("ext_oneapi_tangle", true),
+        ("ext_oneapi_limited_graph", graph),
+        ("ext_oneapi_private_alloca", true),
+        ("ext_oneapi_atomic16", has("cl_ext_float_atomics")),
+        ("ext_oneapi_virtual_functions", cpu || gpu),
+        ("ext_intel_device_info_node_mask", has("cl_khr_device_uuid")),
+        ("ext_oneapi_clock_sub_group", clock & 4 != 0),
+        ("ext_oneapi_clock_work_group", clock & 2 != 0),
+        ("ext_oneapi_clock_device", clock & 1 != 0),
+    ];
+    all.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect()
+}
+
+/// A number of four or eight bytes.
+fn number(bytes: &[u8]) -> u64 {
+    match (bytes.first_chunk::<8>(), bytes.first_chunk::<4>()) {
+        (Some(long), _) => u64::from_le_bytes(*long),
+        (None, Some(short)) => u32::from_le_bytes(*short).into(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,172 @@
+//! How are the kernels of a file asked about on a live device?
+//!
+//! One question per image: its program is built once, with the images that define what it imports, and all its kernels
+//! are asked about. What is not compatible with the device is not built: SYCL's queries throw there.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroUsize;
+
+use sycl_bundle::build::Device;
+use sycl_bundle::build::options;
+use sycl_bundle::build::query::compatible::incompatible;
+use sycl_bundle::build::query::sycl::{answers, beyond};
+use sycl_bundle::build::query::{Query, Question, ask};
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::format::Format;
+use sycl_bundle::bundle::image::Image;
+use sycl_bundle::bundle::property::set;
+use sycl_bundle::compat::examine::Examined;
+use sycl_bundle::compat::kernels::KernelFacts;
+use sycl_bundle::error::Result;
+use sycl_bundle::report::kernels::{Answers, OnDevice};
+
+use super::global::Global;
+use super::live::{Live, settings};
+use super::progress::Progress;
+
+/// The target of native CPU code.
+const CPU_TARGET: &str = "spir64_x86_64";
+
+/// A device to ask, by its place.
+pub struct Asker<'l> {
+    /// What is known of all devices.
+    pub live: &'l Live,
+    /// The place of this one.
+    pub place: usize,
+    /// It.
+    pub device: &'l Device,
+    /// How many workers at once.
+    pub jobs: Option<NonZeroUsize>,
+}
+
+impl<'l> Asker<'l> {
+    /// Asks about kernels of a file. Whether every program that was to be built did build stands beside the answers.
+    ///
+    /// # Errors
+    /// `Environment` where the device cannot be asked at all.
+    pub fn ask(
+        &self,
+        global: &Global,
+        bundle: &Bundle<'_>,
+        images: &[Examined<'_, '_>],
+        kernels: &[KernelFacts],
+    ) -> Result<(Answers<'l>, bool)> {
+        let mut wanted: BTreeMap<usize, Vec<&KernelFacts>> = BTreeMap::new();
+        for kernel in kernels {
+            wanted.entry(kernel.image).or_default().push(kernel);
+        }
+        let exporters = exporters(bundle, self.device);
+        let mut found = HashMap::new();
+        let mut questions = Vec::new();
+        for examined in images {
+            let Some(kernels) = wanted.get(&examined.image.index) else { continue };
+            match self.question(examined, kernels, &exporters) {
+                Ok(query) => questions.push(Question { image: examined.image.index, query }),
+                Err(why) => {
+                    found.extend(kernels.iter().map(|kernel| ((kernel.image, kernel.name.clone()), why.clone())));
+                }
+            }
+        }
+        let mut progress = Progress::new(global, questions.len());
+        let name = |image: usize| format!("image {image}");
+        let number = u32::try_from(self.place).unwrap_or(u32::MAX);
+        let outcomes =
+            ask(&questions, number, self.live.launch(), &settings(self.jobs), &mut |event| progress.on(&event, &name));
+        progress.finish();
+        let mut whole = true;
+        for outcome in outcomes? {
+            match outcome {
+                Ok(answered) => {
+                    for kernel in &answered.kernels {
+                        let answer = if kernel.status == 0 {
+                            OnDevice::Answers { sycl: answers(kernel, self.device, false), beyond: beyond(kernel) }
+                        } else {
+                            let reason = format!("the program has no such kernel (status {})", kernel.status);
+                            OnDevice::None { errc: Some("invalid"), reason }
+                        };
+                        found.insert((answered.image, kernel.name.clone()), answer);
+                    }
+                }
+                Err(failure) => {
+                    whole = false;
+                    let said = failure.log.lines().find(|line| !line.trim().is_empty());
+                    let said = said.map(|line| format!(": {}", line.trim())).unwrap_or_default();
+                    let why = OnDevice::None { errc: Some("build"), reason: format!("{failure}{said}") };
+                    let kernels = wanted.get(&failure.image).into_iter().flatten();
+                    found.extend(kernels.map(|kernel| ((kernel.image, kernel.name.clone()), why.clone())));
+                }
+            }
+        }
+        Ok((Answers { device: self.device, kernels: found }, whole))
+    }
+
+    /// What to build for an image, or why there is nothing to build.
+    fn question<'a>(
+        &self,
+        examined: &Examined<'_, 'a>,
+        kernels: &[&KernelFacts],
+        exporters: &HashMap<&str, &Image<'a>>,
+    ) -> std::result::Result<Query<'a>, OnDevice> {
+        let without = |errc, reason: String| OnDevice::None { errc, reason };
+        let image = examined.image;
+        let esimd = kernels.iter().any(|kernel| kernel.esimd);
+        if let Some(reason) = incompatible(&examined.requirements, esimd, self.device) {
+            return Err(without(Some("invalid"), reason));
+        }
+        let native = match examined.format {
+            Format::SpirV if self.device.takes_spirv() => false,
+            Format::SpirV => return Err(without(None, "the device takes no SPIR-V".to_owned())),
+            _ if image.target == CPU_TARGET && self.device.compiles => true,
+            _ => return Err(without(None, format!("the image is for {}, not for this device", image.target))),
+        };
+        let mut modules = Vec::new();
+        for image in closure(image, exporters)
+            .map_err(|symbol| without(Some("build"), format!("no device image found for external symbol {symbol}")))?
+        {
+            modules.push(image.contents().map_err(|error| without(None, error.to_string()))?);
+        }
+        let mut kept = [image.compile_options, image.link_options].map(|text| options::for_cpu(text).kept).join(" ");
+        if esimd && self.device.kind == "gpu" {
+            kept.push_str(" -vc-codegen");
+        }
+        let names = kernels.iter().map(|kernel| Cow::Owned(kernel.name.clone())).collect();
+        Ok(Query { modules, native, options: kept.trim().to_owned().into(), kernels: names })
+    }
+}
+
+/// Which SPIR-V image defines a symbol; the first of those that the device may be given.
+fn exporters<'b, 'a>(bundle: &'b Bundle<'a>, device: &Device) -> HashMap<&'a str, &'b Image<'a>> {
+    let converts = device.extensions.iter().any(|name| name == "cl_intel_bfloat16_conversions");
+    let mut found = HashMap::new();
+    for image in &bundle.images {
+        // The device library comes in two forms; the native one needs the device's own conversions.
+        let form = image.properties.get(set::DEVICELIB, "bfloat16").and_then(|value| value.number());
+        if form == Some(1) && !converts || form == Some(0) && converts {
+            continue;
+        }
+        for symbol in image.exports() {
+            found.entry(symbol).or_insert(image);
+        }
+    }
+    found
+}
+
+/// An image with those that define what it imports, and what those import; or the symbol that none defines.
+fn closure<'b, 'a>(
+    image: &'b Image<'a>,
+    exporters: &HashMap<&str, &'b Image<'a>>,
+) -> std::result::Result<Vec<&'b Image<'a>>, String> {
+    let mut all = vec![image];
+    let mut at = 0;
+    while let Some(next) = all.get(at).copied() {
+        at += 1;
+        for symbol in next.imports() {
+            let exporter = exporters.get(symbol).copied().ok_or_else(|| symbol.to_owned())?;
+            if all.iter().all(|known| known.index != exporter.index) {
+                all.push(exporter);
+            }
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,171 @@
+//! `kernels`: what is known of each kernel, and what does a device answer about it?
+
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
+use sycl_bundle::error::{Problem, Result};
+use sycl_bundle::report::inspect::View;
+use sycl_bundle::report::kernels::{FileKernels, json, page, table};
+use sycl_bundle::report::{FileFacts, name};
+use sycl_bundle::select::Selector;
+
+use super::ask::Asker;
+use super::exit::Exit;
+use super::files::{each_file, report_problems};
+use super::global::Global;
+use super::live::Live;
+use super::output;
+use super::selection::Selection;
+
+/// Kernels of which each has a page where they are asked for by name.
+const PAGES: usize = 16;
+
+const AFTER_HELP: &str = "\
+Of more than 40 kernels those that differ in their names only share a row; `--all` gives each its own, `--kernel GLOB`
+shows all about those that match. `--device` has the device's compiler build the kernels, in worker processes, and adds its
+answers to every query of sycl::info::kernel and sycl::info::kernel_device_specific.
+
+Examples:
+  sycl-bundle kernels libfoo.so
+  sycl-bundle kernels libfoo.so --kernel '*gemm<float*'
+  sycl-bundle kernels libfoo.so --device cpu --format json | jq '.kernels[].devices'
+  sycl-bundle kernels libfoo.so --format jsonl | jq -r 'select(.clones != []) | .demangled'
+
+Exit status:
+  4  some kernel did not build on the device
+  5  there is no such device";
+
+/// Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// Executables, shared libraries, SPIR-V modules, packages and folders of these, as for `inspect`
+    #[arg(value_name = "FILE", required_unless_present = "schema")]
+    files: Vec<PathBuf>,
+    /// List each kernel
+    #[arg(long)]
+    all: bool,
+    /// Ask this device about the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)
+    #[arg(long, value_name = "DEVICE")]
+    device: Vec<String>,
+    /// Build on so many devices' compilers at once; by default one per processor
+    #[arg(short, long, value_name = "N", requires = "device")]
+    jobs: Option<NonZeroUsize>,
+    /// The form of the output
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
+    // Last, for the heading it opens.
+    #[command(flatten)]
+    selection: Selection,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// One document
+    Json,
+    /// One line per kernel
+    Jsonl,
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        let mut out = output::stdout();
+        let lost = |error: std::io::Error| output::lost(&error);
+        if self.schema {
+            out.write_all(json::SCHEMA.as_bytes()).and_then(|()| out.flush()).map_err(lost)?;
+            return Ok(Exit::Done);
+        }
+        let selector = self.selection.selector()?;
+        let live = (!self.device.is_empty()).then(Live::find).transpose()?;
+        let mut askers = Vec::new();
+        for wanted in &self.device {
+            if let Some(live) = &live {
+                let (place, device) = live.choose(wanted)?;
+                askers.push(Asker { live, place, device, jobs: self.jobs });
+            }
+        }
+        let mut whole = true;
+        let mut find = |facts: &FileFacts<'_>, clones: bool| -> Result<FileKernels<'_>> {
+            let (file, built) = found(global, facts, &selector, Depth { clones }, &askers)?;
+            whole &= built;
+            Ok(FileKernels { path: "", ..file })
+        };
+        let exit = match self.format {
+            Format::Table => {
+                let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+                let mut first = true;
+                each_file(global, &self.files, &selector, |facts| {
+                    report_problems(global, facts);
+                    let file = FileKernels { path: facts.path, ..find(facts, !selector.kernels.is_empty())? };
+                    if file.kernels.is_empty() {
+                        return Ok(());
+                    }
+                    let gap = if std::mem::take(&mut first) { "" } else { "\n" };
+                    write!(out, "{gap}{}", self.text(&file, &selector, &view)).map_err(lost)
+                })?
+            }
+            Format::Json => {
+                let mut document = json::Document::open(&mut out)?;
+                let exit = each_file(global, &self.files, &selector, |facts| {
+                    let file = find(facts, true)?;
+                    document.file(&FileKernels { path: facts.path, ..file })
+                })?;
+                document.close()?;
+                exit
+            }
+            Format::Jsonl => each_file(global, &self.files, &selector, |facts| {
+                report_problems(global, facts);
+                let file = find(facts, true)?;
+                json::lines(&mut out, &FileKernels { path: facts.path, ..file })
+            })?,
+        };
+        out.flush().map_err(lost)?;
+        Ok(if exit == Exit::Done && !whole { Exit::Build } else { exit })
+    }
+
+    fn text(&self, file: &FileKernels<'_>, selector: &Selector, view: &View) -> String {
+        let asked = !selector.kernels.is_empty() && !self.all;
+        if asked && file.kernels.len() <= PAGES {
+            let pages: Vec<String> = file.kernels.iter().map(|kernel| page::page(file, kernel, view)).collect();
+            return pages.join("\n");
+        }
+        table(file, self.all, view)
+    }
+}
+
+/// The kernels of a file that are asked for, and whether all of them built where a device was to.
+fn found<'l>(
+    global: &Global,
+    facts: &FileFacts<'_>,
+    selector: &Selector,
+    depth: Depth,
+    askers: &[Asker<'l>],
+) -> Result<(FileKernels<'l>, bool)> {
+    let mut file = FileKernels { problems: facts.problems.clone(), ..FileKernels::default() };
+    let Some(bundle) = facts.bundle else { return Ok((file, true)) };
+    let (all, problems): (Vec<KernelFacts>, Vec<Problem>) = kernels(bundle, &facts.images, depth);
+    let wanted = |kernel: &KernelFacts| {
+        selector.kernels.is_empty()
+            || selector
+                .kernels
+                .iter()
+                .any(|pattern| pattern.matches(&kernel.name) || pattern.matches(&name::demangle(&kernel.name)))
+    };
+    file.kernels = all.into_iter().filter(wanted).collect();
+    file.problems.extend(problems);
+    let mut whole = true;
+    for asker in askers {
+        let (answers, built) = asker.ask(global, bundle, &facts.images, &file.kernels)?;
+        whole &= built;
+        file.devices.push(answers);
+    }
+    Ok((file, whole))
+}

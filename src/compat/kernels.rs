@@ -1,0 +1,343 @@
+//! What is known of each kernel of a file, without any device?
+//!
+//! The module's own declarations ([`crate::spirv::kernel`]), what native code says of its resources, and what the
+//! compiler recorded beside the image, joined by kernel: which arguments the source had, what specialization constants
+//! are called, which aspects are declared, where else the kernel is, and which others are the same code.
+
+use super::aspects::{Code, Graph};
+use super::examine::Examined;
+use crate::bundle::Bundle;
+use crate::bundle::decode::{self, Decoded};
+use crate::bundle::format::Format;
+use crate::bundle::image::Image;
+use crate::bundle::property::set;
+use crate::container::place::Place;
+use crate::error::Problem;
+use crate::native::{Kernel as NativeKernel, Native};
+use crate::spirv::index::Index;
+use crate::spirv::kernel::argument::Argument;
+use crate::spirv::kernel::attributes::{Attributes, SubGroup};
+use crate::spirv::kernel::constant::SpecConstant;
+use crate::spirv::kernel::{self, Kernel, body};
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+
+/// What is known of a kernel in one image.
+#[derive(Debug, Clone, Default)]
+pub struct KernelFacts {
+    /// Its mangled name.
+    pub name: String,
+    /// The image, by its number in the file.
+    pub image: usize,
+    /// The arguments, those that the compiler removed among them, in the order of the source.
+    pub arguments: Vec<SourceArgument>,
+    /// Whether the compiler recorded which arguments of the source it removed.
+    pub from_source: bool,
+    /// What the module says; none for native code.
+    pub module: Option<Kernel>,
+    /// The required work-group size in the order of the source, the slowest dimension of a SYCL range first.
+    pub reqd_work_group_size: Option<Vec<u64>>,
+    /// The hinted work-group size, likewise.
+    pub work_group_size_hint: Option<Vec<u64>>,
+    /// The required sub-group size.
+    pub reqd_sub_group_size: Option<SubGroup>,
+    /// Specialization constants that the kernel depends on.
+    pub spec_constants: Vec<NamedConstant>,
+    /// Aspects that its code uses, and that of all it calls.
+    pub used: Vec<String>,
+    /// Aspects that its code may use: several leave the same instructions.
+    pub possible: Vec<String>,
+    /// Aspects that the compiler recorded for the image.
+    pub declared: Vec<String>,
+    /// Whether it is explicit SIMD.
+    pub esimd: bool,
+    /// Whether it can fail an assertion.
+    pub asserts: bool,
+    /// What compiled code for devices says of it, by device; several where the image has several.
+    pub native: Vec<(String, NativeKernel)>,
+    /// The images of the file that hold a kernel of this name, by number.
+    pub images: Vec<usize>,
+    /// The mangled names of other kernels of the file that are the same code.
+    pub clones: Vec<String>,
+    body: Option<[u8; 32]>,
+}
+
+/// An argument of the source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceArgument {
+    /// Its position in the source, or among what the module has where the source's is not known.
+    pub index: usize,
+    /// What the module says of it; none for one that the compiler removed.
+    pub argument: Option<Argument>,
+}
+
+/// A specialization constant with the name that the image's properties give it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedConstant {
+    /// What the module says.
+    pub constant: SpecConstant,
+    /// The symbolic name, where the properties know the id.
+    pub name: Option<String>,
+    /// The byte of the named value at which this part of it stands.
+    pub offset: Option<u32>,
+}
+
+impl KernelFacts {
+    /// Bytes of local memory that the code itself declares.
+    pub fn local_memory(&self) -> Option<u64> {
+        let native = || self.native.iter().filter_map(|(_, kernel)| kernel.local).max();
+        self.module.as_ref().map(|module| module.local_memory).or_else(native)
+    }
+
+    /// The arguments that are still there.
+    pub fn passed(&self) -> impl Iterator<Item = (usize, &Argument)> {
+        self.arguments.iter().filter_map(|argument| Some((argument.index, argument.argument.as_ref()?)))
+    }
+
+    /// How many arguments are passed.
+    pub fn num_args(&self) -> usize {
+        match (&self.module, self.native.first()) {
+            (None, Some((_, kernel))) => kernel.arguments.len(),
+            _ => self.passed().count(),
+        }
+    }
+
+    /// The attributes as `sycl::info::kernel::attributes` and `CL_KERNEL_ATTRIBUTES` would give them.
+    pub fn attributes(&self) -> String {
+        self.module.as_ref().map(|module| module.attributes.text()).unwrap_or_default()
+    }
+}
+
+/// How much is found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
+    /// Whether kernels are compared with each other.
+    pub clones: bool,
+}
+
+/// The kernels of images, in the order of the images, with what could not be read. `bundle` is all of the file, so that
+/// images that are not asked about are found too.
+pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> (Vec<KernelFacts>, Vec<Problem>) {
+    let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
+    let (mut all, mut codes, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let mut modules = HashMap::new();
+    for (found, examined) in found.into_iter().zip(images) {
+        all.extend(found.kernels);
+        problems.extend(found.problems);
+        if let Some(code) = found.code {
+            modules.insert(examined.image.index, codes.len());
+            codes.push(code);
+        }
+    }
+    codes.extend(providers(bundle, images));
+    use_aspects(&mut all, &modules, &codes);
+    let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
+    for image in &bundle.images {
+        for name in image.kernels() {
+            holders.entry(name).or_default().push(image.index);
+        }
+    }
+    let mut bodies: HashMap<[u8; 32], Vec<String>> = HashMap::new();
+    for kernel in &all {
+        if let Some(body) = kernel.body {
+            bodies.entry(body).or_default().push(kernel.name.clone());
+        }
+    }
+    for kernel in &mut all {
+        kernel.images = holders.get(kernel.name.as_str()).cloned().unwrap_or_else(|| vec![kernel.image]);
+        let same = kernel.body.and_then(|body| bodies.get(&body)).into_iter().flatten();
+        let mut clones: Vec<String> = same.filter(|name| **name != kernel.name).cloned().collect();
+        clones.sort_unstable();
+        clones.dedup();
+        kernel.clones = clones;
+    }
+    (all, problems)
+}
+
+/// The code of images that are not asked about and define what those that are import.
+fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<Code> {
+    if images.len() == bundle.images.len() || images.iter().all(|examined| examined.imports.is_empty()) {
+        return Vec::new();
+    }
+    let asked: HashSet<usize> = images.iter().map(|examined| examined.image.index).collect();
+    let others = bundle.images.par_iter().filter(|image| !asked.contains(&image.index) && !image.exports().is_empty());
+    let read = |image: &Image<'_>| Some(Code::read(&Index::read(&image.contents().ok()?).ok()?));
+    others.filter_map(read).collect()
+}
+
+/// Gives kernels the aspects that their code uses, along calls and across modules.
+fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, codes: &[Code]) {
+    let graph = Graph::of(codes);
+    for facts in kernels {
+        let Some(module) = modules.get(&facts.image).copied() else { continue };
+        let Some(code) = codes.get(module) else { continue };
+        let Some(node) = code.kernels.iter().find(|kernel| kernel.name == facts.name).and_then(|kernel| kernel.node)
+        else {
+            continue;
+        };
+        for aspect in graph.used(module, node) {
+            let list = if aspect.certain() { &mut facts.used } else { &mut facts.possible };
+            list.push(aspect.name().to_owned());
+        }
+    }
+}
+
+/// What one image has.
+#[derive(Default)]
+struct OfImage {
+    kernels: Vec<KernelFacts>,
+    code: Option<Code>,
+    problems: Vec<Problem>,
+}
+
+fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
+    let image = examined.image;
+    // What does not inflate is a problem that has been told.
+    let Ok(contents) = image.contents() else { return OfImage::default() };
+    let read = if examined.format == Format::SpirV { kernel::kernels(&contents).ok() } else { None };
+    let (index, modules) = read.map_or((None, Vec::new()), |(index, kernels)| (Some(index), kernels));
+    let place = Place::file(image.offset);
+    let place = if image.compression().is_some() { place.inflated() } else { place };
+    let native = Native::read(&contents, examined.format, place);
+    let problems = native.iter().flat_map(|native| &native.problems);
+    let problems = problems.map(|error| Problem::of_image(image.index, error.clone())).collect();
+    let mut by_name: HashMap<String, Kernel> =
+        modules.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect();
+    // Native code that comes without a list of entries names its kernels itself.
+    let mut names: Vec<&str> = examined.kernels.iter().map(String::as_str).collect();
+    if names.is_empty() && image.entries.is_empty() {
+        names.extend(native.iter().flat_map(Native::kernel_names));
+    }
+    let facts = names.into_iter().map(|name| {
+        let mut facts = one(examined, name, by_name.remove(name), depth.clones.then_some(index.as_ref()).flatten());
+        let parts = native.iter().flat_map(|native| &native.parts);
+        facts.native = parts
+            .flat_map(|part| part.kernels.iter().map(move |kernel| (part, kernel)))
+            .filter(|(_, kernel)| kernel.name == name)
+            .map(|(part, kernel)| {
+                (if part.devices.is_empty() { part.stated.clone() } else { part.devices.join(", ") }, kernel.clone())
+            })
+            .collect();
+        facts
+    });
+    OfImage { kernels: facts.collect(), code: index.as_ref().map(Code::read), problems }
+}
+
+fn one(examined: &Examined<'_, '_>, name: &str, owned: Option<Kernel>, index: Option<&Index<'_>>) -> KernelFacts {
+    let image = examined.image;
+    let module = owned.as_ref();
+    let attributes = module.map(|module| &module.attributes);
+    let passed = module.map_or(&[][..], |module| module.arguments.as_slice());
+    let mask = source_mask(examined, name, passed.len());
+    let from_source = mask.is_some();
+    let esimd = module.is_some_and(|module| module.esimd)
+        || image
+            .properties
+            .get(set::MISC, "isEsimdImage")
+            .and_then(|value| value.number())
+            .is_some_and(|flag| flag != 0);
+    let assert_used = image.properties.get("SYCL/assert used", name).is_some();
+    let facts = KernelFacts {
+        name: name.to_owned(),
+        image: image.index,
+        arguments: arguments(passed, mask),
+        from_source,
+        reqd_work_group_size: work_group(examined, attributes),
+        work_group_size_hint: attributes
+            .and_then(|attributes| attributes.work_group_size_hint)
+            .map(|size| source_order(examined, size)),
+        reqd_sub_group_size: attributes
+            .and_then(|attributes| attributes.sub_group_size)
+            .or(examined.requirements.reqd_sub_group_size.map(SubGroup::Size)),
+        spec_constants: module.map(|module| named(examined, &module.spec_constants)).unwrap_or_default(),
+        declared: examined.requirements.aspects.clone(),
+        esimd,
+        asserts: assert_used || module.is_some_and(|module| module.asserts),
+        body: index.zip(module).and_then(|(index, module)| {
+            let words = body::words(index, &module.reach)?;
+            let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+            Some(*blake3::hash(&bytes).as_bytes())
+        }),
+        ..KernelFacts::default()
+    };
+    KernelFacts { module: owned, ..facts }
+}
+
+/// Which arguments of the source were removed; none where that is not recorded, or the record does not fit the module.
+fn source_mask(examined: &Examined<'_, '_>, name: &str, passed: usize) -> Option<(usize, HashSet<usize>)> {
+    let properties = &examined.image.properties;
+    let property = properties.set(set::PARAM_OPT).iter().find(|property| property.name == name)?;
+    // The numbering of aspects has no bearing on this set.
+    let epoch = crate::bundle::aspect::Epoch::From2026;
+    let Some(Decoded::Arguments { count, eliminated }) = decode::decode(properties, set::PARAM_OPT, property, epoch)
+    else {
+        return None;
+    };
+    let removed: HashSet<usize> = eliminated.into_iter().filter_map(|at| usize::try_from(at).ok()).collect();
+    let count = usize::try_from(count).ok()?;
+    (count.checked_sub(removed.len()) == Some(passed)).then_some((count, removed))
+}
+
+fn arguments(passed: &[Argument], mask: Option<(usize, HashSet<usize>)>) -> Vec<SourceArgument> {
+    let (count, removed) = mask.unwrap_or((passed.len(), HashSet::new()));
+    let mut rest = passed.iter();
+    let mut next = |index| if removed.contains(&index) { None } else { rest.next().cloned() };
+    (0..count).map(|index| SourceArgument { index, argument: next(index) }).collect()
+}
+
+/// What the compiler recorded counts, since it knows how many dimensions the source names.
+fn work_group(examined: &Examined<'_, '_>, attributes: Option<&Attributes>) -> Option<Vec<u64>> {
+    let size = attributes.and_then(|attributes| attributes.work_group_size);
+    examined.requirements.reqd_work_group_size.clone().or_else(|| size.map(|size| source_order(examined, size)))
+}
+
+/// A size of the module, x first; SYCL names the slowest dimension first.
+fn source_order(examined: &Examined<'_, '_>, size: [u32; 3]) -> Vec<u64> {
+    let sycl = !examined.image.properties.sets.is_empty();
+    let size = size.map(u64::from);
+    if sycl { size.into_iter().rev().collect() } else { size.to_vec() }
+}
+
+fn named(examined: &Examined<'_, '_>, constants: &[SpecConstant]) -> Vec<NamedConstant> {
+    let properties = &examined.image.properties;
+    let mut names = HashMap::new();
+    for property in properties.set(set::SPEC_CONSTANTS) {
+        for part in decode::spec_constant(property).unwrap_or_default() {
+            names.entry(part.id).or_insert((property.name, part.offset));
+        }
+    }
+    let one = |constant: &SpecConstant| {
+        let known = names.get(&constant.id);
+        NamedConstant {
+            constant: constant.clone(),
+            name: known.map(|(name, _)| (*name).to_owned()),
+            offset: known.map(|(_, offset)| *offset),
+        }
+    };
+    constants.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removed_arguments_keep_their_place() {
+        let argument = |name: &str| Argument {
+            name: Some(name.to_owned()),
+            type_name: "int".to_owned(),
+            address_space: "private",
+            access: None,
+            qualifiers: Vec::new(),
+            size: Some(4),
+            alignment: Some(4),
+            by_value: false,
+        };
+        let passed = [argument("a"), argument("b")];
+        let all = arguments(&passed, Some((4, HashSet::from([1, 3]))));
+        let names: Vec<Option<&str>> =
+            all.iter().map(|one| one.argument.as_ref().and_then(|argument| argument.name.as_deref())).collect();
+        assert_eq!(names, [Some("a"), None, Some("b"), None]);
+        assert_eq!(arguments(&passed, None).len(), 2);
+    }
+}

@@ -1,0 +1,278 @@
+//! What kernels are in a file, for a person?
+//!
+//! Few kernels have a row each; of many, those that differ in their names only share one.
+
+pub mod json;
+pub mod page;
+
+use super::inspect::View;
+use super::table::{Column, render};
+use super::units::{bytes, count, counted};
+use crate::build::Device;
+use crate::build::query::sycl::{Answer, Value};
+use crate::compat::kernels::KernelFacts;
+use crate::error::Problem;
+use crate::spirv::kernel::attributes::SubGroup;
+use std::collections::{BTreeSet, HashMap};
+
+/// Kernels that have a row each unless all are asked for.
+const ROWS: usize = 40;
+/// Kernels of a group among which the example is chosen.
+const EXAMPLES: usize = 64;
+
+/// What is known of the kernels of one file.
+#[derive(Debug, Default)]
+pub struct FileKernels<'a> {
+    /// The path as the user gave it.
+    pub path: &'a str,
+    /// The kernels that are to be shown, in the order of the images.
+    pub kernels: Vec<KernelFacts>,
+    /// What devices answered.
+    pub devices: Vec<Answers<'a>>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// What one device answered about kernels.
+#[derive(Debug)]
+pub struct Answers<'a> {
+    /// The device.
+    pub device: &'a Device,
+    /// By image and mangled name.
+    pub kernels: HashMap<(usize, String), OnDevice>,
+}
+
+/// A kernel on a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OnDevice {
+    /// It was built there.
+    Answers {
+        /// SYCL's queries.
+        sycl: Vec<Answer>,
+        /// What OpenCL tells beyond them.
+        beyond: Vec<(&'static str, u64)>,
+    },
+    /// There are no answers.
+    None {
+        /// The name in `sycl::errc` of what a SYCL program would meet; none where only the tool could not ask.
+        errc: Option<&'static str>,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Answers<'_> {
+    /// What the device said of a kernel.
+    pub fn of(&self, kernel: &KernelFacts) -> Option<&OnDevice> {
+        self.kernels.get(&(kernel.image, kernel.name.clone()))
+    }
+}
+
+/// The kernels of a file as a table: rows, or groups where there are many and not `all` are asked for.
+pub fn table(file: &FileKernels<'_>, all: bool, view: &View) -> String {
+    let kernels = &file.kernels;
+    let names: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    let images: BTreeSet<usize> = kernels.iter().map(|kernel| kernel.image).collect();
+    let mut sentence = format!("{} in {}", counted(kernels.len(), "kernel"), counted(images.len(), "image"));
+    if names.len() < kernels.len() {
+        sentence.push_str(&format!(", {}", counted(names.len(), "name")));
+    }
+    let body = if all || kernels.len() <= ROWS { rows(file, view) } else { groups(file, view) };
+    format!("{}  {sentence}\n\n{body}", view.heading(file.path))
+}
+
+/// The columns that do not depend on how kernels are put together, and their cells.
+struct Columns<'f> {
+    file: &'f FileKernels<'f>,
+    native: bool,
+}
+
+impl<'f> Columns<'f> {
+    fn of(file: &'f FileKernels<'f>) -> Columns<'f> {
+        Columns { file, native: file.kernels.iter().any(|kernel| !kernel.native.is_empty()) }
+    }
+
+    fn titles(&self) -> Vec<(&'static str, Column)> {
+        let mut titles = vec![
+            ("Aspects", Column::Wrapped(24)),
+            ("Work-group", Column::Text),
+            ("Sub-group", Column::Text),
+            ("Local", Column::Number),
+        ];
+        if self.native {
+            titles.extend([("Registers", Column::Number), ("SIMD", Column::Number), ("Spill", Column::Number)]);
+        }
+        for _ in &self.file.devices {
+            titles.extend([
+                ("Max", Column::Number),
+                ("Multiple", Column::Number),
+                ("Private", Column::Number),
+                ("Sub", Column::Number),
+            ]);
+        }
+        titles
+    }
+
+    fn cells(&self, kernel: &KernelFacts) -> Vec<String> {
+        let mut cells = vec![
+            aspects(kernel),
+            work_group(kernel),
+            kernel.reqd_sub_group_size.map_or_else(dash, sub_group),
+            kernel.local_memory().filter(|size| *size > 0).map_or_else(dash, bytes),
+        ];
+        if self.native {
+            let native = kernel.native.first().map(|(_, native)| native);
+            let number = |value: Option<u64>| value.map_or_else(dash, |number| number.to_string());
+            cells.extend([
+                number(native.and_then(|native| native.registers)),
+                number(native.and_then(|native| native.simd)),
+                number(native.and_then(|native| native.spill)),
+            ]);
+        }
+        for device in &self.file.devices {
+            let of = |query: &str| match device.of(kernel) {
+                Some(OnDevice::Answers { sycl, .. }) => {
+                    number(sycl, query).map_or_else(dash, |number| number.to_string())
+                }
+                Some(OnDevice::None { errc: Some(errc), .. }) => (*errc).to_owned(),
+                _ => dash(),
+            };
+            cells.extend(
+                ["work_group_size", "preferred_work_group_size_multiple", "private_mem_size", "max_sub_group_size"]
+                    .map(of),
+            );
+        }
+        cells
+    }
+
+    /// Which device the last columns are of.
+    fn legend(&self) -> String {
+        let names: Vec<&str> = self.file.devices.iter().map(|answers| answers.device.name.as_str()).collect();
+        match names.as_slice() {
+            [] => String::new(),
+            names => format!(
+                "Max, Multiple, Private, Sub: work_group_size, preferred_work_group_size_multiple, private_mem_size and\n\
+                 max_sub_group_size on {}\n",
+                names.join(", then ")
+            ),
+        }
+    }
+}
+
+fn rows(file: &FileKernels<'_>, view: &View) -> String {
+    let columns = Columns::of(file);
+    let mut titles = vec![("Image", Column::Number), ("Args", Column::Number)];
+    titles.extend(columns.titles());
+    titles.push(("Kernel", Column::Text));
+    let row = |kernel: &KernelFacts| {
+        let mut row = vec![kernel.image.to_string(), args(kernel)];
+        row.extend(columns.cells(kernel));
+        row.push(view.kernel(&kernel.name));
+        row
+    };
+    let rows: Vec<Vec<String>> = file.kernels.iter().map(row).collect();
+    drawn(titles, rows, view) + &columns.legend()
+}
+
+fn groups(file: &FileKernels<'_>, view: &View) -> String {
+    let columns = Columns::of(file);
+    let mut places = HashMap::new();
+    let mut groups: Vec<(Vec<String>, Vec<&KernelFacts>)> = Vec::new();
+    for kernel in &file.kernels {
+        let cells = columns.cells(kernel);
+        let place = *places.entry(cells.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, group)) => group.push(kernel),
+            None => groups.push((cells, vec![kernel])),
+        }
+    }
+    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
+    let mut titles = vec![("Kernels", Column::Number), ("Args", Column::Text)];
+    titles.extend(columns.titles());
+    titles.push(("A kernel", Column::Text));
+    let mut rows = Vec::new();
+    for (cells, group) in groups {
+        let least = group.iter().map(|kernel| kernel.num_args()).min().unwrap_or(0);
+        let most = group.iter().map(|kernel| kernel.num_args()).max().unwrap_or(0);
+        let range = if least == most { least.to_string() } else { format!("{least}-{most}") };
+        let mut row = vec![count(group.len()), range];
+        row.extend(cells);
+        // The shortest mangled name of some: it says most in little space, and only it need be demangled.
+        let example = group.iter().take(EXAMPLES).min_by_key(|kernel| kernel.name.len());
+        row.push(example.map(|kernel| view.kernel(&kernel.name)).unwrap_or_default());
+        rows.push(row);
+    }
+    drawn(titles, rows, view) + &columns.legend()
+}
+
+/// The table without columns in which nothing stands, whose room the last one gets.
+fn drawn(mut titles: Vec<(&str, Column)>, mut rows: Vec<Vec<String>>, view: &View) -> String {
+    let optional = ["Aspects", "Work-group", "Sub-group", "Local", "Registers", "SIMD", "Spill"];
+    let mut at = 0;
+    while let Some((title, _)) = titles.get(at) {
+        if optional.contains(title) && rows.iter().all(|row| row.get(at).is_none_or(|cell| cell == "-")) {
+            titles.remove(at);
+            for row in &mut rows {
+                row.remove(at);
+            }
+        } else {
+            at += 1;
+        }
+    }
+    render(&titles, &rows, view.width, view.color)
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// The number of arguments; of how many in the source, where some were removed.
+fn args(kernel: &KernelFacts) -> String {
+    let passed = kernel.num_args();
+    match kernel.arguments.len() {
+        all if kernel.from_source && all > passed => format!("{passed} of {all}"),
+        _ => passed.to_string(),
+    }
+}
+
+/// The aspects that code uses and those that are declared, where they differ.
+fn aspects(kernel: &KernelFacts) -> String {
+    let mut parts: Vec<String> = kernel
+        .declared
+        .iter()
+        .map(|name| {
+            let told = kernel.module.is_none() || kernel.used.contains(name);
+            if told { name.clone() } else { format!("{name} (declared)") }
+        })
+        .collect();
+    let undeclared = kernel.used.iter().filter(|name| !kernel.declared.contains(name));
+    parts.extend(undeclared.map(|name| format!("{name} (used)")));
+    if kernel.esimd && !parts.iter().any(|name| name.contains("esimd")) {
+        parts.push("esimd".to_owned());
+    }
+    if parts.is_empty() { dash() } else { parts.join(", ") }
+}
+
+/// A required work-group size, or one that is hinted.
+fn work_group(kernel: &KernelFacts) -> String {
+    let joined = |size: &[u64]| size.iter().map(u64::to_string).collect::<Vec<_>>().join("x");
+    match (&kernel.reqd_work_group_size, &kernel.work_group_size_hint) {
+        (Some(size), _) => joined(size),
+        (None, Some(hint)) => format!("{} hint", joined(hint)),
+        _ => dash(),
+    }
+}
+
+fn sub_group(size: SubGroup) -> String {
+    match size {
+        SubGroup::Size(size) => size.to_string(),
+        SubGroup::Primary => "primary".to_owned(),
+    }
+}
+
+fn number(answers: &[Answer], query: &str) -> Option<u64> {
+    answers.iter().find(|answer| answer.query == query).and_then(|answer| match &answer.value {
+        Ok(Value::Number(number)) => Some(*number),
+        _ => None,
+    })
+}

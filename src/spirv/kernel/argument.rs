@@ -1,0 +1,208 @@
+//! What arguments does a kernel take?
+//!
+//! What clang's `-cl-kernel-arg-info` tells is kept by some translators as strings that no instruction refers to:
+//! `kernel_arg_type.KERNEL.T0,T1,...,` and `kernel_arg_type_qual.KERNEL.Q0,...,` (SPIRV-LLVM-Translator,
+//! `--preserve-ocl-kernel-arg-type-metadata-through-string`). Where they are, types and qualifiers are the source's.
+
+use super::name;
+use crate::spirv::index::{EntryPoint, Index};
+use crate::spirv::layout::{Layout, Layouts};
+use crate::spirv::op;
+use crate::spirv::types::{self, Type};
+use rspirv::spirv::Decoration;
+use std::collections::HashMap;
+
+/// An argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument {
+    /// The name in the source, where the module keeps it.
+    pub name: Option<String>,
+    /// The type as in OpenCL C. Signs are lost in most modules.
+    pub type_name: String,
+    /// `global`, `local`, `constant`, `private` or `generic`.
+    pub address_space: &'static str,
+    /// `read_only`, `write_only` or `read_write` of an image or pipe.
+    pub access: Option<&'static str>,
+    /// `const`, `restrict`, `volatile`, `pipe`; `readonly` of a pointer through which the kernel does not write.
+    pub qualifiers: Vec<String>,
+    /// Bytes of the argument itself, as `clSetKernelArg` wants them; none where the type has no size.
+    pub size: Option<u64>,
+    /// Bytes that its address is a multiple of; for a pointer that of what it points to, where the module says.
+    pub alignment: Option<u64>,
+    /// Whether it is a structure that is passed by value.
+    pub by_value: bool,
+}
+
+/// What a module's strings say of kernels' arguments, by kind and kernel.
+#[derive(Debug, Default)]
+pub struct Strings(HashMap<(&'static str, String), Vec<String>>);
+
+const TYPE: &str = "kernel_arg_type";
+const QUALIFIER: &str = "kernel_arg_type_qual";
+
+impl Strings {
+    /// Gathers the strings.
+    pub fn of(index: &Index<'_>) -> Strings {
+        let mut found = HashMap::new();
+        // Strings stand before the first type, so only what comes before functions is walked.
+        let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
+        for (_, instruction) in index.instructions(0..end).filter(|(_, instruction)| instruction.opcode == op::STRING) {
+            let text = instruction.string(1).0;
+            for kind in [QUALIFIER, TYPE] {
+                let Some(rest) = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')) else { continue };
+                // Kernel names may hold dots; the longest one that fits is meant.
+                let names = index.entry_points.iter().map(|entry| entry.name.as_str());
+                let kernel = names
+                    .filter(|name| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+                    .max_by_key(|name| name.len());
+                if let Some(kernel) = kernel {
+                    let list = rest.get(kernel.len().saturating_add(1)..).unwrap_or_default();
+                    found.insert((kind, kernel.to_owned()), items(list));
+                }
+                break;
+            }
+        }
+        Strings(found)
+    }
+
+    fn get(&self, kind: &'static str, kernel: &str, at: usize) -> Option<&str> {
+        // The map is small or empty; most modules have no such strings.
+        let items = if self.0.is_empty() { None } else { self.0.get(&(kind, kernel.to_owned())) };
+        items?.get(at).map(String::as_str)
+    }
+}
+
+/// Each item ends with a comma; those inside angle brackets separate template arguments.
+fn items(list: &str) -> Vec<String> {
+    let (mut depth, mut found, mut item) = (0usize, Vec::new(), String::new());
+    for letter in list.chars() {
+        match letter {
+            ',' if depth == 0 => {
+                found.push(std::mem::take(&mut item));
+                continue;
+            }
+            '<' => depth = depth.saturating_add(1),
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        item.push(letter);
+    }
+    found
+}
+
+/// The arguments of a kernel.
+pub(super) fn arguments(index: &Index<'_>, layouts: &Layouts, strings: &Strings, entry: &EntryPoint) -> Vec<Argument> {
+    let Some(function) = index.function(entry.function) else { return Vec::new() };
+    let parameters = function.parameters.iter().enumerate();
+    parameters.map(|(at, &id)| argument(index, layouts, strings, &entry.name, at, id)).collect()
+}
+
+/// Attributes of a parameter (`FunctionParameterAttribute`).
+#[derive(Default)]
+struct Decorated {
+    zero_extended: bool,
+    by_value: bool,
+    restrict: bool,
+    not_written: bool,
+    volatile: bool,
+    alignment: Option<u64>,
+}
+
+impl Decorated {
+    fn of(index: &Index<'_>, id: u32) -> Decorated {
+        const PARAMETER: u32 = Decoration::FuncParamAttr as u32;
+        const ALIGNMENT: u32 = Decoration::Alignment as u32;
+        const VOLATILE: u32 = Decoration::Volatile as u32;
+        const RESTRICT: u32 = Decoration::Restrict as u32;
+        let mut found = Decorated::default();
+        for decoration in index.decorations(id) {
+            let operand = index.decoration_operand(&decoration, 0);
+            match (decoration.decoration, operand) {
+                (PARAMETER, Some(0)) => found.zero_extended = true,
+                (PARAMETER, Some(2)) => found.by_value = true,
+                (PARAMETER, Some(4)) => found.restrict = true,
+                (PARAMETER, Some(6 | 7)) => found.not_written = true,
+                (ALIGNMENT, Some(bytes)) => found.alignment = Some(bytes.into()),
+                (VOLATILE, _) => found.volatile = true,
+                (RESTRICT, _) => found.restrict = true,
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+fn argument(index: &Index<'_>, layouts: &Layouts, strings: &Strings, kernel: &str, at: usize, id: u32) -> Argument {
+    let decorated = Decorated::of(index, id);
+    let type_id = index.type_of(id).unwrap_or(0);
+    let known = types::of(index, type_id);
+    // A structure that is passed by value is a pointer to a private copy in SPIR-V.
+    let value = match &known {
+        Some(Type::Pointer { storage: 7, pointee: Some(pointee) }) => Some(*pointee),
+        _ => None,
+    };
+    let by_value = value.is_some() && decorated.by_value;
+    let shown = value.unwrap_or(type_id);
+    let layout = layouts.get(shown);
+    let (address_space, access) = match &known {
+        Some(Type::Pointer { storage, .. }) => (space(*storage), None),
+        Some(Type::Image(image)) => ("global", image.access.and_then(access).or(Some("read_only"))),
+        Some(Type::Pipe { access: way }) => ("global", access(*way)),
+        _ => ("private", None),
+    };
+    let source = strings.get(QUALIFIER, kernel, at);
+    let mut qualifiers: Vec<String> = match source {
+        Some(text) => text.split_whitespace().map(str::to_owned).collect(),
+        None => {
+            let pipe = matches!(known, Some(Type::Pipe { .. }));
+            let all = [(decorated.restrict, "restrict"), (decorated.volatile, "volatile"), (pipe, "pipe")];
+            all.into_iter().filter(|(there, _)| *there).map(|(_, name)| name.to_owned()).collect()
+        }
+    };
+    if decorated.not_written && !by_value && !qualifiers.iter().any(|name| name == "const") {
+        qualifiers.push("readonly".to_owned());
+    }
+    let type_name = strings.get(TYPE, kernel, at).map(str::to_owned);
+    Argument {
+        name: index.name(id).filter(|name| !name.is_empty()),
+        type_name: type_name.unwrap_or_else(|| name::opencl(index, shown, decorated.zero_extended)),
+        address_space,
+        access,
+        qualifiers,
+        size: layout.map(|layout| layout.size),
+        alignment: decorated.alignment.or_else(|| layout.map(|Layout { align, .. }| align)),
+        by_value,
+    }
+}
+
+/// The address space of a storage class.
+fn space(storage: u32) -> &'static str {
+    match storage {
+        0 => "constant",
+        4 => "local",
+        7 => "private",
+        8 => "generic",
+        // CrossWorkgroup, and the device's and the host's part of it (SPV_INTEL_usm_storage_classes).
+        5 | 5936 | 5937 => "global",
+        5605 => "code",
+        _ => "other",
+    }
+}
+
+fn access(qualifier: u32) -> Option<&'static str> {
+    Some(match qualifier {
+        0 => "read_only",
+        1 => "write_only",
+        2 => "read_write",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_item_ends_with_a_comma() {
+        assert_eq!(super::items("int*,map<int,float>,,"), ["int*", "map<int,float>", ""]);
+        assert!(super::items("").is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+//! Are two kernels the same code under two names?
+//!
+//! A kernel's code as words that depend on neither names nor the ids that its module happens to give: everything it
+//! reaches in the order in which it is met, ids numbered by first use. Equal words are equal code.
+
+use crate::spirv::grammar::Set;
+use crate::spirv::index::Index;
+use crate::spirv::op;
+use crate::spirv::operands::{Role, Surroundings as _};
+use crate::spirv::reach::Reach;
+use crate::spirv::words::Instruction;
+use rspirv::spirv::Decoration;
+use std::collections::HashMap;
+
+/// The words of a kernel's code; none where an instruction on the way is not known.
+pub fn words(index: &Index<'_>, reach: &Reach) -> Option<Vec<u32>> {
+    if !reach.complete {
+        return None;
+    }
+    let mut body = Body { index, numbers: HashMap::new(), words: Vec::new() };
+    for id in &reach.functions {
+        let function = index.function(*id)?;
+        for (_, instruction) in index.instructions(function.instructions.clone()) {
+            body.instruction(&instruction);
+        }
+        for mode in index.modes_of(*id) {
+            let instruction = index.instruction(mode.at)?;
+            body.words.extend((1..instruction.len()).map(|at| instruction.word(at)));
+        }
+    }
+    for id in &reach.globals {
+        body.instruction(&index.defining(*id)?);
+    }
+    body.decorations();
+    Some(body.words)
+}
+
+struct Body<'i, 'a> {
+    index: &'i Index<'a>,
+    numbers: HashMap<u32, u32>,
+    words: Vec<u32>,
+}
+
+impl Body<'_, '_> {
+    fn instruction(&mut self, instruction: &Instruction<'_>) {
+        match instruction.opcode {
+            // Where it stands in the source is no part of the code.
+            op::LINE | op::NO_LINE | op::STRING => return,
+            op::EXT_INST if matches!(self.index.set(instruction.word(2)), Set::OpenClDebug | Set::ShaderDebug) => {
+                return;
+            }
+            _ => {}
+        }
+        self.words.push(u32::from(instruction.opcode) << 16 | (instruction.len() & 0xffff) as u32);
+        let begin = self.words.len();
+        self.words.extend((0..instruction.len()).map(|at| instruction.word(at)));
+        let (numbers, words) = (&mut self.numbers, &mut self.words);
+        self.index.for_each_id(instruction, |at, _: Role| {
+            let next = numbers.len() as u32;
+            let number = *numbers.entry(instruction.word(at)).or_insert(next);
+            if let Some(word) = words.get_mut(begin.saturating_add(at)) {
+                *word = number;
+            }
+        });
+    }
+
+    /// The decorations of everything that was met, but symbols' names.
+    fn decorations(&mut self) {
+        const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
+        let mut met: Vec<(u32, u32)> = self.numbers.iter().map(|(id, number)| (*number, *id)).collect();
+        met.sort_unstable();
+        for (number, id) in met {
+            let mut own = Vec::new();
+            for decoration in self.index.decorations(id) {
+                let Some(instruction) = self.index.instruction(decoration.at) else { continue };
+                let mut words = vec![decoration.decoration];
+                if decoration.decoration == LINKAGE {
+                    // An import is what its name says; an export's name is its own affair.
+                    let imported = self.index.function(id).is_some_and(|function| !function.defined);
+                    let rest = if imported { decoration.operands..instruction.len() } else { 0..0 };
+                    words.extend(rest.map(|at| instruction.word(at)));
+                } else {
+                    words.extend((decoration.operands..instruction.len()).map(|at| instruction.word(at)));
+                }
+                own.push(words);
+            }
+            // Their order in the module means nothing.
+            own.sort_unstable();
+            for words in own {
+                self.words.push(number);
+                self.words.extend(words);
+            }
+        }
+    }
+}

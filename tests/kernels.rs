@@ -1,0 +1,111 @@
+//! What does `kernels` say of modules that clang makes of OpenCL C?
+//!
+//! `fixtures/cl/NAME.spvasm` is what clang 22 (`--target=spirv64`) made of `NAME.cl` (`assemble.sh` beside them). The
+//! second line of each source names the aspects that it needs.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::spirv;
+
+fn sources() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cl");
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut sources: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "cl")).collect();
+    sources.sort();
+    assert!(sources.len() >= 7, "{sources:?}");
+    sources
+}
+
+/// What the tool says of the kernels of a source.
+fn kernels(source: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(source.with_extension("spvasm")).unwrap();
+    let module = spirv::assemble(&text).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("module.spv");
+    std::fs::write(&path, module).unwrap();
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let output = tool.arg("kernels").arg(&path).args(["--format", "json"]).output().unwrap();
+    assert!(output.status.success(), "{}: {}", source.display(), String::from_utf8_lossy(&output.stderr));
+    let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["problems"], json!([]), "{}", source.display());
+    report["kernels"].as_array_mut().unwrap().drain(..).collect()
+}
+
+fn of<'k>(kernels: &'k [Value], name: &str) -> &'k Value {
+    kernels.iter().find(|kernel| kernel["name"] == name).unwrap()
+}
+
+fn one(source: &str) -> Vec<Value> {
+    kernels(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cl").join(source))
+}
+
+#[test]
+fn no_aspect_is_missed_and_none_is_false() {
+    for source in sources() {
+        let text = std::fs::read_to_string(&source).unwrap();
+        let line = text.lines().nth(1).and_then(|line| line.strip_prefix("// aspects:")).unwrap();
+        let expected: Vec<&str> = line.split_whitespace().collect();
+        let mut used: Vec<String> = Vec::new();
+        for kernel in kernels(&source) {
+            assert_eq!(kernel["aspects"]["possible"], json!([]), "{}", source.display());
+            let own = kernel["aspects"]["used"].as_array().unwrap();
+            used.extend(own.iter().map(|name| name.as_str().unwrap().to_owned()));
+        }
+        used.sort();
+        used.dedup();
+        assert_eq!(used, expected, "{}", source.display());
+    }
+}
+
+#[test]
+fn every_kernel_of_the_source_is_there() {
+    for source in sources() {
+        let text = std::fs::read_to_string(&source).unwrap();
+        let declared = text.split_whitespace().filter(|word| *word == "kernel").count();
+        assert_eq!(kernels(&source).len(), declared, "{}", source.display());
+    }
+}
+
+#[test]
+fn attributes_and_memory_are_the_sources() {
+    let all = one("arguments.cl");
+    let many = of(&all, "many");
+    assert_eq!(many["attributes"]["text"], "reqd_work_group_size(8,4,2)");
+    assert_eq!(many["attributes"]["reqd_work_group_size"], json!([8, 4, 2]));
+    assert_eq!(many["local_memory"], 256);
+    let narrow = of(&all, "narrow");
+    assert_eq!(narrow["attributes"]["text"], "work_group_size_hint(32,1,1) vec_type_hint(float4)");
+    assert_eq!(
+        (&narrow["attributes"]["work_group_size_hint"], &narrow["local_memory"]),
+        (&json!([32, 1, 1]), &json!(0))
+    );
+    assert_eq!(of(&one("plain.cl"), "sums")["local_memory"], 512);
+}
+
+/// Sizes as `sizeof` gives them in OpenCL C.
+#[test]
+fn arguments_have_the_sizes_of_the_source() {
+    let all = one("types.cl");
+    let sizes: Vec<(u64, u64)> = of(&all, "shapes")["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|argument| (argument["size"].as_u64().unwrap(), argument["alignment"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(sizes, [(80, 16), (5, 1), (8, 4), (4, 4), (128, 128)]);
+}
+
+#[test]
+fn the_same_code_under_two_names_is_found() {
+    let all = one("plain.cl");
+    assert_eq!(of(&all, "same_one")["clones"], json!(["same_two"]));
+    assert_eq!(of(&all, "same_two")["clones"], json!(["same_one"]));
+    for name in ["calls", "counts", "sums"] {
+        assert_eq!(of(&all, name)["clones"], json!([]), "{name}");
+    }
+}
