@@ -4,14 +4,16 @@
 //
 // COMPILER is the path of libsycl-jit.so (wheel intel-sycl-rt), a whole DPC++ device compiler with the SYCL headers
 // inside. Each line of LIST is one compilation: a folder to write into, a source, and the compiler's options, separated by
-// tabs. In the folder: I.spv and I.prop for the I-th image, I.sym with its symbols, images.table naming them all in the
-// form that DPC++'s own tools exchange, `log` with what the compiler said, and, last of all, `status` with "ok" or
-// "failed". The .prop files are written here, from the values in memory, by no code of the project's library.
+// tabs. Written for the I-th image: I.spv, I.prop, I.sym, which images.table names, as DPC++'s own tools exchange images;
+// and the same properties once more in I.raw, a line each: set, name, "number" or "bytes", the decimal number or the bytes
+// in hexadecimal (their length in bits comes first), separated by tabs. `log` holds what the compiler said. Last of all comes
+// `status` with "ok" or "failed".
 //
 // The types below are the C interface of compileSYCL as of 2026.2: plain structures of pointers and sizes.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <fstream>
 #include <iostream>
@@ -78,7 +80,7 @@ static void write(const std::string &path, const std::string &bytes) {
   }
 }
 
-// Six bits a character, without padding; what the bytes are is preceded by their length in bits.
+// The .prop form: six bits a character, without padding.
 static std::string encoded(const Array<uint8_t> &bytes) {
   static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
@@ -112,6 +114,29 @@ static std::string properties(const Array<PropertySet> &sets) {
   return out.str();
 }
 
+static std::string raw(const Array<PropertySet> &sets) {
+  std::ostringstream out;
+  for (size_t i = 0; i < sets.size; ++i) {
+    const PropertySet &set = sets.data[i];
+    for (size_t j = 0; j < set.values.size; ++j) {
+      const Property &value = set.values.data[j];
+      out << text(set.name) << '\t' << text(value.name) << '\t';
+      if (value.is_number) {
+        out << "number\t" << value.number << '\n';
+        continue;
+      }
+      out << "bytes\t";
+      for (size_t k = 0; k < value.bytes.size; ++k) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", value.bytes.data[k]);
+        out << digits;
+      }
+      out << '\n';
+    }
+  }
+  return out.str();
+}
+
 static void compile(Compile compiler, const std::vector<std::string> &line) {
   const std::string &folder = line[0], &path = line[1];
   std::ifstream in(path, std::ios::binary);
@@ -132,8 +157,14 @@ static void compile(Compile compiler, const std::vector<std::string> &line) {
   for (size_t i = 0; result.error == 0 && i < result.images.size; ++i) {
     const Image &image = result.images.data[i];
     const std::string stem = std::to_string(i);
+    if (image.format != Spirv || image.address_bits != 64 || image.size < 20 ||
+        std::memcmp(image.data, "\x03\x02\x23\x07", 4) != 0) {
+      std::cerr << "sycl_compiler: the result is not laid out as expected; another version of the compiler?\n";
+      std::exit(1);
+    }
     write(folder + '/' + stem + ".spv", std::string(reinterpret_cast<const char *>(image.data), image.size));
     write(folder + '/' + stem + ".prop", properties(image.properties));
+    write(folder + '/' + stem + ".raw", raw(image.properties));
     std::string symbols;
     for (size_t j = 0; j < image.symbols.size; ++j)
       symbols += text(image.symbols.data[j]) + '\n';
@@ -167,6 +198,6 @@ int main(int argc, char **argv) {
     }
     compile(compiler, line);
   }
-  // The compiler's threads and static objects need no orderly end.
+  // The compiler's static objects need no orderly end.
   std::_Exit(0);
 }
