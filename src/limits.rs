@@ -64,3 +64,9 @@ pub const MAX_XZ_MEMORY: u32 = 256 << 10;
 
 /// Bytes of the path of one member; the rest is cut off.
 pub const MAX_MEMBER_PATH: usize = 4096;
+
+/// Decorations of one id that are looked at. Compilers write under ten; groups of decorations would make it a product.
+pub const MAX_DECORATIONS: usize = 256;
+
+/// Members of one structure, or of those within each other, that are laid out.
+pub const MAX_MEMBERS: usize = 1 << 20;

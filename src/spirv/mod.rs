@@ -3,8 +3,15 @@
 //! Knows nothing of bundles: bytes in, facts out. The walk goes by each instruction's word count, so an opcode that is
 //! newer than this tool costs nothing and stops nothing.
 
+pub mod constants;
 mod facts;
+pub mod grammar;
+pub mod index;
+pub mod layout;
 pub mod names;
+pub mod op;
+pub mod operands;
+pub mod types;
 mod words;
 
 pub use facts::{EntryPoint, Module};

@@ -53,6 +53,29 @@ impl<'a> Words<'a> {
         self.words.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
     }
 
+    /// The number of words, header included.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether there are no words; never so, since there is a header.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The instruction whose first word is word `at` of the module; none where no whole one begins there.
+    #[inline]
+    pub fn instruction_at(&self, at: usize) -> Option<Instruction<'a>> {
+        let first = word(*self.words.get(at)?, self.swapped);
+        let operands = self.words.get(at.checked_add(1)?..at.checked_add((first >> 16) as usize)?)?;
+        Some(Instruction {
+            opcode: (first & 0xffff) as u16,
+            offset: (at as u64).wrapping_mul(4),
+            operands,
+            swapped: self.swapped,
+        })
+    }
+
     /// The instructions; the last item is an error where the stream is broken.
     pub fn instructions(&self) -> Instructions<'a> {
         Instructions { rest: self.words.get(5..).unwrap_or_default(), total: self.words.len(), swapped: self.swapped }
@@ -104,6 +127,13 @@ impl Instruction<'_> {
     #[inline]
     pub fn word(&self, at: usize) -> u32 {
         self.operands.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
+    }
+
+    /// The operand after the string that begins at operand `at`.
+    pub fn after_string(&self, at: usize) -> usize {
+        let rest = self.operands.get(at..).unwrap_or_default();
+        let end = rest.iter().position(|word| word.contains(&0)).map_or(rest.len(), |last| last.saturating_add(1));
+        at.saturating_add(end)
     }
 
     /// The string that begins at operand `at`, and the operand after it. Invalid UTF-8 is replaced.

@@ -1,0 +1,507 @@
+//! Where in a module is what: instructions, ids, functions, names, decorations?
+//!
+//! One pass over the words. Everything is kept as numbers of instructions and decoded where it is asked for, so that an
+//! index costs little more than the walk. Time and memory are bounded by the module's size, whatever ids it uses.
+
+mod annotations;
+mod function;
+mod ids;
+
+pub use annotations::{Decoration, Linkage, LinkageKind};
+pub use function::{Function, Mode};
+
+use super::grammar::{self, Set};
+use super::op;
+use super::operands::{self, Role, Surroundings};
+use super::words::{Instruction, Words};
+use crate::error::{Error, Result};
+use crate::limits;
+use annotations::{Annotations, WHOLE};
+use ids::Ids;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+/// An entry point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// The execution model; 6 is Kernel.
+    pub model: u32,
+    /// The id of its function.
+    pub function: u32,
+    /// Its name: the mangled kernel name.
+    pub name: String,
+    /// The number of the instruction, whose operands after the name are the interface.
+    pub at: usize,
+}
+
+/// A module with its parts found. `Instruction`s are numbered from 0 in module order.
+#[derive(Debug)]
+pub struct Index<'a> {
+    words: Words<'a>,
+    /// The word at which each instruction begins.
+    starts: Vec<u32>,
+    defined: Ids,
+    annotations: Annotations,
+    sets: HashMap<u32, Set>,
+    /// Major and minor version.
+    pub version: (u8, u8),
+    /// The generator word.
+    pub generator: u32,
+    /// What the header gives as the bound of ids; nothing is allocated by it.
+    pub bound: u32,
+    /// The addressing model of `OpMemoryModel`: 0 logical, 1 32 bits, 2 64 bits, 5348 physical storage buffers.
+    pub addressing: u32,
+    /// Declared capabilities in module order.
+    pub capabilities: Vec<u32>,
+    /// Declared extensions in module order.
+    pub extensions: Vec<String>,
+    /// Entry points in module order.
+    pub entry_points: Vec<EntryPoint>,
+    /// Functions in module order.
+    pub functions: Vec<Function>,
+    /// Execution modes, by function.
+    pub modes: Vec<Mode>,
+    /// Opcodes that no grammar knows, and how often each occurs. Their operands are not followed.
+    pub unknown: BTreeMap<u16, usize>,
+    /// Why the walk ended early, where it did; what was found before it holds.
+    pub stopped: Option<Error>,
+}
+
+impl<'a> Index<'a> {
+    /// Walks a module.
+    ///
+    /// # Errors
+    /// `Input` where there is no whole SPIR-V header. A stream that breaks later is not an error: see
+    /// [`Index::stopped`].
+    pub fn read(bytes: &'a [u8]) -> Result<Index<'a>> {
+        let words = Words::new(bytes)?;
+        let version = words.header(1).to_le_bytes();
+        let bound = words.header(3);
+        let mut index = Index {
+            words,
+            // An instruction of a real module takes four to five words.
+            starts: Vec::with_capacity(words.len() / 4),
+            defined: Ids::new(bound, words.len()),
+            annotations: Annotations::default(),
+            sets: HashMap::new(),
+            version: (version.get(2).copied().unwrap_or(0), version.get(1).copied().unwrap_or(0)),
+            generator: words.header(2),
+            bound,
+            addressing: 0,
+            capabilities: Vec::new(),
+            extensions: Vec::new(),
+            entry_points: Vec::new(),
+            functions: Vec::new(),
+            modes: Vec::new(),
+            unknown: BTreeMap::new(),
+            stopped: None,
+        };
+        let results = grammar::results();
+        for instruction in words.instructions() {
+            match instruction {
+                Ok(instruction) => index.visit(&instruction, results),
+                Err(error) => index.stopped = Some(error),
+            }
+        }
+        index.close(u32::try_from(index.starts.len()).unwrap_or(u32::MAX));
+        index.annotations.sort();
+        index.modes.sort_by_key(|mode| mode.function);
+        Ok(index)
+    }
+
+    #[inline]
+    fn visit(&mut self, instruction: &Instruction<'a>, results: &[u8]) {
+        let number = self.starts.len() as u32;
+        // A module of 16 GiB is beyond the limits of whoever read it.
+        self.starts.push((instruction.offset / 4) as u32);
+        match results.get(usize::from(instruction.opcode)) {
+            Some(&grammar::NO_RESULT) => {}
+            None | Some(&grammar::UNKNOWN) => {
+                let count = self.unknown.entry(instruction.opcode).or_default();
+                *count = count.saturating_add(1);
+            }
+            Some(place) => self.defined.insert(instruction.word(usize::from(*place)), number),
+        }
+        let target = || instruction.word(0);
+        match instruction.opcode {
+            op::LABEL => {
+                if let Some(function) = self.open() {
+                    function.defined = true;
+                }
+            }
+            op::NAME => self.annotations.names.push((target(), WHOLE, number)),
+            op::MEMBER_NAME => self.annotations.names.push((target(), instruction.word(1), number)),
+            op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING => {
+                self.annotations.decorations.push((target(), WHOLE, number));
+            }
+            op::MEMBER_DECORATE | op::MEMBER_DECORATE_STRING => {
+                self.annotations.decorations.push((target(), instruction.word(1), number));
+            }
+            op::FUNCTION => {
+                self.close(number);
+                self.functions.push(Function {
+                    id: instruction.word(1),
+                    result_type: instruction.word(0),
+                    function_type: instruction.word(3),
+                    control: instruction.word(2),
+                    parameters: Vec::new(),
+                    instructions: number as usize..usize::MAX,
+                    defined: false,
+                });
+            }
+            op::FUNCTION_PARAMETER => {
+                if let Some(function) = self.open() {
+                    function.parameters.push(instruction.word(1));
+                }
+            }
+            op::FUNCTION_END => self.close(number.saturating_add(1)),
+            op::CAPABILITY => self.capabilities.push(target()),
+            op::EXTENSION => self.extensions.push(instruction.string(0).0),
+            op::EXT_INST_IMPORT => {
+                self.sets.entry(target()).or_insert_with(|| Set::of(&instruction.string(1).0));
+            }
+            op::MEMORY_MODEL => self.addressing = target(),
+            op::ENTRY_POINT => self.entry_points.push(EntryPoint {
+                model: instruction.word(0),
+                function: instruction.word(1),
+                name: instruction.string(2).0,
+                at: number as usize,
+            }),
+            op::EXECUTION_MODE | op::EXECUTION_MODE_ID => self.modes.push(Mode {
+                function: target(),
+                mode: instruction.word(1),
+                ids: instruction.opcode == op::EXECUTION_MODE_ID,
+                at: number as usize,
+            }),
+            op::GROUP_DECORATE => {
+                let targets = (1..instruction.len()).map(|at| (instruction.word(at), WHOLE, target()));
+                self.annotations.groups.extend(targets);
+            }
+            op::GROUP_MEMBER_DECORATE => {
+                let members = (1..instruction.len()).step_by(2);
+                let members = members.map(|at| (instruction.word(at), instruction.word(at.wrapping_add(1)), target()));
+                self.annotations.groups.extend(members);
+            }
+            _ => {}
+        }
+    }
+
+    /// The function whose end has not come yet.
+    fn open(&mut self) -> Option<&mut Function> {
+        self.functions.last_mut().filter(|function| function.instructions.end == usize::MAX)
+    }
+
+    fn close(&mut self, end: u32) {
+        if let Some(function) = self.open() {
+            function.instructions.end = end as usize;
+        }
+    }
+
+    /// The number of instructions.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether there are no instructions.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// An instruction by its number.
+    #[inline]
+    pub fn instruction(&self, number: usize) -> Option<Instruction<'a>> {
+        self.words.instruction_at(*self.starts.get(number)? as usize)
+    }
+
+    /// The instructions of a range with their numbers; all of them for `0..index.len()`.
+    pub fn instructions(&self, range: Range<usize>) -> impl Iterator<Item = (usize, Instruction<'a>)> + '_ {
+        let range = range.start.min(self.len())..range.end.min(self.len());
+        range.filter_map(|number| Some((number, self.instruction(number)?)))
+    }
+
+    /// The number of the instruction that defines an id.
+    #[inline]
+    pub fn definition(&self, id: u32) -> Option<usize> {
+        self.defined.get(id)
+    }
+
+    /// The instruction that defines an id.
+    #[inline]
+    pub fn defining(&self, id: u32) -> Option<Instruction<'a>> {
+        self.instruction(self.definition(id)?)
+    }
+
+    /// The id that an instruction defines.
+    pub fn result(&self, instruction: &Instruction<'_>) -> Option<u32> {
+        grammar::layout(instruction.opcode)?.result.map(|at| instruction.word(usize::from(at)))
+    }
+
+    /// The id of the type of what an instruction defines; none where it defines no value.
+    pub fn result_type(&self, instruction: &Instruction<'_>) -> Option<u32> {
+        grammar::layout(instruction.opcode)?.result_type.map(|at| instruction.word(usize::from(at)))
+    }
+
+    /// The id of the type of a value.
+    pub fn type_of(&self, id: u32) -> Option<u32> {
+        self.result_type(&self.defining(id)?)
+    }
+
+    /// Calls `found` with the position (among the operand words) and role of every id of an instruction. Returns false
+    /// where no grammar knows the opcode, or one that it embeds: then not all ids are reported.
+    pub fn for_each_id(&self, instruction: &Instruction<'_>, found: impl FnMut(usize, Role)) -> bool {
+        operands::for_each_id(instruction, self, found)
+    }
+
+    /// A function by its id.
+    pub fn function(&self, id: u32) -> Option<&Function> {
+        let number = self.definition(id)?;
+        self.function_at(number).filter(|function| function.id == id)
+    }
+
+    /// The function that an instruction stands in.
+    pub fn function_at(&self, number: usize) -> Option<&Function> {
+        let after = self.functions.partition_point(|function| function.instructions.start <= number);
+        let function = self.functions.get(after.checked_sub(1)?)?;
+        (number < function.instructions.end).then_some(function)
+    }
+
+    /// The name that `OpName` gives to an id. Kernels have theirs in [`Index::entry_points`] alone.
+    pub fn name(&self, id: u32) -> Option<String> {
+        let (.., at) = annotations::of(&self.annotations.names, id, WHOLE).first()?;
+        Some(self.instruction(*at as usize)?.string(1).0)
+    }
+
+    /// The name that `OpMemberName` gives to a member of a structure.
+    pub fn member_name(&self, id: u32, member: u32) -> Option<String> {
+        let (.., at) = annotations::of(&self.annotations.names, id, member).first()?;
+        Some(self.instruction(*at as usize)?.string(2).0)
+    }
+
+    /// The decorations of an id, its own before those of its groups.
+    pub fn decorations(&self, id: u32) -> impl Iterator<Item = Decoration> + '_ {
+        self.decorated(id, WHOLE)
+    }
+
+    /// The decorations of a member of a structure.
+    pub fn member_decorations(&self, id: u32, member: u32) -> impl Iterator<Item = Decoration> + '_ {
+        self.decorated(id, member)
+    }
+
+    fn decorated(&self, id: u32, member: u32) -> impl Iterator<Item = Decoration> + '_ {
+        let own = annotations::of(&self.annotations.decorations, id, member);
+        let groups = annotations::of(&self.annotations.groups, id, member);
+        let of_groups =
+            groups.iter().flat_map(|(.., group)| annotations::of(&self.annotations.decorations, *group, WHOLE));
+        own.iter().chain(of_groups).take(limits::MAX_DECORATIONS).filter_map(|(_, member, at)| {
+            let operands = if *member == WHOLE { 2 } else { 3 };
+            let decoration = self.instruction(*at as usize)?.word(operands - 1);
+            Some(Decoration { decoration, at: *at as usize, operands })
+        })
+    }
+
+    /// Operand `nth` of a decoration; none where it has not so many.
+    pub fn decoration_operand(&self, decoration: &Decoration, nth: usize) -> Option<u32> {
+        let instruction = self.instruction(decoration.at)?;
+        let at = decoration.operands.checked_add(nth)?;
+        (at < instruction.len()).then(|| instruction.word(at))
+    }
+
+    /// Whether an id has a decoration, and the decoration's first operand (0 where it takes none).
+    pub fn decoration(&self, id: u32, decoration: u32) -> Option<u32> {
+        let found = self.decorations(id).find(|found| found.decoration == decoration)?;
+        Some(self.decoration_operand(&found, 0).unwrap_or(0))
+    }
+
+    /// How an id is linked; none where it is the module's own.
+    pub fn linkage(&self, id: u32) -> Option<Linkage> {
+        const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
+        let found = self.decorations(id).find(|found| found.decoration == LINKAGE)?;
+        let (name, next) = self.instruction(found.at)?.string(found.operands);
+        Some(Linkage { name, kind: LinkageKind::of(self.instruction(found.at)?.word(next)) })
+    }
+
+    /// Functions and variables that are linked, in order of their ids. Built-in variables, which are decorated as
+    /// imports too, are not among them.
+    pub fn linked(&self) -> Vec<(u32, Linkage)> {
+        const BUILT_IN: u32 = rspirv::spirv::Decoration::BuiltIn as u32;
+        let mut ids: Vec<u32> = self.annotations.decorations.iter().map(|(id, ..)| *id).collect();
+        ids.extend(self.annotations.groups.iter().map(|(id, ..)| *id));
+        ids.sort_unstable();
+        ids.dedup();
+        let linked = ids.into_iter().filter_map(|id| Some((id, self.linkage(id)?)));
+        linked.filter(|(id, _)| self.decoration(*id, BUILT_IN).is_none()).collect()
+    }
+
+    /// The execution modes of a function.
+    pub fn modes_of(&self, function: u32) -> impl Iterator<Item = &Mode> + '_ {
+        let begin = self.modes.partition_point(|mode| mode.function < function);
+        self.modes.get(begin..).unwrap_or_default().iter().take_while(move |mode| mode.function == function)
+    }
+
+    /// The text of an `OpString`.
+    pub fn string(&self, id: u32) -> Option<String> {
+        let instruction = self.defining(id).filter(|instruction| instruction.opcode == op::STRING)?;
+        Some(instruction.string(1).0)
+    }
+
+    /// The declared byte order and words, for whoever rewrites the module.
+    pub fn words(&self) -> Words<'a> {
+        self.words
+    }
+}
+
+impl Surroundings for Index<'_> {
+    fn literal_words(&self, selector: u32) -> usize {
+        let kind = self.type_of(selector).and_then(|id| self.defining(id));
+        match kind.filter(|kind| kind.opcode == op::TYPE_INT) {
+            Some(kind) => kind.word(1).div_ceil(32).max(1) as usize,
+            None => 1,
+        }
+    }
+
+    fn set(&self, id: u32) -> Set {
+        self.sets.get(&id).copied().unwrap_or(Set::Other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(words: &[u32]) -> Vec<u8> {
+        [&[0x0723_0203, 0x0001_0400, 0, u32::MAX, 0], words]
+            .concat()
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect()
+    }
+
+    fn ids(index: &Index<'_>, number: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        assert!(index.for_each_id(&index.instruction(number).unwrap(), |at, _| found.push(at)));
+        found
+    }
+
+    #[test]
+    fn a_switch_over_64_bits_has_literals_of_two_words() {
+        let bytes = module(&[
+            4 << 16 | 21,
+            1,
+            64,
+            0, // %1 = OpTypeInt 64 0
+            3 << 16 | 1,
+            1,
+            2, // %2 = OpUndef %1
+            9 << 16 | 251,
+            2,
+            3,
+            7,
+            0,
+            4,
+            8,
+            0,
+            5, // OpSwitch %2 %3 7 %4 8 %5
+            4 << 16 | 21,
+            6,
+            32,
+            0, // %6 = OpTypeInt 32 0
+            3 << 16 | 1,
+            6,
+            7, // %7 = OpUndef %6
+            9 << 16 | 251,
+            7,
+            3,
+            7,
+            4,
+            8,
+            5,
+            9,
+            5, // OpSwitch %7 %3 7 %4 8 %5 9 %5
+        ]);
+        let index = Index::read(&bytes).unwrap();
+        assert_eq!(ids(&index, 2), [0, 1, 4, 7]);
+        assert_eq!(ids(&index, 5), [0, 1, 3, 5, 7]);
+    }
+
+    #[test]
+    fn operands_of_masks_and_strings_are_told_apart() {
+        let bytes = module(&[
+            6 << 16 | 62,
+            1,
+            2,
+            0x1_0002,
+            8,
+            3, // OpStore %1 %2 Aligned|AliasScopeINTELMask 8 %3
+            6 << 16 | 15,
+            6,
+            1,
+            u32::from_le_bytes(*b"abcd"),
+            0,
+            9, // OpEntryPoint Kernel %1 "abcd" %9
+            4 << 16 | 332,
+            1,
+            5914,
+            4, // OpDecorateId %1 AliasScopeINTEL %4
+            4 << 16 | 71,
+            1,
+            44,
+            4, // OpDecorate %1 Alignment 4
+            6 << 16 | 52,
+            1,
+            2,
+            67,
+            3,
+            4, // OpSpecConstantOp %1 %2 PtrAccessChain %3 %4
+        ]);
+        let index = Index::read(&bytes).unwrap();
+        let all: Vec<_> = (0..5).map(|number| ids(&index, number)).collect();
+        assert_eq!(all, [vec![0, 1, 4], vec![1, 4], vec![0, 2], vec![0], vec![0, 1, 3, 4]]);
+    }
+
+    #[test]
+    fn unknown_instructions_are_kept_and_counted() {
+        let bytes = module(&[2 << 16 | 8000, 5, 1 << 16 | 9999, 2 << 16 | 17, 6]);
+        let index = Index::read(&bytes).unwrap();
+        assert_eq!(index.unknown, BTreeMap::from([(8000, 1), (9999, 1)]));
+        assert_eq!((index.len(), &index.capabilities[..]), (3, &[6][..]));
+        assert!(!index.for_each_id(&index.instruction(0).unwrap(), |_, _| panic!("an id of an unknown instruction")));
+    }
+
+    #[test]
+    fn names_and_decorations_are_found_by_their_target_also_through_groups() {
+        let bytes = module(&[
+            4 << 16 | 5,
+            7,
+            u32::from_le_bytes(*b"name"),
+            0, // OpName %7 "name"
+            3 << 16 | 71,
+            9,
+            5, // OpDecorate %9 Alignment: a group's, without operands
+            2 << 16 | 73,
+            9, // %9 = OpDecorationGroup
+            4 << 16 | 71,
+            7,
+            44,
+            16, // OpDecorate %7 Alignment 16
+            4 << 16 | 74,
+            9,
+            7,
+            8, // OpGroupDecorate %9 %7 %8
+        ]);
+        let index = Index::read(&bytes).unwrap();
+        assert_eq!(index.name(7).as_deref(), Some("name"));
+        assert_eq!(index.name(8), None);
+        let all = |id| index.decorations(id).map(|found| found.decoration).collect::<Vec<_>>();
+        assert_eq!((all(7), all(8)), (vec![44, 5], vec![5]));
+        assert_eq!(index.decoration(7, 44), Some(16));
+    }
+
+    #[test]
+    fn a_function_without_an_end_ends_with_the_module() {
+        let bytes = module(&[5 << 16 | 54, 1, 2, 0, 3, 2 << 16 | 248, 4, 9 << 16 | 1]);
+        let index = Index::read(&bytes).unwrap();
+        assert_eq!(index.functions[0].instructions, 0..2);
+        assert!(index.functions[0].defined && index.stopped.is_some());
+        assert_eq!(index.function_at(1).unwrap().id, 2);
+    }
+}

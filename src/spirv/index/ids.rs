@@ -1,0 +1,57 @@
+//! Which instruction defines an id?
+
+use std::collections::HashMap;
+
+/// From ids to instructions. Dense where ids are as compact as compilers leave them, sparse beyond, so that a forged bound
+/// or forged ids cost no memory that the module does not have.
+#[derive(Debug)]
+pub(super) struct Ids {
+    dense: Vec<u32>,
+    sparse: HashMap<u32, u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Ids {
+    /// For a module with this bound and this many words.
+    pub(super) fn new(bound: u32, words: usize) -> Ids {
+        let bound = usize::try_from(bound).unwrap_or(usize::MAX);
+        Ids { dense: vec![NONE; bound.min(words)], sparse: HashMap::new() }
+    }
+
+    /// Notes the definition of an id. The first one counts.
+    #[inline]
+    pub(super) fn insert(&mut self, id: u32, number: u32) {
+        match self.dense.get_mut(id as usize) {
+            Some(place) if *place == NONE => *place = number,
+            Some(_) => {}
+            None => {
+                self.sparse.entry(id).or_insert(number);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: u32) -> Option<usize> {
+        let found = match self.dense.get(id as usize) {
+            Some(number) => Some(*number).filter(|number| *number != NONE),
+            None => self.sparse.get(&id).copied(),
+        };
+        found.map(|number| number as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ids;
+
+    #[test]
+    fn forged_ids_are_kept_without_a_table_of_their_size() {
+        let mut ids = Ids::new(u32::MAX, 10);
+        assert_eq!(ids.dense.len(), 10);
+        for id in [3, u32::MAX, 3] {
+            ids.insert(id, id.wrapping_add(1));
+        }
+        assert_eq!((ids.get(3), ids.get(u32::MAX), ids.get(4), ids.get(5000)), (Some(4), Some(0), None, None));
+    }
+}

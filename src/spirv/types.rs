@@ -1,0 +1,224 @@
+//! What does a type's id stand for?
+
+use super::index::Index;
+use super::op;
+use super::operands;
+
+/// A type of a module. Ids are of other types unless said otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    /// No value.
+    Void,
+    /// True or false.
+    Bool,
+    /// An integer of so many bits. OpenCL modules leave the sign to the instructions: `signed` is false there.
+    Int {
+        /// Bits.
+        width: u32,
+        /// The declared signedness.
+        signed: bool,
+    },
+    /// A floating-point number of so many bits; `encoding` where it is not the IEEE one of that width
+    /// (0 is bfloat16, 4214 and 4215 are 8-bit ones).
+    Float {
+        /// Bits.
+        width: u32,
+        /// The number of an `FPEncoding`.
+        encoding: Option<u32>,
+    },
+    /// So many components.
+    Vector {
+        /// Their type.
+        component: u32,
+        /// Their number.
+        count: u32,
+    },
+    /// So many columns.
+    Matrix {
+        /// Their type, a vector.
+        column: u32,
+        /// Their number.
+        count: u32,
+    },
+    /// So many elements.
+    Array {
+        /// Their type.
+        element: u32,
+        /// The id of the constant that says how many.
+        length: u32,
+    },
+    /// Elements of which the number is not known.
+    RuntimeArray {
+        /// Their type.
+        element: u32,
+    },
+    /// Members in order.
+    Struct {
+        /// Their types.
+        members: Vec<u32>,
+    },
+    /// A structure that is named only.
+    Opaque {
+        /// The name.
+        name: String,
+    },
+    /// A pointer.
+    Pointer {
+        /// Storage class: 0 constant memory, 4 local, 5 global, 7 private, 8 generic, 5605 code.
+        storage: u32,
+        /// What it points to; none where it does not say.
+        pointee: Option<u32>,
+    },
+    /// A function.
+    Function {
+        /// What it returns.
+        result: u32,
+        /// What it takes.
+        parameters: Vec<u32>,
+    },
+    /// An image.
+    Image(Image),
+    /// A sampler.
+    Sampler,
+    /// An image with a sampler.
+    SampledImage {
+        /// The image's type.
+        image: u32,
+    },
+    /// An event of asynchronous copies.
+    Event,
+    /// An event of device-side enqueue.
+    DeviceEvent,
+    /// A reservation in a pipe.
+    ReserveId,
+    /// A device-side queue.
+    Queue,
+    /// A pipe; access qualifier 0 read, 1 write.
+    Pipe {
+        /// The access qualifier.
+        access: u32,
+    },
+    /// The storage of a pipe.
+    PipeStorage,
+    /// A named barrier.
+    NamedBarrier,
+    /// A cooperative matrix: the joint matrix of SYCL.
+    CooperativeMatrix {
+        /// The type of its components.
+        component: u32,
+    },
+    /// A type of an extension, by its opcode.
+    Other {
+        /// The opcode.
+        opcode: u16,
+    },
+}
+
+/// What `OpTypeImage` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Image {
+    /// The type of what sampling it returns; void in OpenCL.
+    pub sampled_type: u32,
+    /// 0 one-dimensional, 1 two-, 2 three-, 3 a cube, 5 a buffer.
+    pub dimension: u32,
+    /// Whether it is a depth image (1).
+    pub depth: u32,
+    /// Whether it is an array of images.
+    pub arrayed: bool,
+    /// Whether it has several samples per pixel.
+    pub multisampled: bool,
+    /// 0 where only the run time tells whether it is sampled.
+    pub sampled: u32,
+    /// The image format; 0 unknown.
+    pub format: u32,
+    /// 0 read, 1 write, 2 both; none where it does not say.
+    pub access: Option<u32>,
+}
+
+/// The type of an id; none where the id is no type.
+pub fn of(index: &Index<'_>, id: u32) -> Option<Type> {
+    let instruction = index.defining(id)?;
+    let word = |at| instruction.word(at);
+    let rest = |from: usize| (from..instruction.len()).map(word).collect::<Vec<u32>>();
+    Some(match instruction.opcode {
+        op::TYPE_VOID => Type::Void,
+        op::TYPE_BOOL => Type::Bool,
+        op::TYPE_INT => Type::Int { width: word(1), signed: word(2) != 0 },
+        op::TYPE_FLOAT => Type::Float { width: word(1), encoding: (instruction.len() > 2).then(|| word(2)) },
+        op::TYPE_VECTOR => Type::Vector { component: word(1), count: word(2) },
+        op::TYPE_MATRIX => Type::Matrix { column: word(1), count: word(2) },
+        op::TYPE_ARRAY => Type::Array { element: word(1), length: word(2) },
+        op::TYPE_RUNTIME_ARRAY => Type::RuntimeArray { element: word(1) },
+        op::TYPE_STRUCT => Type::Struct { members: members(index, id) },
+        op::TYPE_OPAQUE => Type::Opaque { name: instruction.string(1).0 },
+        op::TYPE_POINTER => Type::Pointer { storage: word(1), pointee: Some(word(2)) },
+        op::TYPE_UNTYPED_POINTER => Type::Pointer { storage: word(1), pointee: None },
+        op::TYPE_FUNCTION => Type::Function { result: word(1), parameters: rest(2) },
+        op::TYPE_IMAGE => Type::Image(Image {
+            sampled_type: word(1),
+            dimension: word(2),
+            depth: word(3),
+            arrayed: word(4) != 0,
+            multisampled: word(5) != 0,
+            sampled: word(6),
+            format: word(7),
+            access: (instruction.len() > 8).then(|| word(8)),
+        }),
+        op::TYPE_SAMPLER => Type::Sampler,
+        op::TYPE_SAMPLED_IMAGE => Type::SampledImage { image: word(1) },
+        op::TYPE_EVENT => Type::Event,
+        op::TYPE_DEVICE_EVENT => Type::DeviceEvent,
+        op::TYPE_RESERVE_ID => Type::ReserveId,
+        op::TYPE_QUEUE => Type::Queue,
+        op::TYPE_PIPE => Type::Pipe { access: word(1) },
+        op::TYPE_PIPE_STORAGE => Type::PipeStorage,
+        op::TYPE_NAMED_BARRIER => Type::NamedBarrier,
+        op::TYPE_COOPERATIVE_MATRIX => Type::CooperativeMatrix { component: word(1) },
+        opcode if operands::declares_type(opcode) => Type::Other { opcode },
+        _ => return None,
+    })
+}
+
+/// The types of a structure's members, with those of the instructions that continue it (`SPV_INTEL_long_composites`).
+fn members(index: &Index<'_>, id: u32) -> Vec<u32> {
+    let Some(first) = index.definition(id) else { return Vec::new() };
+    let mut members = Vec::new();
+    for (number, instruction) in index.instructions(first..index.len()) {
+        match (number == first, instruction.opcode) {
+            (true, _) => members.extend((1..instruction.len()).map(|at| instruction.word(at))),
+            (false, op::TYPE_STRUCT_CONTINUED) => {
+                members.extend((0..instruction.len()).map(|at| instruction.word(at)));
+            }
+            _ => break,
+        }
+    }
+    members
+}
+
+/// A type as a reader of the module would write it: `double`, `v4float`, `ptr` and so on.
+pub fn brief(index: &Index<'_>, id: u32) -> String {
+    match of(index, id) {
+        Some(Type::Void) => "void".to_owned(),
+        Some(Type::Bool) => "bool".to_owned(),
+        Some(Type::Int { width, .. }) => format!("i{width}"),
+        Some(Type::Float { encoding: Some(0), .. }) => "bfloat16".to_owned(),
+        Some(Type::Float { width, encoding: Some(encoding) }) => format!("float{width}#{encoding}"),
+        Some(Type::Float { width: 16, .. }) => "half".to_owned(),
+        Some(Type::Float { width: 32, .. }) => "float".to_owned(),
+        Some(Type::Float { width: 64, .. }) => "double".to_owned(),
+        Some(Type::Float { width, .. }) => format!("float{width}"),
+        // A component is a number, so there is no deeper nesting to follow.
+        Some(Type::Vector { component, count }) => match of(index, component) {
+            Some(Type::Int { .. } | Type::Float { .. } | Type::Bool) => format!("v{count}{}", brief(index, component)),
+            _ => format!("vector of {count}"),
+        },
+        Some(Type::Struct { .. }) => index.name(id).unwrap_or_else(|| "struct".to_owned()),
+        Some(Type::Array { .. } | Type::RuntimeArray { .. }) => "array".to_owned(),
+        Some(Type::Pointer { .. }) => "ptr".to_owned(),
+        Some(Type::Opaque { name }) => name,
+        Some(_) => index.defining(id).map_or_else(String::new, |instruction| {
+            super::grammar::name(instruction.opcode).trim_start_matches("OpType").to_lowercase()
+        }),
+        None => format!("%{id}"),
+    }
+}
