@@ -1,4 +1,5 @@
 //! Can this image be compiled for, and run on, that target?
 
+pub mod aspects;
 pub mod examine;
 pub mod native;

@@ -3,11 +3,13 @@
 //! Knows nothing of bundles: bytes in, facts out. The walk goes by each instruction's word count, so an opcode that is
 //! newer than this tool costs nothing and stops nothing.
 
+pub mod calls;
 pub mod constants;
 mod facts;
 pub mod grammar;
 pub mod index;
 pub mod layout;
+pub mod lines;
 pub mod names;
 pub mod op;
 pub mod operands;

@@ -71,6 +71,10 @@ opcodes! {
     FUNCTION_END = FunctionEnd,
     FUNCTION_CALL = FunctionCall,
     VARIABLE = Variable,
+    LOAD = Load,
+    IMAGE_FETCH = ImageFetch,
+    IMAGE_GATHER = ImageGather,
+    IMAGE = Image,
     UNTYPED_VARIABLE = UntypedVariableKHR,
     LABEL = Label,
     SWITCH = Switch,
@@ -91,6 +95,15 @@ opcodes! {
     ATOMIC_F_ADD = AtomicFAddEXT,
     ENQUEUE_KERNEL = EnqueueKernel,
     READ_CLOCK = ReadClockKHR,
+    NON_UNIFORM_I_ADD = GroupNonUniformIAdd,
+    NON_UNIFORM_LOGICAL_XOR = GroupNonUniformLogicalXor,
+    SUBGROUP_MATRIX_MULTIPLY_ACCUMULATE = SubgroupMatrixMultiplyAccumulateINTEL,
+    CONVERT_HANDLE_TO_IMAGE = ConvertHandleToImageINTEL,
+    CONVERT_HANDLE_TO_SAMPLER = ConvertHandleToSamplerINTEL,
+    CONVERT_HANDLE_TO_SAMPLED_IMAGE = ConvertHandleToSampledImageINTEL,
     VARIABLE_LENGTH_ARRAY = VariableLengthArrayINTEL,
     UNTYPED_VARIABLE_LENGTH_ARRAY = UntypedVariableLengthArrayINTEL,
 }
+
+/// `SubgroupScaledMatrixMultiplyAccumulateINTEL`, which Intel has not published.
+pub const SUBGROUP_SCALED_MATRIX_MULTIPLY_ACCUMULATE: u16 = 6264;

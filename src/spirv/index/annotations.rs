@@ -3,6 +3,9 @@
 //! Instructions are kept by target and decoded where they are asked for. Decoration groups are followed on the way, since
 //! writing them out would cost the product of decorations and targets.
 
+use super::Index;
+use crate::limits;
+
 /// A decoration of an id or of a member of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decoration {
@@ -77,4 +80,72 @@ pub(super) fn of(list: &[(u32, u32, u32)], id: u32, member: u32) -> &[(u32, u32,
     let rest = list.get(begin..).unwrap_or_default();
     let count = rest.partition_point(|entry| (entry.0, entry.1) == (id, member));
     rest.get(..count).unwrap_or_default()
+}
+
+impl Index<'_> {
+    /// The name that `OpName` gives to an id. Kernels have theirs in [`Index::entry_points`] alone.
+    pub fn name(&self, id: u32) -> Option<String> {
+        let (.., at) = of(&self.annotations.names, id, WHOLE).first()?;
+        Some(self.instruction(*at as usize)?.string(1).0)
+    }
+
+    /// The name that `OpMemberName` gives to a member of a structure.
+    pub fn member_name(&self, id: u32, member: u32) -> Option<String> {
+        let (.., at) = of(&self.annotations.names, id, member).first()?;
+        Some(self.instruction(*at as usize)?.string(2).0)
+    }
+
+    /// The decorations of an id, its own before those of its groups.
+    pub fn decorations(&self, id: u32) -> impl Iterator<Item = Decoration> + '_ {
+        self.decorated(id, WHOLE)
+    }
+
+    /// The decorations of a member of a structure.
+    pub fn member_decorations(&self, id: u32, member: u32) -> impl Iterator<Item = Decoration> + '_ {
+        self.decorated(id, member)
+    }
+
+    fn decorated(&self, id: u32, member: u32) -> impl Iterator<Item = Decoration> + '_ {
+        let own = of(&self.annotations.decorations, id, member);
+        let groups = of(&self.annotations.groups, id, member);
+        let of_groups = groups.iter().flat_map(|(.., group)| of(&self.annotations.decorations, *group, WHOLE));
+        own.iter().chain(of_groups).take(limits::MAX_DECORATIONS).filter_map(|(_, member, at)| {
+            let operands = if *member == WHOLE { 2 } else { 3 };
+            let decoration = self.instruction(*at as usize)?.word(operands - 1);
+            Some(Decoration { decoration, at: *at as usize, operands })
+        })
+    }
+
+    /// Operand `nth` of a decoration; none where it has not so many.
+    pub fn decoration_operand(&self, decoration: &Decoration, nth: usize) -> Option<u32> {
+        let instruction = self.instruction(decoration.at)?;
+        let at = decoration.operands.checked_add(nth)?;
+        (at < instruction.len()).then(|| instruction.word(at))
+    }
+
+    /// Whether an id has a decoration, and the decoration's first operand (0 where it takes none).
+    pub fn decoration(&self, id: u32, decoration: u32) -> Option<u32> {
+        let found = self.decorations(id).find(|found| found.decoration == decoration)?;
+        Some(self.decoration_operand(&found, 0).unwrap_or(0))
+    }
+
+    /// How an id is linked; none where it is the module's own.
+    pub fn linkage(&self, id: u32) -> Option<Linkage> {
+        const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
+        let found = self.decorations(id).find(|found| found.decoration == LINKAGE)?;
+        let (name, next) = self.instruction(found.at)?.string(found.operands);
+        Some(Linkage { name, kind: LinkageKind::of(self.instruction(found.at)?.word(next)) })
+    }
+
+    /// Functions and variables that are linked, in order of their ids. Built-in variables, which are decorated as
+    /// imports too, are not among them.
+    pub fn linked(&self) -> Vec<(u32, Linkage)> {
+        const BUILT_IN: u32 = rspirv::spirv::Decoration::BuiltIn as u32;
+        let mut ids: Vec<u32> = self.annotations.decorations.iter().map(|(id, ..)| *id).collect();
+        ids.extend(self.annotations.groups.iter().map(|(id, ..)| *id));
+        ids.sort_unstable();
+        ids.dedup();
+        let linked = ids.into_iter().filter_map(|id| Some((id, self.linkage(id)?)));
+        linked.filter(|(id, _)| self.decoration(*id, BUILT_IN).is_none()).collect()
+    }
 }

@@ -1,0 +1,243 @@
+//! Which aspects may each kernel and function need, and along which calls?
+//!
+//! The call graphs of modules, linked by symbol: a function that one module declares leads to the one that another
+//! defines. For each aspect one walk backwards from its uses gives every node the next step towards the nearest of
+//! them, so that all chains are shortest, recursion ends by itself, and the whole is linear in the size of the graph.
+
+use super::code::{Call, Code, Kernel, Kind, Node, Use};
+use super::rules::{Aspect, aspects};
+use crate::spirv::lines::{Inlined, Place};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// The linked call graph of modules.
+#[derive(Debug)]
+pub struct Graph<'m> {
+    codes: &'m [Code],
+    /// The number of the first node of each module.
+    first: Vec<usize>,
+    /// For each import, by its node, the node that provides it.
+    provided: HashMap<usize, usize>,
+    /// For each aspect that occurs, every node's next step towards a use.
+    ways: BTreeMap<Aspect, Vec<Way>>,
+}
+
+/// The next step towards a use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// No use can be reached.
+    None,
+    /// The node itself.
+    Here,
+    /// The call of this number.
+    Call(u32),
+    /// Through the import, to what provides it.
+    Link,
+}
+
+/// A function on the way to a use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The module's position among those that were linked.
+    pub module: usize,
+    /// The function's mangled name.
+    pub function: String,
+    /// Where it is called; none for the first, and without debug information.
+    pub call: Option<Place>,
+}
+
+/// Why a kernel or function needs an aspect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// The aspect.
+    pub aspect: Aspect,
+    /// The functions from the one asked about to the one that uses the aspect, with functions that were inlined, where
+    /// debug information tells.
+    pub chain: Vec<Step>,
+    /// The instruction and the type that shows the use: `OpFMul %double`.
+    pub instruction: String,
+    /// The instruction's byte offset in its module, which is that of the last step.
+    pub offset: u64,
+    /// Where in the source the use is.
+    pub place: Option<Place>,
+}
+
+impl<'m> Graph<'m> {
+    /// Links modules: those of the images of a file, or of several.
+    pub fn of(codes: &'m [Code]) -> Graph<'m> {
+        let mut first = Vec::with_capacity(codes.len());
+        let mut nodes = 0usize;
+        for code in codes {
+            first.push(nodes);
+            nodes = nodes.saturating_add(code.nodes.len());
+        }
+        let mut graph = Graph { codes, first, provided: HashMap::new(), ways: BTreeMap::new() };
+        graph.link();
+        let into = graph.callers(nodes);
+        let mask = graph.all().flat_map(|(_, node)| &node.uses).fold(0, |mask, found| mask | found.aspect.bit());
+        for aspect in aspects(mask) {
+            let ways = graph.ways_to(aspect, nodes, &into);
+            graph.ways.insert(aspect, ways);
+        }
+        graph
+    }
+
+    fn all(&self) -> impl Iterator<Item = (usize, &'m Node)> + use<'m> {
+        self.codes.iter().flat_map(|code| &code.nodes).enumerate()
+    }
+
+    /// Gives each import its provider. Where several modules define a symbol (a native and a fallback one), the one that
+    /// needs least counts: a device that lacks the aspects of the others can do with it.
+    fn link(&mut self) {
+        let mut exports: HashMap<&str, (usize, usize)> = HashMap::new();
+        let mut number = 0usize;
+        for code in self.codes {
+            let needs = code.used().len();
+            for node in &code.nodes {
+                if let (Kind::Defined, Some(symbol)) = (node.kind, &node.symbol) {
+                    let best = exports.entry(symbol).or_insert((needs, number));
+                    if needs < best.0 {
+                        *best = (needs, number);
+                    }
+                }
+                number = number.saturating_add(1);
+            }
+        }
+        let imports = self.all().filter(|(_, node)| node.kind == Kind::Declared);
+        let provided = imports.filter_map(|(number, node)| {
+            let (_, provider) = exports.get(node.symbol.as_deref()?)?;
+            Some((number, *provider))
+        });
+        self.provided = provided.collect();
+    }
+
+    /// For each node, who leads to it and by which step.
+    fn callers(&self, nodes: usize) -> Vec<Vec<(u32, Way)>> {
+        let mut into = vec![Vec::new(); nodes];
+        let mut number = 0usize;
+        for (code, first) in self.codes.iter().zip(&self.first) {
+            for node in &code.nodes {
+                for (nth, call) in (0..).zip(&node.calls) {
+                    if let Some(callers) = into.get_mut(first.saturating_add(call.to)) {
+                        callers.push((number as u32, Way::Call(nth)));
+                    }
+                }
+                if let Some(callers) = self.provided.get(&number).and_then(|provider| into.get_mut(*provider)) {
+                    callers.push((number as u32, Way::Link));
+                }
+                number = number.saturating_add(1);
+            }
+        }
+        into
+    }
+
+    fn ways_to(&self, aspect: Aspect, nodes: usize, into: &[Vec<(u32, Way)>]) -> Vec<Way> {
+        let mut ways = vec![Way::None; nodes];
+        let mut next = VecDeque::new();
+        for (number, node) in self.all() {
+            if node.uses.iter().any(|found| found.aspect == aspect)
+                && let Some(way) = ways.get_mut(number)
+            {
+                *way = Way::Here;
+                next.push_back(number);
+            }
+        }
+        while let Some(number) = next.pop_front() {
+            for (caller, step) in into.get(number).into_iter().flatten() {
+                let caller = *caller as usize;
+                if let Some(way) = ways.get_mut(caller).filter(|way| **way == Way::None) {
+                    *way = *step;
+                    next.push_back(caller);
+                }
+            }
+        }
+        ways
+    }
+
+    /// The modules, as they were given.
+    pub fn codes(&self) -> &'m [Code] {
+        self.codes
+    }
+
+    /// All kernels, each with its module's position.
+    pub fn kernels(&self) -> impl Iterator<Item = (usize, &'m Kernel)> + use<'m> {
+        self.codes.iter().enumerate().flat_map(|(module, code)| code.kernels.iter().map(move |kernel| (module, kernel)))
+    }
+
+    fn number(&self, module: usize, node: usize) -> Option<usize> {
+        self.codes.get(module)?.nodes.get(node)?;
+        self.first.get(module)?.checked_add(node)
+    }
+
+    /// The aspects that a node of a module may need: its own and those of all it may call, in order.
+    pub fn used(&self, module: usize, node: usize) -> Vec<Aspect> {
+        let Some(number) = self.number(module, node) else { return Vec::new() };
+        let reached = self.ways.iter().filter(|(_, ways)| ways.get(number).is_some_and(|way| *way != Way::None));
+        reached.map(|(aspect, _)| *aspect).collect()
+    }
+
+    /// The aspects that the functions of a module may need, kernels or not: what DPC++ records of an image, with those
+    /// of the modules that it imports from.
+    pub fn used_by_module(&self, module: usize) -> Vec<Aspect> {
+        let count = self.codes.get(module).map_or(0, |code| code.nodes.len());
+        let numbers = self.number(module, 0).map_or(0..0, |first| first..first.saturating_add(count));
+        let reached = |ways: &[Way]| ways.get(numbers.clone()).unwrap_or_default().iter().any(|way| *way != Way::None);
+        self.ways.iter().filter(|(_, ways)| reached(ways)).map(|(aspect, _)| *aspect).collect()
+    }
+
+    /// Why a node of a module needs an aspect, by the shortest chain of calls; none where it does not need it.
+    pub fn evidence(&self, module: usize, node: usize, aspect: Aspect) -> Option<Evidence> {
+        let ways = self.ways.get(&aspect)?;
+        let mut at = (module, node);
+        let mut chain: Vec<Step> = Vec::new();
+        let mut call: Option<&Call> = None;
+        loop {
+            let (module, node) = at;
+            let number = self.number(module, node)?;
+            let found = self.codes.get(module)?.nodes.get(node)?;
+            let way = *ways.get(number)?;
+            // Data and signatures are on the way, but nobody's code; an import is shown as what provides it.
+            if matches!(found.kind, Kind::Defined | Kind::Declared) && way != Way::Link {
+                if let Some(call) = call {
+                    inlined(&mut chain, module, &call.inlined);
+                }
+                let place = call.and_then(|call| call.place.clone());
+                chain.push(Step { module, function: found.name.clone(), call: place });
+                call = None;
+            }
+            match way {
+                Way::None => return None,
+                Way::Here => {
+                    let found: &Use = found.uses.iter().find(|found| found.aspect == aspect)?;
+                    inlined(&mut chain, module, &found.inlined);
+                    return Some(Evidence {
+                        aspect,
+                        chain,
+                        instruction: found.instruction.clone(),
+                        offset: found.offset,
+                        place: found.place.clone(),
+                    });
+                }
+                Way::Call(nth) => {
+                    let next = found.calls.get(nth as usize)?;
+                    // The reference to a table tells the way better than what stands in the table.
+                    call = call.or(Some(next));
+                    at = (module, next.to);
+                }
+                Way::Link => {
+                    let provider = *self.provided.get(&number)?;
+                    let owner = self.first.partition_point(|first| *first <= provider).checked_sub(1)?;
+                    at = (owner, provider.checked_sub(*self.first.get(owner)?)?);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the functions that the compiler inlined into the last one of the chain.
+fn inlined(chain: &mut Vec<Step>, module: usize, frames: &[Inlined]) {
+    chain.extend(frames.iter().map(|frame| Step {
+        module,
+        function: frame.function.clone(),
+        call: frame.call.clone(),
+    }));
+}

@@ -1,0 +1,16 @@
+//! Which aspects does the code of a module use, and where?
+//!
+//! Judged by what functions do, not by what the module declares. [`Code::read`] looks at one module; [`graph::Graph`]
+//! links the modules of a file or of several and follows calls, so that every kernel and every function has the aspects
+//! it may need, each with the way there; [`compare`] sets that beside what the compiler stored.
+
+pub mod code;
+pub mod compare;
+mod contents;
+pub mod graph;
+mod rules;
+
+pub use code::Code;
+pub use compare::{Comparison, Reason, compare};
+pub use graph::{Evidence, Graph, Step};
+pub use rules::Aspect;

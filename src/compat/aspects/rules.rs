@@ -1,0 +1,318 @@
+//! Which instruction shows which aspect?
+//!
+//! The rules reproduce what DPC++ records (`SYCLPropagateAspectsUsage.cpp` and the `__uses_aspects__` marks of its
+//! headers) as far as SPIR-V still shows it, and add what a device needs though no compiler records it: images and
+//! bindless images, joint matrices, function pointers. Aspects that leave no trace (`cpu`, `usm_*`, `emulated`,
+//! `queue_profiling`, ...) have no rule.
+
+use super::contents::{Contents, DOUBLE, HALF, IMAGE, MATRIX};
+use crate::spirv::constants;
+use crate::spirv::index::Index;
+use crate::spirv::op;
+use crate::spirv::operands::Role;
+use crate::spirv::types::{self, Type};
+use crate::spirv::Instruction;
+
+/// An aspect that SPIR-V can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "named as in SYCL")]
+pub enum Aspect {
+    Fp16,
+    Fp64,
+    Atomic64,
+    Atomic16,
+    Image,
+    Esimd,
+    Matrix,
+    BindlessImages,
+    BindlessGather,
+    BindlessFetch1d,
+    BindlessFetch2d,
+    BindlessFetch3d,
+    Cubemap,
+    ImageArray,
+    PrivateAlloca,
+    VirtualFunctions,
+    ClockDevice,
+    ClockWorkGroup,
+    ClockSubGroup,
+    Chunk,
+    Fragment,
+}
+
+impl Aspect {
+    /// All of them, in order.
+    pub const ALL: [Aspect; 21] = [
+        Aspect::Fp16,
+        Aspect::Fp64,
+        Aspect::Atomic64,
+        Aspect::Atomic16,
+        Aspect::Image,
+        Aspect::Esimd,
+        Aspect::Matrix,
+        Aspect::BindlessImages,
+        Aspect::BindlessGather,
+        Aspect::BindlessFetch1d,
+        Aspect::BindlessFetch2d,
+        Aspect::BindlessFetch3d,
+        Aspect::Cubemap,
+        Aspect::ImageArray,
+        Aspect::PrivateAlloca,
+        Aspect::VirtualFunctions,
+        Aspect::ClockDevice,
+        Aspect::ClockWorkGroup,
+        Aspect::ClockSubGroup,
+        Aspect::Chunk,
+        Aspect::Fragment,
+    ];
+
+    /// The SYCL name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Aspect::Fp16 => "fp16",
+            Aspect::Fp64 => "fp64",
+            Aspect::Atomic64 => "atomic64",
+            Aspect::Atomic16 => "ext_oneapi_atomic16",
+            Aspect::Image => "image",
+            Aspect::Esimd => "ext_intel_esimd",
+            Aspect::Matrix => "ext_intel_matrix",
+            Aspect::BindlessImages => "ext_oneapi_bindless_images",
+            Aspect::BindlessGather => "ext_oneapi_bindless_images_gather",
+            Aspect::BindlessFetch1d => "ext_oneapi_bindless_sampled_image_fetch_1d",
+            Aspect::BindlessFetch2d => "ext_oneapi_bindless_sampled_image_fetch_2d",
+            Aspect::BindlessFetch3d => "ext_oneapi_bindless_sampled_image_fetch_3d",
+            Aspect::Cubemap => "ext_oneapi_cubemap",
+            Aspect::ImageArray => "ext_oneapi_image_array",
+            Aspect::PrivateAlloca => "ext_oneapi_private_alloca",
+            Aspect::VirtualFunctions => "ext_oneapi_virtual_functions",
+            Aspect::ClockDevice => "ext_oneapi_clock_device",
+            Aspect::ClockWorkGroup => "ext_oneapi_clock_work_group",
+            Aspect::ClockSubGroup => "ext_oneapi_clock_sub_group",
+            Aspect::Chunk => "ext_oneapi_chunk",
+            Aspect::Fragment => "ext_oneapi_fragment",
+        }
+    }
+
+    /// The aspect of a SYCL name; none where SPIR-V cannot show it.
+    pub fn of_name(name: &str) -> Option<Aspect> {
+        Aspect::ALL.into_iter().find(|aspect| aspect.name() == name)
+    }
+
+    /// Whether the code proves that a device must have the aspect. Non-uniform groups and fetches from sampled images
+    /// leave the same instructions whichever of several aspects the source named.
+    pub fn certain(self) -> bool {
+        !matches!(
+            self,
+            Aspect::Chunk
+                | Aspect::Fragment
+                | Aspect::BindlessFetch1d
+                | Aspect::BindlessFetch2d
+                | Aspect::BindlessFetch3d
+        )
+    }
+
+    /// Whether DPC++ records the aspect on its own where code uses it (`SYCL/device requirements`); of the others it
+    /// records only what the source declares.
+    pub fn recorded_by_compiler(self) -> bool {
+        matches!(
+            self,
+            Aspect::Fp16
+                | Aspect::Fp64
+                | Aspect::Atomic64
+                | Aspect::Atomic16
+                | Aspect::Esimd
+                | Aspect::BindlessGather
+                | Aspect::PrivateAlloca
+                | Aspect::ClockDevice
+                | Aspect::ClockWorkGroup
+                | Aspect::ClockSubGroup
+        )
+    }
+
+    pub(super) fn bit(self) -> u32 {
+        1 << self as u8
+    }
+}
+
+/// Aspects as a set.
+pub(super) fn aspects(mask: u32) -> impl Iterator<Item = Aspect> {
+    Aspect::ALL.into_iter().filter(move |aspect| mask & aspect.bit() != 0)
+}
+
+const CLUSTERED_REDUCE: u32 = 3;
+const SUBGROUP: u32 = 3;
+
+/// What one module's instructions are judged with.
+pub(super) struct Rules<'i, 'a> {
+    index: &'i Index<'a>,
+    contents: Contents,
+    /// Instructions before this one belong to no function.
+    functions: usize,
+}
+
+impl<'i, 'a> Rules<'i, 'a> {
+    pub(super) fn new(index: &'i Index<'a>) -> Self {
+        let functions = index.functions.first().map_or(index.len(), |function| function.instructions.start);
+        Rules { index, contents: Contents::of(index), functions }
+    }
+
+    /// The aspects that an instruction in a function needs, as a set, and the type that says so where one does.
+    #[inline]
+    pub(super) fn needs(&self, instruction: &Instruction<'_>) -> (u32, Option<u32>) {
+        let mut needs = match instruction.opcode {
+            opcode if opcode < FIRST_SPECIAL => 0,
+            _ => self.special(instruction),
+        };
+        let result_type = self.index.result_type(instruction);
+        if self.contents.any == 0 {
+            return (needs, result_type);
+        }
+        let mut seen = result_type.map_or(0, |id| self.contents.of_type(self.index, id));
+        let mut shown = result_type;
+        if instruction.opcode == op::VARIABLE {
+            let pointee = result_type.map_or(0, |id| self.contents.of_pointee(self.index, id));
+            shown = result_type.and_then(|id| Some(self.index.defining(id)?.word(2)));
+            seen |= pointee;
+        }
+        if seen == 0 {
+            // Values of the function show at the instruction that makes them; constants and globals show here alone.
+            self.index.for_each_id(instruction, |at, role| {
+                let id = instruction.word(at);
+                if role == Role::Operand && seen == 0 && self.index.definition(id).is_some_and(|at| at < self.functions)
+                {
+                    (seen, shown) = self.of_global(id);
+                }
+            });
+        }
+        if seen & HALF != 0 {
+            needs |= Aspect::Fp16.bit();
+        }
+        if seen & DOUBLE != 0 {
+            needs |= Aspect::Fp64.bit();
+        }
+        if seen & MATRIX != 0 {
+            needs |= Aspect::Matrix.bit();
+        }
+        // A handle that becomes an image is told by its own instruction; what a kernel is given or loads is an image.
+        if seen & IMAGE != 0 && matches!(instruction.opcode, op::FUNCTION_PARAMETER | op::LOAD) {
+            needs |= Aspect::Image.bit();
+        }
+        (needs, shown)
+    }
+
+    /// What a constant or variable of the module contains, and the type that says so.
+    fn of_global(&self, id: u32) -> (u8, Option<u32>) {
+        let Some(global) = self.index.defining(id) else { return (0, None) };
+        let Some(kind) = self.index.result_type(&global) else { return (0, None) };
+        match global.opcode {
+            op::VARIABLE => {
+                let pointee = self.index.defining(kind).map(|pointer| pointer.word(2));
+                (self.contents.of_pointee(self.index, kind), pointee)
+            }
+            _ => (self.contents.of_type(self.index, kind), Some(kind)),
+        }
+    }
+
+    /// Rules for particular instructions.
+    fn special(&self, instruction: &Instruction<'_>) -> u32 {
+        match instruction.opcode {
+            op::ATOMIC_STORE => self.atomic(self.index.type_of(instruction.word(3))),
+            op::ATOMIC_LOAD..=op::ATOMIC_XOR | op::ATOMIC_F_MIN | op::ATOMIC_F_MAX | op::ATOMIC_F_ADD => {
+                self.atomic(self.index.result_type(instruction))
+            }
+            op::READ_CLOCK => match constants::bits(self.index, instruction.word(2)) {
+                Some(1) => Aspect::ClockDevice.bit(),
+                Some(2) => Aspect::ClockWorkGroup.bit(),
+                Some(3) => Aspect::ClockSubGroup.bit(),
+                _ => 0,
+            },
+            op::VARIABLE_LENGTH_ARRAY | op::UNTYPED_VARIABLE_LENGTH_ARRAY => Aspect::PrivateAlloca.bit(),
+            op::FUNCTION_POINTER_CALL => Aspect::VirtualFunctions.bit(),
+            op::CONVERT_HANDLE_TO_IMAGE | op::CONVERT_HANDLE_TO_SAMPLER | op::CONVERT_HANDLE_TO_SAMPLED_IMAGE => {
+                Aspect::BindlessImages.bit() | self.image_kinds(instruction.word(0))
+            }
+            op::IMAGE_GATHER if self.bindless() => Aspect::BindlessGather.bit(),
+            op::IMAGE_FETCH if self.bindless() => match self.image_of(instruction.word(2)) {
+                Some(image) if self.is_sampled(instruction.word(2)) => match image.dimension {
+                    0 => Aspect::BindlessFetch1d.bit(),
+                    1 => Aspect::BindlessFetch2d.bit(),
+                    2 => Aspect::BindlessFetch3d.bit(),
+                    _ => 0,
+                },
+                _ => 0,
+            },
+            op::NON_UNIFORM_I_ADD..=op::NON_UNIFORM_LOGICAL_XOR => self.group(instruction),
+            op::SUBGROUP_MATRIX_MULTIPLY_ACCUMULATE | op::SUBGROUP_SCALED_MATRIX_MULTIPLY_ACCUMULATE => {
+                Aspect::Matrix.bit()
+            }
+            _ => 0,
+        }
+    }
+
+    fn atomic(&self, kind: Option<u32>) -> u32 {
+        match kind
+            .and_then(|id| self.index.defining(id))
+            .filter(|kind| matches!(kind.opcode, op::TYPE_INT | op::TYPE_FLOAT))
+        {
+            Some(kind) if kind.word(1) == 64 => Aspect::Atomic64.bit(),
+            Some(kind) if kind.word(1) == 16 => Aspect::Atomic16.bit(),
+            _ => 0,
+        }
+    }
+
+    /// Reductions and scans over part of a sub-group: DPC++ makes them of its non-uniform groups alone.
+    fn group(&self, instruction: &Instruction<'_>) -> u32 {
+        if constants::bits(self.index, instruction.word(2)) != Some(u64::from(SUBGROUP)) {
+            return 0;
+        }
+        match instruction.word(3) {
+            CLUSTERED_REDUCE => Aspect::Chunk.bit(),
+            _ => Aspect::Fragment.bit(),
+        }
+    }
+
+    fn bindless(&self) -> bool {
+        const BINDLESS_IMAGES: u32 = 6528;
+        self.index.capabilities.contains(&BINDLESS_IMAGES)
+    }
+
+    fn is_sampled(&self, value: u32) -> bool {
+        let kind = self.index.type_of(value).and_then(|id| self.index.defining(id));
+        // OpImage takes the image out of a sampled one.
+        kind.is_some_and(|kind| kind.opcode == op::TYPE_SAMPLED_IMAGE)
+            || self.index.defining(value).is_some_and(|value| value.opcode == op::IMAGE)
+    }
+
+    fn image_of(&self, value: u32) -> Option<types::Image> {
+        self.image(self.index.type_of(value)?)
+    }
+
+    fn image(&self, kind: u32) -> Option<types::Image> {
+        let image = match self.index.defining(kind).filter(|kind| kind.opcode == op::TYPE_SAMPLED_IMAGE) {
+            Some(sampled) => sampled.word(1),
+            None => kind,
+        };
+        match self
+            .index
+            .defining(image)
+            .filter(|image| image.opcode == op::TYPE_IMAGE)
+            .and_then(|_| types::of(self.index, image))
+        {
+            Some(Type::Image(image)) => Some(image),
+            _ => None,
+        }
+    }
+
+    fn image_kinds(&self, kind: u32) -> u32 {
+        const CUBE: u32 = 3;
+        match self.image(kind) {
+            Some(image) if image.dimension == CUBE => Aspect::Cubemap.bit(),
+            Some(image) if image.arrayed => Aspect::ImageArray.bit(),
+            _ => 0,
+        }
+    }
+}
+
+/// Below this opcode no instruction has a rule of its own.
+const FIRST_SPECIAL: u16 = op::IMAGE_FETCH;

@@ -1,0 +1,173 @@
+//! Which functions may a function call?
+//!
+//! The static call graph: direct calls, functions whose addresses are taken (`OpConstantFunctionPointerINTEL`, alone or in
+//! composites, initialisers and tables of virtual functions), blocks handed to `OpEnqueueKernel` and its kin, and
+//! indirect calls, which may reach every function of the same signature that is marked `ReferencedIndirectlyINTEL`.
+//! Nodes are ids: of functions, of the constants and variables that hold functions, and of function types, which stand
+//! for "every function of this signature whose address is taken".
+
+use super::index::Index;
+use super::op;
+use super::operands::Role;
+use super::words::Instruction;
+use rspirv::spirv::Op;
+use std::collections::{HashMap, HashSet};
+
+/// How one node leads to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// `OpFunctionCall`.
+    Call,
+    /// The function, or what holds it, is an operand: its address is taken or it is enqueued as a block.
+    Reference,
+    /// A call through a pointer.
+    Indirect,
+}
+
+/// A step from one node to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edge {
+    /// The node it starts from: a function, or a constant or variable that holds functions.
+    pub from: u32,
+    /// The node it leads to.
+    pub to: u32,
+    /// The number of the instruction.
+    pub at: usize,
+    /// How.
+    pub via: Via,
+}
+
+/// What the edges of function bodies are found with: the constants and variables that hold functions, and the functions
+/// that indirect calls may reach.
+#[derive(Debug, Default)]
+pub struct Pointers {
+    holders: HashSet<u32>,
+    /// From a signature (result type, then parameter types) to the id of its function type.
+    signatures: HashMap<Vec<u32>, u32>,
+    /// The edges between holders, from them to functions, and from function types to functions.
+    pub edges: Vec<Edge>,
+}
+
+impl Pointers {
+    /// Looks through the constants and variables of a module.
+    pub fn of(index: &Index<'_>) -> Pointers {
+        const FUNCTION_POINTERS: [u32; 2] = [5603, 5604];
+        let mut pointers = Pointers::default();
+        let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
+        let mut edges = Vec::new();
+        if index.instructions(0..end).any(|(_, found)| found.opcode == op::CONSTANT_FUNCTION_POINTER) {
+            let mut holder = 0;
+            for (at, instruction) in index.instructions(0..end) {
+                match instruction.opcode {
+                    op::CONSTANT_COMPOSITE_CONTINUED | op::SPEC_CONSTANT_COMPOSITE_CONTINUED => {}
+                    op::CONSTANT_FUNCTION_POINTER
+                    | op::CONSTANT_COMPOSITE
+                    | op::SPEC_CONSTANT_COMPOSITE
+                    | op::SPEC_CONSTANT_OP
+                    | op::VARIABLE
+                    | op::UNTYPED_VARIABLE => holder = instruction.word(1),
+                    _ => continue,
+                }
+                index.for_each_id(&instruction, |word, role| {
+                    if role == Role::Operand {
+                        edges.push(Edge { from: holder, to: instruction.word(word), at, via: Via::Reference });
+                    }
+                });
+            }
+        }
+        pointers.keep_holders(index, edges);
+        if FUNCTION_POINTERS.iter().any(|number| index.capabilities.contains(number)) {
+            pointers.find_signatures(index);
+        }
+        pointers
+    }
+
+    /// Keeps the edges that lead to a function, however far.
+    fn keep_holders(&mut self, index: &Index<'_>, edges: Vec<Edge>) {
+        let mut into: HashMap<u32, Vec<u32>> = HashMap::new();
+        for edge in &edges {
+            into.entry(edge.to).or_default().push(edge.from);
+        }
+        let mut reached: Vec<u32> = into.keys().copied().filter(|id| index.function(*id).is_some()).collect();
+        let functions: HashSet<u32> = reached.iter().copied().collect();
+        while let Some(id) = reached.pop() {
+            for from in into.get(&id).into_iter().flatten() {
+                if self.holders.insert(*from) {
+                    reached.push(*from);
+                }
+            }
+        }
+        let holders = &self.holders;
+        let kept = edges.into_iter().filter(|edge| holders.contains(&edge.to) || functions.contains(&edge.to));
+        self.edges = kept.collect();
+    }
+
+    fn find_signatures(&mut self, index: &Index<'_>) {
+        const REFERENCED_INDIRECTLY: u32 = rspirv::spirv::Decoration::ReferencedIndirectlyINTEL as u32;
+        for function in &index.functions {
+            if index.decoration(function.id, REFERENCED_INDIRECTLY).is_none() {
+                continue;
+            }
+            let Some(kind) = index.defining(function.function_type).filter(|kind| kind.opcode == op::TYPE_FUNCTION)
+            else {
+                continue;
+            };
+            let signature = (1..kind.len()).map(|at| kind.word(at)).collect();
+            let node = *self.signatures.entry(signature).or_insert(function.function_type);
+            let at = function.instructions.start;
+            self.edges.push(Edge { from: node, to: function.id, at, via: Via::Indirect });
+        }
+    }
+
+    /// The edge or edges that an instruction in a function makes.
+    #[inline]
+    pub fn edges_of(
+        &self,
+        index: &Index<'_>,
+        function: u32,
+        at: usize,
+        instruction: &Instruction<'_>,
+        found: &mut Vec<Edge>,
+    ) {
+        match instruction.opcode {
+            op::FUNCTION_CALL => {
+                found.push(Edge { from: function, to: instruction.word(2), at, via: Via::Call });
+                if self.holders.is_empty() {
+                    return;
+                }
+            }
+            op::FUNCTION_POINTER_CALL => {
+                let arguments = (3..instruction.len()).map(|word| index.type_of(instruction.word(word)).unwrap_or(0));
+                let signature: Vec<u32> = std::iter::once(instruction.word(0)).chain(arguments).collect();
+                if let Some(node) = self.signatures.get(&signature) {
+                    found.push(Edge { from: function, to: *node, at, via: Via::Indirect });
+                }
+            }
+            opcode if takes_function(opcode) => {}
+            _ if self.holders.is_empty() => return,
+            _ => {}
+        }
+        let skip = if instruction.opcode == op::FUNCTION_CALL { Some(2) } else { None };
+        index.for_each_id(instruction, |word, role| {
+            let to = instruction.word(word);
+            if role == Role::Operand
+                && Some(word) != skip
+                && (self.holders.contains(&to) || index.defining(to).is_some_and(|known| known.opcode == op::FUNCTION))
+            {
+                found.push(Edge { from: function, to, at, via: Via::Reference });
+            }
+        });
+    }
+}
+
+/// Instructions with a function among their operands: those that enqueue blocks or ask about them, and the one that
+/// applies a function to each element of a cooperative matrix.
+fn takes_function(opcode: u16) -> bool {
+    const FIRST_BLOCK: u16 = Op::EnqueueKernel as u16;
+    const LAST_BLOCK: u16 = Op::GetKernelPreferredWorkGroupSizeMultiple as u16;
+    const LOCAL_SIZE: u16 = Op::GetKernelLocalSizeForSubgroupCount as u16;
+    const SUB_GROUPS: u16 = Op::GetKernelMaxNumSubgroups as u16;
+    /// `CooperativeMatrixApplyFunctionINTEL`, not in the published grammar.
+    const APPLY_FUNCTION: u16 = 6448;
+    matches!(opcode, FIRST_BLOCK..=LAST_BLOCK | LOCAL_SIZE | SUB_GROUPS | APPLY_FUNCTION)
+}
