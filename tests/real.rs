@@ -6,6 +6,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "measured times are worth a look and prove nothing")]
 
+#[path = "real/compiler.rs"]
+mod compiler;
+#[path = "real/corpus.rs"]
+mod corpus;
+#[path = "real/corpus_aspects.rs"]
+mod corpus_aspects;
+#[path = "real/corpus_warnings.rs"]
+mod corpus_warnings;
 #[path = "real/embed.rs"]
 mod embed;
 #[path = "real/files.rs"]
@@ -22,6 +30,8 @@ mod judges;
 mod march;
 #[path = "real/numbers.rs"]
 mod numbers;
+#[path = "real/ocloc.rs"]
+mod ocloc;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]
