@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use sycl_bundle::spirv::constants::bits;
 use sycl_bundle::spirv::index::Index;
+use sycl_bundle::spirv::types::{self, Type};
 
 use crate::compiler::{Compiled, Made, compiled};
 use crate::tool::inspect;
@@ -122,7 +124,7 @@ fn required_sizes_are_those_of_the_execution_modes() {
                 let mode = |wanted: u32| {
                     let mode = index.modes_of(kernel.function).find(|mode| mode.mode == wanted)?;
                     let instruction = index.instruction(mode.at).unwrap();
-                    Some((2..instruction.len() - 1).map(|nth| u64::from(instruction.word(nth))).collect::<Vec<_>>())
+                    Some((2..instruction.len()).map(|nth| u64::from(instruction.word(nth))).collect::<Vec<_>>())
                 };
                 let size = mode(LOCAL_SIZE).map(|mut size| {
                     size.truncate(work_group(made).map_or(3, |size| size.len()));
@@ -139,4 +141,42 @@ fn required_sizes_are_those_of_the_execution_modes() {
     }
     println!("{work_groups} work-group sizes, {sub_groups} sub-group sizes");
     assert!(work_groups >= 26 && sub_groups >= 20, "too little was compared");
+}
+
+/// A compilation at run time makes no specialization constants of SYCL's, and no property set of them: what is left is an
+/// import. Those of the compiler's built-in function are told by the source, in its `// spec:` line.
+#[test]
+fn specialization_constants_are_those_of_the_source() {
+    const SPEC_ID: u32 = 1;
+    let mut compared = 0;
+    for one in compiled() {
+        let listed = one.text.lines().find_map(|line| line.strip_prefix("// spec: ")).unwrap_or_default();
+        let listed: BTreeSet<String> = listed.split("; ").filter(|one| !one.is_empty()).map(str::to_owned).collect();
+        let mut found = BTreeSet::new();
+        for made in &one.images {
+            let index = Index::read(&made.module).unwrap();
+            let with_number = (0..index.bound).filter_map(|id| Some((id, index.decoration(id, SPEC_ID)?)));
+            found.extend(with_number.map(|(id, number)| {
+                let value = bits(&index, id).unwrap_or_else(|| panic!("{}: {number} has no default", one.label()));
+                let kind = types::of(&index, index.type_of(id).unwrap());
+                let value = match kind {
+                    Some(Type::Bool) => format!("bool {}", value == 1),
+                    Some(Type::Int { width: 8, .. }) => format!("i8 {}", value as i8),
+                    Some(Type::Int { width: 16, .. }) => format!("i16 {}", value as i16),
+                    Some(Type::Int { width: 32, .. }) => format!("i32 {}", value as i32),
+                    Some(Type::Int { width: 64, .. }) => format!("i64 {}", value as i64),
+                    // 0.25 of binary16.
+                    Some(Type::Float { width: 16, .. }) if value == 0x3400 => "f16 0.25".to_owned(),
+                    Some(Type::Float { width: 32, .. }) => format!("f32 {}", f32::from_bits(value as u32)),
+                    Some(Type::Float { width: 64, .. }) => format!("f64 {}", f64::from_bits(value)),
+                    other => panic!("{}: {number} is a {other:?}", one.label()),
+                };
+                format!("{number} {value}")
+            }));
+        }
+        assert_eq!(found, listed, "{}", one.label());
+        compared += found.len();
+    }
+    println!("{compared} specialization constants");
+    assert_eq!(compared, 16, "eight, with and without -g");
 }

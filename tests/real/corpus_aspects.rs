@@ -117,10 +117,16 @@ fn holds(one: &Compiled, made: &Made, aspect: &str, reason: Reason) -> bool {
         "ext_oneapi_chunk" | "ext_oneapi_fragment" | "ext_oneapi_tangle" => {
             instructions(made).any(|(opcode, _)| (349..=364).contains(&opcode))
         }
-        _ => false,
+        "ext_intel_esimd" => capabilities(made).contains(&5617),
+        "ext_oneapi_bindless_images_gather" => instructions(made).any(|(opcode, _)| opcode == 96),
+        "ext_oneapi_clock_device" | "ext_oneapi_clock_work_group" | "ext_oneapi_clock_sub_group" => {
+            instructions(made).any(|(opcode, _)| opcode == 5056)
+        }
+        // Of these the tool may only say that SPIR-V does not show them.
+        _ => return reason == Reason::NotShown && promised,
     };
     match reason {
-        Reason::NotShown => promised || one.source.contains(aspect.trim_start_matches("ext_oneapi_")),
+        Reason::NotShown => promised,
         Reason::NotInModule => !shown,
         Reason::Unused | Reason::DeclaredOnly | Reason::NeverStored | Reason::NotStored | Reason::Possible => shown,
     }
