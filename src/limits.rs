@@ -70,3 +70,8 @@ pub const MAX_DECORATIONS: usize = 256;
 
 /// Members of one structure, or of those within each other, that are laid out.
 pub const MAX_MEMBERS: usize = 1 << 20;
+/// Bytes of a device configuration; the built-in ones have under 200 KiB together.
+pub const MAX_CONFIG: usize = 1 << 20;
+
+/// Lists and mappings inside each other in a device configuration. Its grammar needs three.
+pub const MAX_CONFIG_DEPTH: usize = 16;

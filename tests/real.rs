@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "measured times are worth a look and prove nothing")]
 
+#[path = "real/aspects.rs"]
+mod aspects;
 #[path = "real/compiler.rs"]
 mod compiler;
 #[path = "real/corpus.rs"]
@@ -32,6 +34,8 @@ mod march;
 mod numbers;
 #[path = "real/ocloc.rs"]
 mod ocloc;
+#[path = "real/operands.rs"]
+mod operands;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

@@ -50,7 +50,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("cpp_demangle", &["src/report/"]),
     ("globset", &["src/select.rs"]),
     ("blake3", &["src/compat/", "src/rewrite/embed/"]),
-    ("rayon", &["src/compat/examine.rs", "src/report/"]),
+    ("rayon", &["src/compat/examine.rs", "src/compat/aspects/images.rs", "src/report/"]),
 ];
 
 /// The only files that may say `unsafe`, each with its reason there.

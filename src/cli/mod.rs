@@ -4,6 +4,7 @@
 //! `Args::run`. The verbs print; everything they say comes from the library.
 
 mod build;
+mod check;
 mod completions;
 mod doctor;
 mod driver;
@@ -85,6 +86,7 @@ macro_rules! verbs {
 // In the order of the help screen.
 verbs! {
     inspect => Inspect,
+    check => Check,
     extract => Extract,
     build => Build,
     doctor => Doctor,

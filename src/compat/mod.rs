@@ -3,3 +3,4 @@
 pub mod aspects;
 pub mod examine;
 pub mod native;
+pub mod warnings;

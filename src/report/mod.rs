@@ -3,6 +3,8 @@
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
 pub mod built;
+pub mod check;
+pub mod evidence;
 pub mod extracted;
 pub mod image;
 pub mod inspect;

@@ -3,12 +3,12 @@
 //! One pass over the bodies. What is kept owns its text, so that the module itself need not stay in memory.
 
 use super::rules::{Aspect, Rules, aspects};
+use crate::spirv::Instruction;
 use crate::spirv::calls::{Pointers, Via};
 use crate::spirv::grammar;
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::lines::{Inlined, Lines, Place};
 use crate::spirv::types;
-use crate::spirv::Instruction;
 use std::collections::HashMap;
 
 /// The code of one module.
