@@ -101,7 +101,6 @@ fn evidence(graph: &Graph<'_>, function: &str, aspect: Aspect) -> Option<Evidenc
     })
 }
 
-
 /// Compares the places of a chain with the source and the compiler's places of definition; gives their number.
 fn check_places(one: &Compiled, warning: &Warning, evidence: &Evidence) -> usize {
     let source: Vec<&str> = one.text.lines().collect();

@@ -86,7 +86,8 @@ fn candidates(library: &Path) -> Vec<Candidate> {
         let index = Index::read(&module).unwrap();
         let codes = [Code::read(&index)];
         let graph = Graph::of(&codes);
-        let kernels: Vec<_> = graph.kernels().map(|(module, kernel)| graph.used(module, kernel.node.unwrap())).collect();
+        let kernels: Vec<_> =
+            graph.kernels().map(|(module, kernel)| graph.used(module, kernel.node.unwrap())).collect();
         let (declares, needs) =
             (index.capabilities.contains(&FLOAT64), kernels.iter().any(|used| used.contains(&Aspect::Fp64)));
         (!kernels.is_empty()).then(|| Candidate {
@@ -118,7 +119,8 @@ fn kernels_of_libraries_need_fp64_where_ocloc_refuses_them() {
     let (with, without): (Vec<_>, Vec<_>) = plain.into_iter().partition(|one| one.needs);
     let odd = spread(odd, count / 4);
     let rest = count + count / 10 - odd.len();
-    let chosen: Vec<_> = [odd, spread(with, rest.div_ceil(2)), spread(without, rest / 2)].into_iter().flatten().collect();
+    let chosen: Vec<_> =
+        [odd, spread(with, rest.div_ceil(2)), spread(without, rest / 2)].into_iter().flatten().collect();
     let verdicts: Vec<_> = chosen.par_iter().map(|one| compile(&one.module, WITHOUT)).collect();
     let (mut refused, mut accepted, mut odd, mut other, mut wrong) = (0, 0, 0, Vec::new(), Vec::new());
     for (one, verdict) in chosen.iter().zip(&verdicts) {
@@ -146,10 +148,16 @@ fn kernels_of_libraries_need_fp64_where_ocloc_refuses_them() {
         _ => Some(format!("{}: is refused for {WITH} too", one.name)),
     };
     wrong.extend(controls.par_iter().filter_map(control).collect::<Vec<_>>());
-    println!("{refused} refused, {accepted} accepted, {odd} of both where the answers differ, {} not judged", other.len());
+    println!(
+        "{refused} refused, {accepted} accepted, {odd} of both where the answers differ, {} not judged",
+        other.len()
+    );
     println!("{}", other.join("\n"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(refused + accepted >= count && refused >= count * 2 / 5 && accepted >= count * 2 / 5, "too few were judged");
+    assert!(
+        refused + accepted >= count && refused >= count * 2 / 5 && accepted >= count * 2 / 5,
+        "too few were judged"
+    );
 }
 
 /// A source may say `// ocloc accepts: KERNEL`: of a kernel that needs fp64 by the compiler's rules, and whose doubles
@@ -178,7 +186,11 @@ fn kernels_of_our_sources_need_fp64_where_ocloc_names_them() {
         needs.retain(|kernel| !stated.contains(in_source(kernel)));
         match verdict {
             Verdict::Other(said) => {
-                println!("{}: not judged: {}", one.label(), said.lines().find(|line| line.len() > 8).unwrap_or_default());
+                println!(
+                    "{}: not judged: {}",
+                    one.label(),
+                    said.lines().find(|line| line.len() > 8).unwrap_or_default()
+                );
                 other += 1;
             }
             Verdict::Accepted if needs.is_empty() => accepted += 1,
