@@ -19,6 +19,9 @@ _sycl__bundle() {
             sycl__bundle,build)
                 cmd="sycl__bundle__subcmd__build"
                 ;;
+            sycl__bundle,check)
+                cmd="sycl__bundle__subcmd__check"
+                ;;
             sycl__bundle,completions)
                 cmd="sycl__bundle__subcmd__completions"
                 ;;
@@ -37,11 +40,17 @@ _sycl__bundle() {
             sycl__bundle,man)
                 cmd="sycl__bundle__subcmd__man"
                 ;;
+            sycl__bundle,targets)
+                cmd="sycl__bundle__subcmd__targets"
+                ;;
             sycl__bundle,worker)
                 cmd="sycl__bundle__subcmd__worker"
                 ;;
             sycl__bundle__subcmd__help,build)
                 cmd="sycl__bundle__subcmd__help__subcmd__build"
+                ;;
+            sycl__bundle__subcmd__help,check)
+                cmd="sycl__bundle__subcmd__help__subcmd__check"
                 ;;
             sycl__bundle__subcmd__help,completions)
                 cmd="sycl__bundle__subcmd__help__subcmd__completions"
@@ -61,6 +70,9 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,man)
                 cmd="sycl__bundle__subcmd__help__subcmd__man"
                 ;;
+            sycl__bundle__subcmd__help,targets)
+                cmd="sycl__bundle__subcmd__help__subcmd__targets"
+                ;;
             sycl__bundle__subcmd__help,worker)
                 cmd="sycl__bundle__subcmd__help__subcmd__worker"
                 ;;
@@ -71,7 +83,7 @@ _sycl__bundle() {
 
     case "${cmd}" in
         sycl__bundle)
-            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect extract build doctor completions man worker help"
+            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect check extract build targets doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -137,6 +149,52 @@ _sycl__bundle() {
                     ;;
                 --driver-version)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__check)
+            opts="-q -v -h --declared --fixed-targets --format --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --declared)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fixed-targets)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
                     return 0
                     ;;
                 --image)
@@ -257,7 +315,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help)
-            opts="inspect extract build doctor completions man worker help"
+            opts="inspect check extract build targets doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -271,6 +329,20 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__build)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__check)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -368,6 +440,20 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__targets)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__worker)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -427,6 +513,44 @@ _sycl__bundle() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__targets)
+            opts="-q -v -h --diff --of --validate --device-config --format --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --diff)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --validate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

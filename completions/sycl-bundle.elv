@@ -29,8 +29,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
             cand inspect 'Show the device images of files'
+            cand check 'Warn of aspects that kernels use and nobody declared'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand targets 'List targets and what is known of them'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -47,6 +49,23 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --all 'List each image'
             cand --sizes 'Show who takes the space'
             cand --schema 'Print the JSON Schema of `--format json` and end'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;check'= {
+            cand --declared 'The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '''' for none'
+            cand --fixed-targets 'The targets of `-fsycl-fixed-targets`, as `targets` lists them'
+            cand --format 'The form of the output'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -91,6 +110,21 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;targets'= {
+            cand --diff 'Show what two targets differ in'
+            cand --of 'List the targets that files hold images for, one per line'
+            cand --validate 'Check device configurations'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
+            cand --format 'The form of the output'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -144,8 +178,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help'= {
             cand inspect 'Show the device images of files'
+            cand check 'Warn of aspects that kernels use and nobody declared'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand targets 'List targets and what is known of them'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -154,9 +190,13 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help;inspect'= {
         }
+        &'sycl-bundle;help;check'= {
+        }
         &'sycl-bundle;help;extract'= {
         }
         &'sycl-bundle;help;build'= {
+        }
+        &'sycl-bundle;help;targets'= {
         }
         &'sycl-bundle;help;doctor'= {
         }

@@ -42,6 +42,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("bzip2", &["src/container/package/stream.rs"]),
     ("lzma_rust2", &["src/container/package/stream.rs"]),
     ("rspirv", &["src/spirv/"]),
+    ("saphyr_parser", &["src/device/yaml.rs"]),
     ("opencl3", &["src/build/opencl.rs"]),
     ("comfy_table", &["src/report/table.rs"]),
     ("serde", &["src/report/", "src/cli/"]),

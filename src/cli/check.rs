@@ -104,11 +104,11 @@ impl Args {
         let answers: Vec<Answer<'_>> = found
             .iter()
             .map(|(target, warnings)| {
-                let finding = |warning: &'_ Warning| {
-                    let image: &Looked = images.get(warning.module)?;
+                let findings = warnings.iter().filter_map(|warning| {
+                    let image = images.get(warning.module)?;
                     Some(Finding { file: &image.file, image: image.image, warning })
-                };
-                Answer { target: *target, findings: warnings.iter().filter_map(finding).collect(), partial }
+                });
+                Answer { target: *target, findings: findings.collect(), partial }
             })
             .collect();
         self.print(global, &answers)?;

@@ -6,6 +6,7 @@
 mod build;
 mod check;
 mod completions;
+mod device_config;
 mod doctor;
 mod driver;
 mod emit;
@@ -25,6 +26,7 @@ mod progress;
 mod selection;
 mod sources;
 mod table;
+mod targets;
 mod worker;
 
 use exit::Exit;
@@ -89,6 +91,7 @@ verbs! {
     check => Check,
     extract => Extract,
     build => Build,
+    targets => Targets,
     doctor => Doctor,
     completions => Completions,
     man => Man,

@@ -64,10 +64,8 @@ impl TargetTable {
         if let Some(found) = self.number(text).or_else(|| self.version(text)) {
             return found;
         }
-        if let Ok(march) = CpuArch::parse(text) {
-            if let Some(target) = self.target(CPU) {
-                return Ok(Resolution { march: Some(march), ..Resolution::of(vec![target]) });
-            }
+        if let (Ok(march), Some(target)) = (CpuArch::parse(text), self.target(CPU)) {
+            return Ok(Resolution { march: Some(march), ..Resolution::of(vec![target]) });
         }
         self.triple(text).or_else(|| self.hip(text)).map_or_else(|| Err(self.unknown(text)), Ok)
     }
@@ -155,11 +153,11 @@ impl TargetTable {
             }
         };
         let (from, to) = (bounds(first)?.map(|bounds| bounds.0), bounds(last)?.map(|bounds| bounds.1));
-        if let (Some(from), Some(to)) = (from, to) {
-            if from > to {
-                let error = usage(format!("`{text}` runs from {from} down to {to}"));
-                return Err(error.with_remedy(format!("write `{last}:{first}`")));
-            }
+        if let (Some(from), Some(to)) = (from, to)
+            && from > to
+        {
+            let error = usage(format!("`{text}` runs from {from} down to {to}"));
+            return Err(error.with_remedy(format!("write `{last}:{first}`")));
         }
         let within = |ip: IpVersion| from.is_none_or(|from| ip >= from) && to.is_none_or(|to| ip <= to);
         let inside = |one: &&Target| one.ip_versions.first().is_some_and(|ip| within(*ip));

@@ -34,8 +34,8 @@ pub struct Added {
     pub faults: Vec<Error>,
 }
 
-/// Prefixes that may be left out of a name.
-const PREFIXES: [&str; 4] = ["intel_gpu_", "nvidia_gpu_", "amd_gpu_", "intel_cpu_"];
+/// Prefixes that may be left out of a name; `spr` and its kin are instruction sets of `spir64_x86_64`.
+const PREFIXES: [&str; 3] = ["intel_gpu_", "nvidia_gpu_", "amd_gpu_"];
 
 /// A name in the form in which names are compared.
 pub(super) fn normal(name: &str) -> String {

@@ -12,6 +12,7 @@ pub mod json;
 pub mod name;
 pub mod sizes;
 pub mod table;
+pub mod targets;
 pub mod text;
 pub mod units;
 

@@ -185,9 +185,8 @@ impl<'i, 'a> Rules<'i, 'a> {
         if let Some(pointer) = pointer.and_then(|pointer| self.index.defining(pointer)) {
             let pointee = pointer.word(2);
             let mut contents = self.contents.of_type(self.index, pointee);
-            // Structures of doubles are not counted in any more when the compiler looks for fp64, late.
-            let counted = || self.index.defining(pointee).is_none_or(|kind| kind.opcode != op::TYPE_STRUCT);
-            if instruction.opcode != op::VARIABLE && !counted() {
+            // DPC++ looks for fp64 late, when structures are memory to copy: only values of them count.
+            if self.index.defining(pointee).is_some_and(|kind| kind.opcode == op::TYPE_STRUCT) {
                 contents &= !DOUBLE;
             }
             if contents != 0 {

@@ -237,12 +237,12 @@ fn contradictions(target: &Target, own: &Entry, entries: &[Entry], faults: &mut 
             faults.push(Fault::new(place("aspects"), format!("aspect `{other}` of a {}", kind.name())));
         }
     }
-    if let (Some(id), Some(ip)) = (target.architecture_id, target.ip_versions.first()) {
-        if id != u64::from(ip.gmdid()) << 8 {
-            let right = u64::from(ip.gmdid()) << 8;
-            let message = format!("architecture id {id:#018x} is not that of IP version {ip}, {right:#018x}");
-            faults.push(Fault::new(place("architecture-id"), message));
-        }
+    if let (Some(id), Some(ip)) = (target.architecture_id, target.ip_versions.first())
+        && id != u64::from(ip.gmdid()) << 8
+    {
+        let right = u64::from(ip.gmdid()) << 8;
+        let message = format!("architecture id {id:#018x} is not that of IP version {ip}, {right:#018x}");
+        faults.push(Fault::new(place("architecture-id"), message));
     }
     for option in &target.aot_options {
         if target.aot_toolchain.as_ref().is_some_and(|tool| *tool != option.tool) {
