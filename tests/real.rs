@@ -10,6 +10,14 @@
 mod aspects;
 mod support;
 
+#[path = "real/compiler.rs"]
+mod compiler;
+#[path = "real/corpus.rs"]
+mod corpus;
+#[path = "real/corpus_aspects.rs"]
+mod corpus_aspects;
+#[path = "real/corpus_warnings.rs"]
+mod corpus_warnings;
 #[path = "real/embed.rs"]
 mod embed;
 #[path = "real/files.rs"]
@@ -28,6 +36,8 @@ mod kernels;
 mod march;
 #[path = "real/numbers.rs"]
 mod numbers;
+#[path = "real/ocloc.rs"]
+mod ocloc;
 #[path = "real/operands.rs"]
 mod operands;
 #[path = "real/prune.rs"]

@@ -175,8 +175,12 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The kernels: the entries that the image does not also export as functions.
+    /// The kernels: the entries that the image does not also export as functions. An image of definitions of virtual
+    /// functions lists these as entries, and holds no kernels.
     pub fn kernels(&self) -> Vec<&'a str> {
+        if self.properties.get(set::VIRTUAL_FUNCTIONS, "virtual-functions-set").is_some() {
+            return Vec::new();
+        }
         let exports = self.exports();
         self.entries.iter().copied().filter(|entry| !exports.contains(entry)).collect()
     }

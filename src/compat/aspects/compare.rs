@@ -31,7 +31,7 @@ pub enum Reason {
     /// Stored, and the module neither declares nor uses it: the optimiser removed the use, or the source declares it
     /// (`device_has`).
     NotInModule,
-    /// Stored; SPIR-V has no way to show it, so the source declares it.
+    /// Stored; SPIR-V has no way to show it: the source declares it, or calls what the compiler's headers mark with it.
     NotShown,
     /// Stored and declared by the module, but no instruction of a function uses it: a type that is only pointed to.
     Unused,
@@ -53,7 +53,7 @@ impl Reason {
                 "is stored, but no type, instruction or capability of the module shows it: \
                  declared with device_has, or optimised away"
             }
-            Reason::NotShown => "is stored, and leaves no trace in SPIR-V: declared with device_has",
+            Reason::NotShown => "is stored, and leaves no trace of its own in SPIR-V",
             Reason::Unused => "is stored and declared by a capability, but no function uses it",
             Reason::DeclaredOnly => "is declared by a capability, but no function uses it: the type is only pointed to",
             Reason::NeverStored => "is used; the compiler does not store it on its own",

@@ -1,11 +1,14 @@
 //! Which aspects may each kernel and function need, and along which calls?
 //!
 //! The call graphs of modules, linked by symbol: a function that one module declares leads to the one that another
-//! defines. For each aspect one walk backwards from its uses gives every node the next step towards the nearest of
-//! them, so that all chains are shortest, recursion ends by itself, and the whole is linear in the size of the graph.
+//! defines. For each aspect one walk backwards from its uses tells which nodes reach it, and gives each the next step
+//! towards the nearest; a second walk ([`origin`]) gives the steps that a compiler's warning tells. Recursion ends by
+//! itself, and the whole is linear in the size of the graph.
 
 use super::code::{Call, Code, Kernel, Kind, Node, Use};
+use super::origin;
 use super::rules::{Aspect, aspects};
+use crate::spirv::calls::Via;
 use crate::spirv::lines::{Inlined, Place};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -18,12 +21,21 @@ pub struct Graph<'m> {
     /// For each import, by its node, the node that provides it.
     provided: HashMap<usize, usize>,
     /// For each aspect that occurs, every node's next step towards a use.
-    ways: BTreeMap<Aspect, Vec<Way>>,
+    ways: BTreeMap<Aspect, Ways>,
+}
+
+/// Every node's next step towards a use of one aspect.
+#[derive(Debug)]
+struct Ways {
+    /// Towards the nearest.
+    near: Vec<Way>,
+    /// Down the calls; none where those lead in a circle.
+    down: Vec<Way>,
 }
 
 /// The next step towards a use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     /// No use can be reached.
     None,
     /// The node itself.
@@ -75,8 +87,9 @@ impl<'m> Graph<'m> {
         let into = graph.callers(nodes);
         let mask = graph.all().flat_map(|(_, node)| &node.uses).fold(0, |mask, found| mask | found.aspect.bit());
         for aspect in aspects(mask) {
-            let ways = graph.ways_to(aspect, nodes, &into);
-            graph.ways.insert(aspect, ways);
+            let near = graph.ways_to(aspect, nodes, &into);
+            let down = graph.down(aspect, &near);
+            graph.ways.insert(aspect, Ways { near, down });
         }
         graph
     }
@@ -153,6 +166,24 @@ impl<'m> Graph<'m> {
         ways
     }
 
+    /// The steps of [`origin::steps`]. A function whose address is taken need not be called: it is no step of these.
+    fn down(&self, aspect: Aspect, near: &[Way]) -> Vec<Way> {
+        let calls = |(place, first, node): (usize, usize, &Node)| -> Vec<(Way, usize)> {
+            if let Some(provider) = self.provided.get(&place) {
+                return vec![(Way::Link, *provider)];
+            }
+            let calls = (0..).zip(&node.calls).filter(|(_, call)| call.via == Via::Call);
+            calls.map(|(nth, call)| (Way::Call(nth), first.saturating_add(call.to))).collect()
+        };
+        let of = |number: usize| {
+            let module = self.first.partition_point(|first| *first <= number).checked_sub(1)?;
+            let first = *self.first.get(module)?;
+            Some((number, first, self.codes.get(module)?.nodes.get(number.checked_sub(first)?)?))
+        };
+        let uses = |number| of(number).is_some_and(|(_, _, node)| node.uses.iter().any(|found| found.aspect == aspect));
+        origin::steps(near, |number| of(number).map(calls).unwrap_or_default(), uses)
+    }
+
     /// The modules, as they were given.
     pub fn codes(&self) -> &'m [Code] {
         self.codes
@@ -171,7 +202,7 @@ impl<'m> Graph<'m> {
     /// The aspects that a node of a module may need: its own and those of all it may call, in order.
     pub fn used(&self, module: usize, node: usize) -> Vec<Aspect> {
         let Some(number) = self.number(module, node) else { return Vec::new() };
-        let reached = self.ways.iter().filter(|(_, ways)| ways.get(number).is_some_and(|way| *way != Way::None));
+        let reached = self.ways.iter().filter(|(_, ways)| ways.near.get(number).is_some_and(|way| *way != Way::None));
         reached.map(|(aspect, _)| *aspect).collect()
     }
 
@@ -181,20 +212,30 @@ impl<'m> Graph<'m> {
         let count = self.codes.get(module).map_or(0, |code| code.nodes.len());
         let numbers = self.number(module, 0).map_or(0..0, |first| first..first.saturating_add(count));
         let reached = |ways: &[Way]| ways.get(numbers.clone()).unwrap_or_default().iter().any(|way| *way != Way::None);
-        self.ways.iter().filter(|(_, ways)| reached(ways)).map(|(aspect, _)| *aspect).collect()
+        self.ways.iter().filter(|(_, ways)| reached(&ways.near)).map(|(aspect, _)| *aspect).collect()
     }
 
-    /// Why a node of a module needs an aspect, by the shortest chain of calls; none where it does not need it.
+    /// Why a node of a module needs an aspect, by the chain of calls that DPC++ tells: into the first called function
+    /// that needs it, down to one that uses it and calls no other that does. None where it does not need it.
     pub fn evidence(&self, module: usize, node: usize, aspect: Aspect) -> Option<Evidence> {
         let ways = self.ways.get(&aspect)?;
         let mut at = (module, node);
         let mut chain: Vec<Step> = Vec::new();
         let mut call: Option<&Call> = None;
+        let mut circle = false;
         loop {
             let (module, node) = at;
             let number = self.number(module, node)?;
             let found = self.codes.get(module)?.nodes.get(node)?;
-            let way = *ways.get(number)?;
+            let way = match ways.down.get(number)? {
+                Way::None => {
+                    // From here on by the shortest way: the two together might go in a circle.
+                    circle = true;
+                    *ways.near.get(number)?
+                }
+                _ if circle => *ways.near.get(number)?,
+                way => *way,
+            };
             // Data and signatures are on the way, but nobody's code; an import is shown as what provides it.
             if matches!(found.kind, Kind::Defined | Kind::Declared) && way != Way::Link {
                 if let Some(call) = call {

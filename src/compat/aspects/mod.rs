@@ -9,6 +9,7 @@ pub mod compare;
 mod contents;
 pub mod graph;
 mod images;
+mod origin;
 mod rules;
 
 pub use code::Code;

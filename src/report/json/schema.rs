@@ -147,7 +147,7 @@ fn compiled_code_fulfils_the_schema() {
         b".version 8.6\n.target sm_80\n.visible .entry k(.param .u64 .ptr .global .align 4 a)\n.reqntid 64\n{ ret; }\n";
     let host = Host::read(text).unwrap();
     let bundle = Bundle::read(&host).unwrap();
-    let facts = FileFacts {
+    let mut facts = FileFacts {
         path: "k.ptx",
         host: Some(&host),
         bundle: Some(&bundle),
@@ -155,7 +155,7 @@ fn compiled_code_fulfils_the_schema() {
         ..FileFacts::default()
     };
     let mut document = json::Document::open(Vec::new()).unwrap();
-    document.file(&facts).unwrap();
+    document.file(&mut facts).unwrap();
     let document: Value = serde_json::from_slice(&document.close().unwrap()).unwrap();
     assert_eq!(validate(&document), Vec::<String>::new());
     let image = &document["files"][0]["images"][0];

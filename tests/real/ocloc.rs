@@ -1,0 +1,208 @@
+//! Does Intel's compiler for GPUs refuse, for one without double precision, the kernels that need fp64 and no others?
+//!
+//! `ocloc` compiles without a device at hand (Debian's package intel-opencl-icd). DG1 has no double precision and ocloc does
+//! not emulate it unless asked to; it says why it refuses, and names the kernels. Gen9 has double precision: what DG1 is
+//! refused has to compile there, or else the refusal has another cause. No GPU that ocloc knows lacks half precision, so that
+//! fp16 cannot be judged this way.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use rayon::prelude::*;
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::requirements::Requirements;
+use sycl_bundle::compat::aspects::{Aspect, Code, Graph};
+use sycl_bundle::container::Host;
+use sycl_bundle::report::name::demangle;
+use sycl_bundle::spirv::index::Index;
+
+use crate::compiler::compiled;
+use crate::corpus_aspects::{codes, in_source};
+use crate::world::world;
+
+const WITHOUT: &str = "dg1";
+const WITH: &str = "skl";
+const REFUSAL: &str = "Double type is not supported on this platform";
+
+/// What ocloc made of a module.
+enum Verdict {
+    Accepted,
+    /// For want of double precision; the kernels that it names, or none where the double is in a function that is called
+    /// through a pointer.
+    Refused(Option<BTreeSet<String>>),
+    /// For another reason: its words.
+    Other(String),
+}
+
+fn compile(module: &[u8], device: &str) -> Verdict {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("module.spv");
+    std::fs::write(&file, module).unwrap();
+    let mut command = Command::new("ocloc");
+    command.args(["compile", "-spirv_input", "-device", device, "-output_no_suffix", "-file"]).arg(&file);
+    let output = command.arg("-out_dir").arg(folder.path()).output();
+    let output = output.unwrap_or_else(|error| panic!("ocloc (package intel-opencl-icd): {error}"));
+    let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    if output.status.success() {
+        assert!(said.contains("Build succeeded"), "{said}");
+        return Verdict::Accepted;
+    }
+    // Each error is followed by where it is: a kernel, or a function and the kernels that call it.
+    let mut errors = said.lines().filter_map(|line| line.strip_prefix("error: "));
+    if !errors.all(|error| error.starts_with(REFUSAL) || error.starts_with("backend compiler failed build"))
+        || !said.contains(REFUSAL)
+    {
+        return Verdict::Other(said);
+    }
+    let name = |line: &str| line.trim().strip_prefix('\'')?.strip_suffix('\'').map(str::to_owned);
+    let named = said.lines().filter_map(|line| line.strip_prefix("in kernel: ").or(line.trim().strip_prefix("- ")));
+    let indirectly = said.contains("called indirectly by at least one of the kernels");
+    Verdict::Refused((!indirectly).then(|| named.filter_map(name).collect()))
+}
+
+/// A module of a library with what is known of it.
+struct Candidate {
+    name: String,
+    module: Vec<u8>,
+    /// What the tool says: some kernel needs fp64.
+    needs: bool,
+    /// What the module declares, and the compiler recorded.
+    declares: bool,
+    recorded: bool,
+}
+
+/// The images of a library that ocloc can compile: SPIR-V with kernels and without imports.
+fn candidates(library: &Path) -> Vec<Candidate> {
+    const FLOAT64: u32 = 10;
+    let bytes = std::fs::read(library).unwrap();
+    let host = Host::read(&bytes).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let images = bundle.images.par_iter().filter_map(|image| {
+        let module = image.contents().ok().filter(|module| module.starts_with(&[3, 2, 0x23, 7]))?.into_owned();
+        if !image.imports().is_empty() {
+            return None;
+        }
+        let index = Index::read(&module).unwrap();
+        let codes = [Code::read(&index)];
+        let graph = Graph::of(&codes);
+        let kernels: Vec<_> =
+            graph.kernels().map(|(module, kernel)| graph.used(module, kernel.node.unwrap())).collect();
+        let (declares, needs) =
+            (index.capabilities.contains(&FLOAT64), kernels.iter().any(|used| used.contains(&Aspect::Fp64)));
+        (!kernels.is_empty()).then(|| Candidate {
+            name: format!("{} image {}", library.file_name().unwrap().display(), image.index),
+            needs,
+            declares,
+            recorded: Requirements::of(image, bundle.epoch).aspects.iter().any(|aspect| aspect == "fp64"),
+            module,
+        })
+    });
+    images.collect()
+}
+
+/// `count` of the items, evenly spread.
+fn spread<T>(items: Vec<T>, count: usize) -> Vec<T> {
+    let all = items.len();
+    let chosen = |at: &usize| at * count / all.max(1) != (at + 1) * count / all.max(1) || count >= all;
+    items.into_iter().enumerate().filter(|(at, _)| chosen(at)).map(|(_, item)| item).collect()
+}
+
+#[test]
+fn kernels_of_libraries_need_fp64_where_ocloc_refuses_them() {
+    // The whole judgement is of 500 kernels; SYCL_BUNDLE_OCLOC_KERNELS=500 repeats it.
+    let count = std::env::var("SYCL_BUNDLE_OCLOC_KERNELS").map_or(120, |count| count.parse().unwrap());
+    let all: Vec<Candidate> = world().fat_libraries().iter().flat_map(|library| candidates(library)).collect();
+    // Where the three answers are not one there is most to learn; of the others as many with double as without.
+    let (odd, plain): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|one| !(one.needs == one.declares && one.needs == one.recorded));
+    let (with, without): (Vec<_>, Vec<_>) = plain.into_iter().partition(|one| one.needs);
+    let odd = spread(odd, count / 4);
+    let rest = count + count / 10 - odd.len();
+    let chosen: Vec<_> =
+        [odd, spread(with, rest.div_ceil(2)), spread(without, rest / 2)].into_iter().flatten().collect();
+    let verdicts: Vec<_> = chosen.par_iter().map(|one| compile(&one.module, WITHOUT)).collect();
+    let (mut refused, mut accepted, mut odd, mut other, mut wrong) = (0, 0, 0, Vec::new(), Vec::new());
+    for (one, verdict) in chosen.iter().zip(&verdicts) {
+        match verdict {
+            Verdict::Other(said) => {
+                other.push(format!("{}: {said}", one.name));
+                continue;
+            }
+            Verdict::Accepted => accepted += 1,
+            Verdict::Refused(_) => refused += 1,
+        }
+        odd += usize::from(one.needs != one.declares || one.needs != one.recorded);
+        if one.needs != matches!(verdict, Verdict::Refused(_)) {
+            wrong.push(format!(
+                "{}: needs fp64 {}, declares it {}, recorded {}; ocloc says otherwise",
+                one.name, one.needs, one.declares, one.recorded
+            ));
+        }
+    }
+    // The refusal is for the want of double precision, and nothing else.
+    let controls: Vec<_> =
+        chosen.par_iter().zip(&verdicts).filter(|(_, verdict)| matches!(verdict, Verdict::Refused(_))).collect();
+    let control = |(one, _): &(&Candidate, &Verdict)| match compile(&one.module, WITH) {
+        Verdict::Accepted => None,
+        _ => Some(format!("{}: is refused for {WITH} too", one.name)),
+    };
+    wrong.extend(controls.par_iter().filter_map(control).collect::<Vec<_>>());
+    println!(
+        "{refused} refused, {accepted} accepted, {odd} of both where the answers differ, {} not judged",
+        other.len()
+    );
+    println!("{}", other.join("\n"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(
+        refused + accepted >= count && refused >= count * 2 / 5 && accepted >= count * 2 / 5,
+        "too few were judged"
+    );
+}
+
+/// A source may say `// ocloc accepts: KERNEL`: of a kernel that needs fp64 by the compiler's rules, and whose doubles
+/// ocloc's own optimiser removes.
+#[test]
+fn kernels_of_our_sources_need_fp64_where_ocloc_names_them() {
+    // It is older than the debug information of today's compilers.
+    let plain: Vec<_> = compiled().iter().filter(|one| one.optimised()).collect();
+    let judged: Vec<_> = plain
+        .par_iter()
+        .flat_map(|one| one.images.par_iter().enumerate().map(move |(module, made)| (one, module, made)))
+        .filter(|(_, _, made)| !made.names("SYCL/kernel names").is_empty())
+        .map(|(one, module, made)| {
+            let codes = codes(one);
+            let graph = Graph::of(&codes);
+            let of_image = graph.kernels().filter(|(of, _)| *of == module);
+            let wide = of_image.filter(|(_, kernel)| graph.used(module, kernel.node.unwrap()).contains(&Aspect::Fp64));
+            let needs: BTreeSet<String> = wide.map(|(_, kernel)| demangle(&kernel.name).into_owned()).collect();
+            (one, needs, compile(&made.module, WITHOUT))
+        })
+        .collect();
+    let (mut refused, mut accepted, mut other, mut wrong) = (0, 0, 0, Vec::new());
+    for (one, mut needs, verdict) in judged {
+        let stated = one.text.lines().filter_map(|line| line.strip_prefix("// ocloc accepts: "));
+        let stated: BTreeSet<&str> = stated.collect();
+        needs.retain(|kernel| !stated.contains(in_source(kernel)));
+        match verdict {
+            Verdict::Other(said) => {
+                println!(
+                    "{}: not judged: {}",
+                    one.label(),
+                    said.lines().find(|line| line.len() > 8).unwrap_or_default()
+                );
+                other += 1;
+            }
+            Verdict::Accepted if needs.is_empty() => accepted += 1,
+            Verdict::Refused(None) if !needs.is_empty() => refused += 1,
+            Verdict::Refused(Some(named)) if named == needs => refused += needs.len(),
+            Verdict::Accepted => wrong.push(format!("{}: {needs:?} need fp64, and ocloc takes them", one.label())),
+            Verdict::Refused(named) => {
+                wrong.push(format!("{}: {needs:?} need fp64, and ocloc refuses {named:?}", one.label()));
+            }
+        }
+    }
+    println!("{refused} kernels refused by name, {accepted} images accepted, {other} not judged");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(refused >= 30 && accepted >= 60, "too few were judged");
+}
