@@ -32,10 +32,15 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
+            [CompletionResult]::new('kernels', 'kernels', [CompletionResultType]::ParameterValue, 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Warn of aspects that kernels use and nobody declared')
+            [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
+            [CompletionResult]::new('devices', 'devices', [CompletionResultType]::ParameterValue, 'List the live OpenCL devices, with what they can do')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
-            [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
+            [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
+            [CompletionResult]::new('embed', 'embed', [CompletionResultType]::ParameterValue, 'Add images to the list of a linked file')
+            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Remove images from the list of a linked file')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Tell what this machine has for building, and how to get what it lacks')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a shell''s completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a page of the manual')
@@ -52,6 +57,27 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List each image')
             [CompletionResult]::new('--sizes', '--sizes', [CompletionResultType]::ParameterName, 'Show who takes the space')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;kernels' {
+            [CompletionResult]::new('--device', '--device', [CompletionResultType]::ParameterName, 'Ask this device about the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)')
+            [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'Build on so many devices'' compilers at once; by default one per processor')
+            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'Build on so many devices'' compilers at once; by default one per processor')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List each kernel')
             [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -80,16 +106,54 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'sycl-bundle;targets' {
+            [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Show what two targets differ in')
+            [CompletionResult]::new('--of', '--of', [CompletionResultType]::ParameterName, 'List the targets that files hold images for, one per line')
+            [CompletionResult]::new('--validate', '--validate', [CompletionResultType]::ParameterName, 'Check device configurations')
+            [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;devices' {
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show it')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--kernels', '--kernels', [CompletionResultType]::ParameterName, 'List the kernels that are built into devices; they need no image, and exist on their device only')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List devices that ONEAPI_DEVICE_SELECTOR hides too')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'sycl-bundle;extract' {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The folder to write to; `-` writes the payload of one selected image to standard output')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The folder to write to; `-` writes the payload of one selected image to standard output')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to list what was written')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
+            [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
+            [CompletionResult]::new('--entries', '--entries', [CompletionResultType]::ParameterName, 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both')
+            [CompletionResult]::new('--syclbin-version', '--syclbin-version', [CompletionResultType]::ParameterName, 'The version of a SYCLBIN: 1, which libsycl reads, or 2')
+            [CompletionResult]::new('--syclbin-state', '--syclbin-state', [CompletionResultType]::ParameterName, 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states')
+            [CompletionResult]::new('--offload-binary-version', '--offload-binary-version', [CompletionResultType]::ParameterName, 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3')
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
             [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--stored', '--stored', [CompletionResultType]::ParameterName, 'Keep compressed payloads as they are stored')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -104,19 +168,26 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What to compile for')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
-            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write it: by default `embed` for a linked file, `table` for modules')
             [CompletionResult]::new('--march', '--march', [CompletionResultType]::ParameterName, 'The instruction set of native CPU code, by the names of opencl-aot')
             [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
             [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds that one image may take in one attempt')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show what was done')
             [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
+            [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
+            [CompletionResult]::new('--entries', '--entries', [CompletionResultType]::ParameterName, 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both')
+            [CompletionResult]::new('--syclbin-version', '--syclbin-version', [CompletionResultType]::ParameterName, 'The version of a SYCLBIN: 1, which libsycl reads, or 2')
+            [CompletionResult]::new('--syclbin-state', '--syclbin-state', [CompletionResultType]::ParameterName, 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states')
+            [CompletionResult]::new('--offload-binary-version', '--offload-binary-version', [CompletionResultType]::ParameterName, 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3')
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
             [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -126,13 +197,68 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
-        'sycl-bundle;targets' {
-            [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Show what two targets differ in')
-            [CompletionResult]::new('--of', '--of', [CompletionResultType]::ParameterName, 'List the targets that files hold images for, one per line')
-            [CompletionResult]::new('--validate', '--validate', [CompletionResultType]::ParameterName, 'Check device configurations')
-            [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
-            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
+        'sycl-bundle;wrap' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder')
+            [CompletionResult]::new('--properties', '--properties', [CompletionResultType]::ParameterName, 'The property sets of a module, instead of those beside it')
+            [CompletionResult]::new('--symbols', '--symbols', [CompletionResultType]::ParameterName, 'The entries of a module, one a line, instead of those beside it')
+            [CompletionResult]::new('--as-target', '--as-target', [CompletionResultType]::ParameterName, 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
+            [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
+            [CompletionResult]::new('--entries', '--entries', [CompletionResultType]::ParameterName, 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both')
+            [CompletionResult]::new('--syclbin-version', '--syclbin-version', [CompletionResultType]::ParameterName, 'The version of a SYCLBIN: 1, which libsycl reads, or 2')
+            [CompletionResult]::new('--syclbin-state', '--syclbin-state', [CompletionResultType]::ParameterName, 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states')
+            [CompletionResult]::new('--offload-binary-version', '--offload-binary-version', [CompletionResultType]::ParameterName, 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;embed' {
+            [CompletionResult]::new('--as-target', '--as-target', [CompletionResultType]::ParameterName, 'The target of images that do not tell it')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show what was done')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--replace', '--replace', [CompletionResultType]::ParameterName, 'Remove images of the same target and entries')
+            [CompletionResult]::new('--drop-signature', '--drop-signature', [CompletionResultType]::ParameterName, 'Remove the signature of a Windows file, which would be wrong once the file is changed')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;prune' {
+            [CompletionResult]::new('--drop', '--drop', [CompletionResultType]::ParameterName, 'Remove images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--keep', '--keep', [CompletionResultType]::ParameterName, 'Keep images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show what was done')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--lose-kernels', '--lose-kernels', [CompletionResultType]::ParameterName, 'Remove images even where a kernel is then in none, and cannot be launched')
+            [CompletionResult]::new('--drop-signature', '--drop-signature', [CompletionResultType]::ParameterName, 'Remove the signature of a Windows file, which would be wrong once the file is changed')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -191,10 +317,15 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         }
         'sycl-bundle;help' {
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
+            [CompletionResult]::new('kernels', 'kernels', [CompletionResultType]::ParameterValue, 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Warn of aspects that kernels use and nobody declared')
+            [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
+            [CompletionResult]::new('devices', 'devices', [CompletionResultType]::ParameterValue, 'List the live OpenCL devices, with what they can do')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
-            [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
+            [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
+            [CompletionResult]::new('embed', 'embed', [CompletionResultType]::ParameterValue, 'Add images to the list of a linked file')
+            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Remove images from the list of a linked file')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Tell what this machine has for building, and how to get what it lacks')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a shell''s completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a page of the manual')
@@ -205,7 +336,16 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;help;inspect' {
             break
         }
+        'sycl-bundle;help;kernels' {
+            break
+        }
         'sycl-bundle;help;check' {
+            break
+        }
+        'sycl-bundle;help;targets' {
+            break
+        }
+        'sycl-bundle;help;devices' {
             break
         }
         'sycl-bundle;help;extract' {
@@ -214,7 +354,13 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;help;build' {
             break
         }
-        'sycl-bundle;help;targets' {
+        'sycl-bundle;help;wrap' {
+            break
+        }
+        'sycl-bundle;help;embed' {
+            break
+        }
+        'sycl-bundle;help;prune' {
             break
         }
         'sycl-bundle;help;doctor' {

@@ -29,10 +29,15 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
             cand inspect 'Show the device images of files'
+            cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
             cand check 'Warn of aspects that kernels use and nobody declared'
+            cand targets 'List targets and what is known of them'
+            cand devices 'List the live OpenCL devices, with what they can do'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-            cand targets 'List targets and what is known of them'
+            cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
+            cand embed 'Add images to the list of a linked file'
+            cand prune 'Remove images from the list of a linked file'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -48,6 +53,26 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --all 'List each image'
             cand --sizes 'Show who takes the space'
+            cand --schema 'Print the JSON Schema of `--format json` and end'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;kernels'= {
+            cand --device 'Ask this device about the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)'
+            cand -j 'Build on so many devices'' compilers at once; by default one per processor'
+            cand --jobs 'Build on so many devices'' compilers at once; by default one per processor'
+            cand --format 'The form of the output'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --all 'List each kernel'
             cand --schema 'Print the JSON Schema of `--format json` and end'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
@@ -74,16 +99,52 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'sycl-bundle;targets'= {
+            cand --diff 'Show what two targets differ in'
+            cand --of 'List the targets that files hold images for, one per line'
+            cand --validate 'Check device configurations'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
+            cand --format 'The form of the output'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;devices'= {
+            cand --format 'How to show it'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --kernels 'List the kernels that are built into devices; they need no image, and exist on their device only'
+            cand --all 'List devices that ONEAPI_DEVICE_SELECTOR hides too'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'sycl-bundle;extract'= {
             cand -o 'The folder to write to; `-` writes the payload of one selected image to standard output'
             cand --output 'The folder to write to; `-` writes the payload of one selected image to standard output'
             cand --format 'How to list what was written'
+            cand --emit 'As what to write the images'
+            cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
+            cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
+            cand --entries 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both'
+            cand --syclbin-version 'The version of a SYCLBIN: 1, which libsycl reads, or 2'
+            cand --syclbin-state 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states'
+            cand --offload-binary-version 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3'
             cand --image 'Only these images, by number or range (repeatable)'
             cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
             cand --state 'Only images of this state (repeatable)'
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --stored 'Keep compressed payloads as they are stored'
+            cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -97,19 +158,26 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --for 'What to compile for'
             cand -o 'The file to write; `-` is standard output'
             cand --output 'The file to write; `-` is standard output'
-            cand --emit 'As what to write it: by default `embed` for a linked file, `table` for modules'
             cand --march 'The instruction set of native CPU code, by the names of opencl-aot'
             cand -j 'How many worker processes; by default as many as there are cores'
             cand --jobs 'How many worker processes; by default as many as there are cores'
             cand --timeout 'Seconds that one image may take in one attempt'
             cand --format 'How to show what was done'
             cand --driver-version 'Which version of the driver to install'
+            cand --emit 'As what to write the images'
+            cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
+            cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
+            cand --entries 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both'
+            cand --syclbin-version 'The version of a SYCLBIN: 1, which libsycl reads, or 2'
+            cand --syclbin-state 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states'
+            cand --offload-binary-version 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3'
             cand --image 'Only these images, by number or range (repeatable)'
             cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
             cand --state 'Only images of this state (repeatable)'
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
+            cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -118,13 +186,66 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
-        &'sycl-bundle;targets'= {
-            cand --diff 'Show what two targets differ in'
-            cand --of 'List the targets that files hold images for, one per line'
-            cand --validate 'Check device configurations'
-            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
-            cand --format 'The form of the output'
+        &'sycl-bundle;wrap'= {
+            cand -o 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder'
+            cand --output 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder'
+            cand --properties 'The property sets of a module, instead of those beside it'
+            cand --symbols 'The entries of a module, one a line, instead of those beside it'
+            cand --as-target 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)'
+            cand --emit 'As what to write the images'
+            cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
+            cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
+            cand --entries 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both'
+            cand --syclbin-version 'The version of a SYCLBIN: 1, which libsycl reads, or 2'
+            cand --syclbin-state 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states'
+            cand --offload-binary-version 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;embed'= {
+            cand --as-target 'The target of images that do not tell it'
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --format 'How to show what was done'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --replace 'Remove images of the same target and entries'
+            cand --drop-signature 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;prune'= {
+            cand --drop 'Remove images for a target whose name matches (repeatable)'
+            cand --keep 'Keep images for a target whose name matches (repeatable)'
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --format 'How to show what was done'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --lose-kernels 'Remove images even where a kernel is then in none, and cannot be launched'
+            cand --drop-signature 'Remove the signature of a Windows file, which would be wrong once the file is changed'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -178,10 +299,15 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help'= {
             cand inspect 'Show the device images of files'
+            cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
             cand check 'Warn of aspects that kernels use and nobody declared'
+            cand targets 'List targets and what is known of them'
+            cand devices 'List the live OpenCL devices, with what they can do'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-            cand targets 'List targets and what is known of them'
+            cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
+            cand embed 'Add images to the list of a linked file'
+            cand prune 'Remove images from the list of a linked file'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -190,13 +316,23 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help;inspect'= {
         }
+        &'sycl-bundle;help;kernels'= {
+        }
         &'sycl-bundle;help;check'= {
+        }
+        &'sycl-bundle;help;targets'= {
+        }
+        &'sycl-bundle;help;devices'= {
         }
         &'sycl-bundle;help;extract'= {
         }
         &'sycl-bundle;help;build'= {
         }
-        &'sycl-bundle;help;targets'= {
+        &'sycl-bundle;help;wrap'= {
+        }
+        &'sycl-bundle;help;embed'= {
+        }
+        &'sycl-bundle;help;prune'= {
         }
         &'sycl-bundle;help;doctor'= {
         }

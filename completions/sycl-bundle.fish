@@ -33,10 +33,15 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -l no-demangle -d 
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s h -l help -d 'Print help'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s V -l version -d 'Print version'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "check" -d 'Warn of aspects that kernels use and nobody declared'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "targets" -d 'List targets and what is known of them'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "extract" -d 'Write the images of a file to files of their own'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "targets" -d 'List targets and what is known of them'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "embed" -d 'Add images to the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "prune" -d 'Remove images from the list of a linked file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "man" -d 'Print a page of the manual'
@@ -61,6 +66,26 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s q -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l device -d 'Ask this device about the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -s j -l jobs -d 'Build on so many devices\' compilers at once; by default one per processor' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l format -d 'The form of the output' -r -f -a "table\t'For people'
+json\t'One document'
+jsonl\t'One line per kernel'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l all -d 'List each kernel'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l schema -d 'Print the JSON Schema of `--format json` and end'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l declared -d 'The aspects that `[[sycl::device_has()]]` lists, by SYCL name; \'\' for none' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l fixed-targets -d 'The targets of `-fsycl-fixed-targets`, as `targets` lists them' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l format -d 'The form of the output' -r -f -a "table\t'For people'
@@ -78,48 +103,6 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s q -l q
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s o -l output -d 'The folder to write to; `-` writes the payload of one selected image to standard output' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l format -d 'How to list what was written' -r -f -a "none\t'A note on standard error'
-json\t'A document on standard output'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l image -d 'Only these images, by number or range (repeatable)' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
-object\t'Compiled, with open imports'
-executable\t'Ready to run'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l target -d 'Only images for a target whose name matches (repeatable)' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l stored -d 'Keep compressed payloads as they are stored'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s q -l quiet -d 'Say less: no notes, no progress'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s v -l verbose -d 'Say more'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l no-demangle -d 'Show kernel names as they are in the file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s t -l for -d 'What to compile for' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s o -l output -d 'The file to write; `-` is standard output' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l emit -d 'As what to write it: by default `embed` for a linked file, `table` for modules' -r -f -a "embed\t'A copy of the linked file, with the native images in its own list'
-shared\t'A library that registers the native images when it is loaded'
-table\t'The images as files beside a file table'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s j -l jobs -d 'How many worker processes; by default as many as there are cores' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l timeout -d 'Seconds that one image may take in one attempt' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
-json\t'A document on standard output'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l driver-version -d 'Which version of the driver to install' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l image -d 'Only these images, by number or range (repeatable)' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
-object\t'Compiled, with open imports'
-executable\t'Ready to run'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target -d 'Only images for a target whose name matches (repeatable)' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l quiet -d 'Say less: no notes, no progress'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s v -l verbose -d 'Say more'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-demangle -d 'Show kernel names as they are in the file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l diff -d 'Show what two targets differ in' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l of -d 'List the targets that files hold images for, one per line' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l validate -d 'Check device configurations' -r -F
@@ -134,6 +117,181 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -s q -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l format -d 'How to show it' -r -f -a "table\t'For people'
+json\t'For programs'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l kernels -d 'List the kernels that are built into devices; they need no image, and exist on their device only'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l all -d 'List devices that ONEAPI_DEVICE_SELECTOR hides too'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s o -l output -d 'The folder to write to; `-` writes the payload of one selected image to standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l format -d 'How to list what was written' -r -f -a "none\t'A note on standard error'
+json\t'A document on standard output'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
+object\t'An object file; what is linked with it registers the images'
+shared\t'A library that registers the images when it is loaded'
+syclbin\t'A SYCLBIN, which the SYCL runtime loads by its path'
+offload-binary\t'An OffloadBinary of LLVM'
+offload-bundle\t'A clang offload bundle'
+table\t'The images as files beside a file table'
+spirv\t'Bare SPIR-V modules: one as a file, several in a folder'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l host -d 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine\'s; x86_64-windows where the output is called `.obj`' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l descriptor-version -d 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l entries -d 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both' -r -f -a "old\t''
+new\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l syclbin-version -d 'The version of a SYCLBIN: 1, which libsycl reads, or 2' -r -f -a "1\t''
+2\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l syclbin-state -d 'The state that a SYCLBIN says its images are in. By default what the images\' files state, else executable, or object where an import is open; libsycl loads a file only as what it states' -r -f -a "input\t''
+object\t''
+executable\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l offload-binary-version -d 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l stored -d 'Keep compressed payloads as they are stored'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s t -l for -d 'What to compile for' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s j -l jobs -d 'How many worker processes; by default as many as there are cores' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l timeout -d 'Seconds that one image may take in one attempt' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
+json\t'A document on standard output'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l driver-version -d 'Which version of the driver to install' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
+object\t'An object file; what is linked with it registers the images'
+shared\t'A library that registers the images when it is loaded'
+syclbin\t'A SYCLBIN, which the SYCL runtime loads by its path'
+offload-binary\t'An OffloadBinary of LLVM'
+offload-bundle\t'A clang offload bundle'
+table\t'The images as files beside a file table'
+spirv\t'Bare SPIR-V modules: one as a file, several in a folder'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l host -d 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine\'s; x86_64-windows where the output is called `.obj`' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l descriptor-version -d 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l entries -d 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both' -r -f -a "old\t''
+new\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l syclbin-version -d 'The version of a SYCLBIN: 1, which libsycl reads, or 2' -r -f -a "1\t''
+2\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l syclbin-state -d 'The state that a SYCLBIN says its images are in. By default what the images\' files state, else executable, or object where an import is open; libsycl loads a file only as what it states' -r -f -a "input\t''
+object\t''
+executable\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l offload-binary-version -d 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s o -l output -d 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l properties -d 'The property sets of a module, instead of those beside it' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l symbols -d 'The entries of a module, one a line, instead of those beside it' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l as-target -d 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
+object\t'An object file; what is linked with it registers the images'
+shared\t'A library that registers the images when it is loaded'
+syclbin\t'A SYCLBIN, which the SYCL runtime loads by its path'
+offload-binary\t'An OffloadBinary of LLVM'
+offload-bundle\t'A clang offload bundle'
+table\t'The images as files beside a file table'
+spirv\t'Bare SPIR-V modules: one as a file, several in a folder'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l host -d 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine\'s; x86_64-windows where the output is called `.obj`' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l descriptor-version -d 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l entries -d 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both' -r -f -a "old\t''
+new\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l syclbin-version -d 'The version of a SYCLBIN: 1, which libsycl reads, or 2' -r -f -a "1\t''
+2\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l syclbin-state -d 'The state that a SYCLBIN says its images are in. By default what the images\' files state, else executable, or object where an import is open; libsycl loads a file only as what it states' -r -f -a "input\t''
+object\t''
+executable\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l offload-binary-version -d 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l as-target -d 'The target of images that do not tell it' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
+json\t'A document on standard output'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l replace -d 'Remove images of the same target and entries'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l drop-signature -d 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l drop -d 'Remove images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l keep -d 'Keep images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
+json\t'A document on standard output'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l lose-kernels -d 'Remove images even where a kernel is then in none, and cannot be launched'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l drop-signature -d 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l format -d 'How to show it' -r -f -a "table\t'For people'
 json\t'For programs'"
@@ -166,13 +324,18 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s q -l 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s h -l help -d 'Print help'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "check" -d 'Warn of aspects that kernels use and nobody declared'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect check extract build targets doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "check" -d 'Warn of aspects that kernels use and nobody declared'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -6,10 +6,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "measured times are worth a look and prove nothing")]
 
-#[path = "real/aspects.rs"]
-mod aspects;
 mod support;
 
+#[path = "real/aspects.rs"]
+mod aspects;
 #[path = "real/compiler.rs"]
 mod compiler;
 #[path = "real/corpus.rs"]
@@ -42,7 +42,6 @@ mod ocloc;
 mod operands;
 #[path = "real/prune.rs"]
 mod prune;
-mod support;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

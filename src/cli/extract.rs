@@ -79,7 +79,7 @@ impl Args {
         }
         let mut streamed = None;
         let mut set = Set::default();
-        let exit = each_file(global, std::slice::from_ref(&self.file), &selector, false, |facts| {
+        let exit = each_file(global, std::slice::from_ref(&self.file), &selector, |facts| {
             if facts.images.is_empty() {
                 return Ok(());
             }

@@ -21,22 +21,28 @@ use sycl_bundle::select::Selector;
 /// Of the files in packages, folders and processes those are handed on that hold device code or are damaged, with `-v`
 /// all; where there are none, the package itself.
 ///
-/// With `deferred`, images of which none is selected from others are left to `each` to examine; what is wrong with them
-/// it adds to the facts.
-///
 /// # Errors
 /// What `each` returns.
 pub fn each_file(
     global: &Global,
     paths: &[PathBuf],
     selector: &Selector,
-    deferred: bool,
     each: impl FnMut(&mut FileFacts<'_>) -> Result<()>,
 ) -> Result<Exit> {
-    each_file_with(global, paths, selector, deferred, None, each)
+    each_file_with(global, paths, selector, How::default(), each)
 }
 
-/// The same; of a bare module, what stands beside it or was named for it is read with it.
+/// How files are read.
+#[derive(Clone, Copy, Default)]
+pub struct How<'h> {
+    /// Images are left to the caller to examine, where none is selected from others; what is wrong with them it adds to
+    /// the facts.
+    pub deferred: bool,
+    /// What is read with a bare module.
+    pub beside: Option<&'h Beside>,
+}
+
+/// The same, read in another way.
 ///
 /// # Errors
 /// What `each` returns.
@@ -44,15 +50,14 @@ pub fn each_file_with(
     global: &Global,
     paths: &[PathBuf],
     selector: &Selector,
-    deferred: bool,
-    beside: Option<&Beside>,
+    how: How<'_>,
     each: impl FnMut(&mut FileFacts<'_>) -> Result<()>,
 ) -> Result<Exit> {
     let mut files = Files {
         global,
         selector,
-        deferred: deferred && selector.is_all(),
-        beside,
+        deferred: how.deferred && selector.is_all(),
+        beside: how.beside,
         each,
         tally: Tally::default(),
         empty: Vec::new(),

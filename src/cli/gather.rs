@@ -4,7 +4,7 @@
 
 use super::emit::Origin;
 use super::exit::Exit;
-use super::files::{each_file_with, report_problems};
+use super::files::{How, each_file_with, report_problems};
 use super::global::Global;
 use super::selection::Selection;
 use super::table::Beside;
@@ -41,7 +41,7 @@ pub fn gather<'k>(
 ) -> Result<Gathered<'k>> {
     let mut gathering =
         Gathering { arena, images: Vec::new(), comments: Vec::new(), numbering: None, abi: None, next: 0 };
-    let exit = each_file_with(global, files, &selection.selector()?, false, beside, |facts| {
+    let exit = each_file_with(global, files, &selection.selector()?, How { beside, ..How::default() }, |facts| {
         report_problems(global, facts);
         gathering.add(facts)
     })?;

@@ -1,7 +1,7 @@
 //! `inspect`: what device code is in these files?
 
 use super::exit::Exit;
-use super::files::{each_file, report_problems};
+use super::files::{How, each_file, each_file_with, report_problems};
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
@@ -66,12 +66,14 @@ impl Args {
             return Ok(Exit::Done);
         }
         let selector = self.selection.selector()?;
+        // Images are examined while they are written, by the same threads.
+        let unexamined = How { deferred: true, ..How::default() };
         let exit = match self.format {
             Format::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
                 let mut totals = Totals::default();
                 let mut first = true;
-                let exit = each_file(global, &self.files, &selector, false, |facts| {
+                let exit = each_file(global, &self.files, &selector, |facts| {
                     if facts.images.is_empty() && facts.problems.is_empty() || facts.bundle.is_none() {
                         return Ok(());
                     }
@@ -84,11 +86,11 @@ impl Args {
             }
             Format::Json => {
                 let mut document = json::Document::open(&mut out)?;
-                let exit = each_file(global, &self.files, &selector, true, |facts| document.file(facts))?;
+                let exit = each_file_with(global, &self.files, &selector, unexamined, |facts| document.file(facts))?;
                 document.close()?;
                 exit
             }
-            Format::Jsonl => each_file(global, &self.files, &selector, true, |facts| {
+            Format::Jsonl => each_file_with(global, &self.files, &selector, unexamined, |facts| {
                 json::lines(&mut out, facts)?;
                 // A line is an image: what is wrong with the file has no place among them.
                 report_problems(global, facts);

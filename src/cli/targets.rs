@@ -150,7 +150,7 @@ impl Args {
     /// The targets of the images in files: what each was compiled for where it says so, else its spec.
     fn of_files(&self, global: &Global, paths: &[PathBuf]) -> Result<Exit> {
         let mut found = BTreeSet::new();
-        let exit = each_file(global, paths, &Selector::default(), false, |facts| {
+        let exit = each_file(global, paths, &Selector::default(), |facts| {
             report_problems(global, facts);
             for one in &facts.images {
                 let target = one.image.compile_target().unwrap_or(one.image.target);

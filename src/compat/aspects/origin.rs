@@ -13,6 +13,9 @@ enum State {
     Done,
 }
 
+/// A node that is being looked at, the calls that it is known to have, and how many of them lead nowhere or in a circle.
+type Begun = (usize, Vec<(Way, usize)>, usize);
+
 /// For each node the next step of that way; none where only steps that lead in a circle are left.
 ///
 /// `near` are the steps towards the nearest use, `leads` gives the called functions of a node in order, and `uses` tells
@@ -25,8 +28,7 @@ pub(super) fn steps(
     let reaches = |node: usize| near.get(node).is_some_and(|way| *way != Way::None);
     let mut steps = vec![Way::None; near.len()];
     let mut states = vec![State::Not; near.len()];
-    // A node, the calls that it is known to have, and how many of them lead nowhere or in a circle.
-    let mut begun: Vec<(usize, Vec<(Way, usize)>, usize)> = Vec::new();
+    let mut begun: Vec<Begun> = Vec::new();
     let mut next: Vec<usize> = (0..near.len()).rev().filter(|node| reaches(*node)).collect();
     loop {
         let Some((node, calls, passed)) = begun.last_mut() else {
