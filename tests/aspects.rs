@@ -3,7 +3,6 @@
 //! The modules are texts in `fixtures/aspects`, assembled here and by `spirv-as`, whose digests are recorded.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-#[allow(dead_code, reason = "not all of the support is used here")]
 mod support;
 
 use support::host::fnv1a;
