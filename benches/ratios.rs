@@ -1,6 +1,6 @@
 //! How does the tool's speed compare with what one would use instead, on this machine, now?
 //!
-//! `cargo bench --bench ratios [inspect|build]` prints ratios of medians; contenders take turns, so that whatever else
+//! `cargo bench --bench ratios [inspect|build|facts|aspects]` prints ratios of medians; contenders take turns, so that whatever else
 //! the machine does falls on both. Times differ by machine and say little; nothing here fails because of one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "the table is the result")]
@@ -13,6 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::compat::aspects::Code;
+use sycl_bundle::container::Host;
+use sycl_bundle::spirv::Module;
+use sycl_bundle::spirv::index::Index;
 use world::{succeed, world};
 
 /// One side of a comparison: its name and what it does once.
@@ -24,6 +29,12 @@ fn main() {
     println!("{:40} {:>10}   {:40} {:>10}   {:>5}  target", "ours", "median", "instead", "median", "ratio");
     if wants("inspect") {
         inspect();
+    }
+    if wants("facts") {
+        facts();
+    }
+    if wants("aspects") {
+        aspects();
     }
     if wants("build") {
         build();
@@ -47,6 +58,101 @@ fn inspect() {
             Box::new(|| {
                 run(Command::new(&bundler).args(["--list", "--type=o"]).arg(format!("--input={}", file.display())))
             }),
+        ),
+    );
+}
+
+/// The SPIR-V modules of a library, inflated.
+fn modules(library: &Path) -> Vec<Vec<u8>> {
+    let bytes = std::fs::read(library).unwrap();
+    let host = Host::read(&bytes).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let contents = bundle.images.iter().map(|image| image.contents().unwrap().into_owned());
+    contents.filter(|module| module.starts_with(&0x0723_0203u32.to_le_bytes())).collect()
+}
+
+fn tensor() -> PathBuf {
+    world().site_packages().join("dpnp/tensor/_tensor_impl.cpython-311-x86_64-linux-gnu.so")
+}
+
+/// The facts that `inspect` shows and the whole index, each on one core, against rspirv's parser with a consumer that
+/// does nothing.
+fn facts() {
+    let modules = modules(&tensor());
+    let bytes: usize = modules.iter().map(Vec::len).sum();
+    let megabytes = bytes as f64 / 1e6;
+    println!("{} modules, {megabytes:.1} MB", modules.len());
+    let parse = |modules: &[Vec<u8>]| {
+        for module in modules {
+            rspirv::binary::Parser::new(module, &mut Idle).parse().unwrap();
+        }
+    };
+    let each: [(&str, f64, fn(&[u8])); 3] = [
+        ("Module::parse (target 200 MB/s)", 0.5, |module| drop(std::hint::black_box(Module::parse(module).unwrap()))),
+        ("Index::read", 0.5, |module| drop(std::hint::black_box(Index::read(module).unwrap()))),
+        ("Index::read and Code::read", 1.0, |module| {
+            drop(std::hint::black_box(Code::read(&Index::read(module).unwrap())));
+        }),
+    ];
+    for (name, target, read) in each {
+        let begin = Instant::now();
+        modules.iter().for_each(|module| read(module));
+        println!("{name}: {:.0} MB/s", megabytes / begin.elapsed().as_secs_f64());
+        compare(
+            7,
+            target,
+            (name, Box::new(|| modules.iter().for_each(|module| read(module)))),
+            ("rspirv's parser, no consumer", Box::new(|| parse(&modules))),
+        );
+    }
+}
+
+struct Idle;
+
+impl rspirv::binary::Consumer for Idle {
+    fn initialize(&mut self) -> rspirv::binary::ParseAction {
+        rspirv::binary::ParseAction::Continue
+    }
+    fn finalize(&mut self) -> rspirv::binary::ParseAction {
+        rspirv::binary::ParseAction::Continue
+    }
+    fn consume_header(&mut self, _: rspirv::dr::ModuleHeader) -> rspirv::binary::ParseAction {
+        rspirv::binary::ParseAction::Continue
+    }
+    fn consume_instruction(&mut self, _: rspirv::dr::Instruction) -> rspirv::binary::ParseAction {
+        rspirv::binary::ParseAction::Continue
+    }
+}
+
+/// Aspects with evidence for every kernel of 4,642 images, against a disassembler on a hundredth of the modules: its time
+/// for all is at least a hundred times that, so the target of a hundredth is a ratio of 1.
+fn aspects() {
+    let folder = tempfile::tempdir().unwrap();
+    let modules = modules(&tensor());
+    let few: Vec<PathBuf> = modules
+        .iter()
+        .step_by(100)
+        .enumerate()
+        .map(|(number, module)| {
+            let path = folder.path().join(format!("{number}.spv"));
+            std::fs::write(&path, module).unwrap();
+            path
+        })
+        .collect();
+    compare(
+        7,
+        1.0,
+        (
+            "check --declared, every image",
+            Box::new(|| {
+                let status = tool().arg("check").arg(tensor()).args(["--declared", "", "--format", "json"]);
+                let status = status.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+                assert_eq!(status.code(), Some(1));
+            }),
+        ),
+        (
+            "spirv-dis, a hundredth of them",
+            Box::new(|| few.iter().for_each(|path| run(Command::new("spirv-dis").arg(path)))),
         ),
     );
 }

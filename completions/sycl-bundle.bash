@@ -19,11 +19,11 @@ _sycl__bundle() {
             sycl__bundle,build)
                 cmd="sycl__bundle__subcmd__build"
                 ;;
+            sycl__bundle,check)
+                cmd="sycl__bundle__subcmd__check"
+                ;;
             sycl__bundle,completions)
                 cmd="sycl__bundle__subcmd__completions"
-                ;;
-            sycl__bundle,devices)
-                cmd="sycl__bundle__subcmd__devices"
                 ;;
             sycl__bundle,doctor)
                 cmd="sycl__bundle__subcmd__doctor"
@@ -37,11 +37,11 @@ _sycl__bundle() {
             sycl__bundle,inspect)
                 cmd="sycl__bundle__subcmd__inspect"
                 ;;
-            sycl__bundle,kernels)
-                cmd="sycl__bundle__subcmd__kernels"
-                ;;
             sycl__bundle,man)
                 cmd="sycl__bundle__subcmd__man"
+                ;;
+            sycl__bundle,targets)
+                cmd="sycl__bundle__subcmd__targets"
                 ;;
             sycl__bundle,worker)
                 cmd="sycl__bundle__subcmd__worker"
@@ -49,11 +49,11 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,build)
                 cmd="sycl__bundle__subcmd__help__subcmd__build"
                 ;;
+            sycl__bundle__subcmd__help,check)
+                cmd="sycl__bundle__subcmd__help__subcmd__check"
+                ;;
             sycl__bundle__subcmd__help,completions)
                 cmd="sycl__bundle__subcmd__help__subcmd__completions"
-                ;;
-            sycl__bundle__subcmd__help,devices)
-                cmd="sycl__bundle__subcmd__help__subcmd__devices"
                 ;;
             sycl__bundle__subcmd__help,doctor)
                 cmd="sycl__bundle__subcmd__help__subcmd__doctor"
@@ -67,11 +67,11 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,inspect)
                 cmd="sycl__bundle__subcmd__help__subcmd__inspect"
                 ;;
-            sycl__bundle__subcmd__help,kernels)
-                cmd="sycl__bundle__subcmd__help__subcmd__kernels"
-                ;;
             sycl__bundle__subcmd__help,man)
                 cmd="sycl__bundle__subcmd__help__subcmd__man"
+                ;;
+            sycl__bundle__subcmd__help,targets)
+                cmd="sycl__bundle__subcmd__help__subcmd__targets"
                 ;;
             sycl__bundle__subcmd__help,worker)
                 cmd="sycl__bundle__subcmd__help__subcmd__worker"
@@ -83,7 +83,7 @@ _sycl__bundle() {
 
     case "${cmd}" in
         sycl__bundle)
-            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels extract build devices doctor completions man worker help"
+            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect check extract build targets doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -178,13 +178,41 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sycl__subcmd__bundle__subcmd__completions)
-            opts="-q -v -h --color --quiet --verbose --no-demangle --help bash elvish fish powershell zsh"
+        sycl__subcmd__bundle__subcmd__check)
+            opts="-q -v -h --declared --fixed-targets --format --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --declared)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fixed-targets)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -196,17 +224,13 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sycl__subcmd__bundle__subcmd__devices)
-            opts="-q -v -h --kernels --all --format --color --quiet --verbose --no-demangle --help"
+        sycl__subcmd__bundle__subcmd__completions)
+            opts="-q -v -h --color --quiet --verbose --no-demangle --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --format)
-                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
-                    return 0
-                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -291,7 +315,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help)
-            opts="inspect kernels extract build devices doctor completions man worker help"
+            opts="inspect check extract build targets doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -318,7 +342,7 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sycl__subcmd__bundle__subcmd__help__subcmd__completions)
+        sycl__subcmd__bundle__subcmd__help__subcmd__check)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -332,7 +356,7 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sycl__subcmd__bundle__subcmd__help__subcmd__devices)
+        sycl__subcmd__bundle__subcmd__help__subcmd__completions)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -402,7 +426,7 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sycl__subcmd__bundle__subcmd__help__subcmd__kernels)
+        sycl__subcmd__bundle__subcmd__help__subcmd__man)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -416,7 +440,7 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sycl__subcmd__bundle__subcmd__help__subcmd__man)
+        sycl__subcmd__bundle__subcmd__help__subcmd__targets)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -482,45 +506,13 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sycl__subcmd__bundle__subcmd__kernels)
-            opts="-j -q -v -h --all --device --jobs --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+        sycl__subcmd__bundle__subcmd__man)
+            opts="-q -v -h --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --device)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --jobs)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -j)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --format)
-                    COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
-                    return 0
-                    ;;
-                --image)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kernel)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --state)
-                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
-                    return 0
-                    ;;
-                --target)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -532,13 +524,33 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sycl__subcmd__bundle__subcmd__man)
-            opts="-q -v -h --color --quiet --verbose --no-demangle --help"
+        sycl__subcmd__bundle__subcmd__targets)
+            opts="-q -v -h --diff --of --validate --device-config --format --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --diff)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --validate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

@@ -29,10 +29,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
             cand inspect 'Show the device images of files'
-            cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+            cand check 'Warn of aspects that kernels use and nobody declared'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-            cand devices 'List the live OpenCL devices, with what they can do'
+            cand targets 'List targets and what is known of them'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -57,18 +57,15 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
-        &'sycl-bundle;kernels'= {
-            cand --device 'Ask this device about the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)'
-            cand -j 'Build on so many devices'' compilers at once; by default one per processor'
-            cand --jobs 'Build on so many devices'' compilers at once; by default one per processor'
+        &'sycl-bundle;check'= {
+            cand --declared 'The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '''' for none'
+            cand --fixed-targets 'The targets of `-fsycl-fixed-targets`, as `targets` lists them'
             cand --format 'The form of the output'
             cand --image 'Only these images, by number or range (repeatable)'
             cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
             cand --state 'Only images of this state (repeatable)'
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
-            cand --all 'List each kernel'
-            cand --schema 'Print the JSON Schema of `--format json` and end'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -121,11 +118,13 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
-        &'sycl-bundle;devices'= {
-            cand --format 'How to show it'
+        &'sycl-bundle;targets'= {
+            cand --diff 'Show what two targets differ in'
+            cand --of 'List the targets that files hold images for, one per line'
+            cand --validate 'Check device configurations'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
+            cand --format 'The form of the output'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
-            cand --kernels 'List the kernels that are built into devices; they need no image, and exist on their device only'
-            cand --all 'List devices that ONEAPI_DEVICE_SELECTOR hides too'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -179,10 +178,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help'= {
             cand inspect 'Show the device images of files'
-            cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+            cand check 'Warn of aspects that kernels use and nobody declared'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-            cand devices 'List the live OpenCL devices, with what they can do'
+            cand targets 'List targets and what is known of them'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -191,13 +190,13 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help;inspect'= {
         }
-        &'sycl-bundle;help;kernels'= {
+        &'sycl-bundle;help;check'= {
         }
         &'sycl-bundle;help;extract'= {
         }
         &'sycl-bundle;help;build'= {
         }
-        &'sycl-bundle;help;devices'= {
+        &'sycl-bundle;help;targets'= {
         }
         &'sycl-bundle;help;doctor'= {
         }

@@ -79,3 +79,9 @@ pub const MAX_NATIVE_PROBLEMS: usize = 100;
 
 /// Lists within lists in the metadata of a native payload.
 pub const MAX_METADATA_DEPTH: usize = 32;
+
+/// Bytes of a device configuration; the built-in ones have under 200 KiB together.
+pub const MAX_CONFIG: usize = 1 << 20;
+
+/// Lists and mappings inside each other in a device configuration. Its grammar needs three.
+pub const MAX_CONFIG_DEPTH: usize = 16;

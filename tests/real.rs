@@ -8,6 +8,8 @@
 
 mod support;
 
+#[path = "real/aspects.rs"]
+mod aspects;
 #[path = "real/embed.rs"]
 mod embed;
 #[path = "real/files.rs"]
@@ -26,6 +28,8 @@ mod kernels;
 mod march;
 #[path = "real/numbers.rs"]
 mod numbers;
+#[path = "real/operands.rs"]
+mod operands;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

@@ -66,6 +66,11 @@ pub fn label(epoch: Epoch, number: u32) -> String {
     name(epoch, number).map_or_else(|| format!("aspect#{number}"), str::to_owned)
 }
 
+/// The names of all aspects, of all epochs; some were renamed and stand here under both names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    [COMMON, FROM_2026, FROM_2023, BEFORE_2023].into_iter().flatten().map(|(_, name)| *name)
+}
+
 #[rustfmt::skip]
 const COMMON: &[(u32, &str)] = &[
     (0, "host"),

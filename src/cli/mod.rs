@@ -5,7 +5,9 @@
 
 mod ask;
 mod build;
+mod check;
 mod completions;
+mod device_config;
 mod devices;
 mod doctor;
 mod driver;
@@ -28,6 +30,7 @@ mod progress;
 mod selection;
 mod sources;
 mod table;
+mod targets;
 mod worker;
 
 use exit::Exit;
@@ -90,8 +93,10 @@ macro_rules! verbs {
 verbs! {
     inspect => Inspect,
     kernels => Kernels,
+    check => Check,
     extract => Extract,
     build => Build,
+    targets => Targets,
     devices => Devices,
     doctor => Doctor,
     completions => Completions,

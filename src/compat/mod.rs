@@ -1,6 +1,9 @@
 //! Can this image be compiled for, and run on, that target?
 
 pub mod aspects;
+pub mod choice;
 pub mod examine;
+pub mod fit;
 pub mod kernels;
 pub mod native;
+pub mod warnings;

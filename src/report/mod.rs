@@ -3,7 +3,9 @@
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
 pub mod built;
+pub mod check;
 pub mod devices;
+pub mod evidence;
 pub mod extracted;
 pub mod image;
 pub mod inspect;
@@ -12,6 +14,7 @@ pub mod kernels;
 pub mod name;
 pub mod sizes;
 pub mod table;
+pub mod targets;
 pub mod text;
 pub mod units;
 

@@ -19,7 +19,12 @@ const GENERATOR: u32 = 6 << 16 | 14;
 
 /// Assembles `fixtures/spirv/NAME.spvasm`.
 pub fn module(name: &str) -> Vec<u8> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/spirv/{name}.spvasm"));
+    module_of("spirv", name)
+}
+
+/// Assembles `fixtures/FOLDER/NAME.spvasm`.
+pub fn module_of(folder: &str, name: &str) -> Vec<u8> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/{folder}/{name}.spvasm"));
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     assemble(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
@@ -53,6 +58,8 @@ struct Assembler {
     ids: HashMap<String, u32>,
     /// The number types, by id; how literals of a constant are written depends on them.
     numbers: HashMap<u32, Number>,
+    /// The names of the extended sets, by id.
+    sets: HashMap<u32, String>,
 }
 
 impl Assembler {
@@ -95,6 +102,9 @@ impl Assembler {
         let Operands { tokens: [], words, .. } = operands else {
             return Err("more operands than the instruction has".to_owned());
         };
+        if let (Op::ExtInstImport, Some(id), Some(name)) = (grammar.opcode, words.first(), tokens.first()) {
+            self.sets.insert(*id, name.trim_start_matches('"').to_owned());
+        }
         if let (Op::TypeInt | Op::TypeFloat, [id, width, ..]) = (grammar.opcode, &words[..]) {
             self.numbers.insert(*id, Number { width: *width, float: grammar.opcode == Op::TypeFloat });
         }

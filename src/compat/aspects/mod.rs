@@ -8,9 +8,11 @@ pub mod code;
 pub mod compare;
 mod contents;
 pub mod graph;
+mod images;
 mod rules;
 
 pub use code::Code;
 pub use compare::{Comparison, Reason, compare};
 pub use graph::{Evidence, Graph, Step};
+pub use images::codes;
 pub use rules::Aspect;

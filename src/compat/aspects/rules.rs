@@ -164,16 +164,34 @@ impl<'i, 'a> Rules<'i, 'a> {
             opcode if opcode < FIRST_SPECIAL => 0,
             _ => self.special(instruction),
         };
-        let result_type = self.index.result_type(instruction);
+        let result_type = match instruction.opcode {
+            // Its value is what counts.
+            op::ATOMIC_STORE => self.index.type_of(instruction.word(3)),
+            _ => self.index.result_type(instruction),
+        };
         if self.contents.any == 0 {
             return (needs, result_type);
         }
         let mut seen = result_type.map_or(0, |id| self.contents.of_type(self.index, id));
         let mut shown = result_type;
-        if instruction.opcode == op::VARIABLE {
-            let pointee = result_type.map_or(0, |id| self.contents.of_pointee(self.index, id));
-            shown = result_type.and_then(|id| Some(self.index.defining(id)?.word(2)));
-            seen |= pointee;
+        // What a variable holds, and what an address is counted in, though no value of that type need be there.
+        let pointer = match instruction.opcode {
+            op::VARIABLE => result_type,
+            op::ACCESS_CHAIN | op::IN_BOUNDS_ACCESS_CHAIN | op::PTR_ACCESS_CHAIN | op::IN_BOUNDS_PTR_ACCESS_CHAIN => {
+                self.index.type_of(instruction.word(2))
+            }
+            _ => None,
+        };
+        if let Some(pointer) = pointer.and_then(|pointer| self.index.defining(pointer)) {
+            let pointee = pointer.word(2);
+            let mut contents = self.contents.of_type(self.index, pointee);
+            // DPC++ looks for fp64 late, when structures are memory to copy: only values of them count.
+            if self.index.defining(pointee).is_some_and(|kind| kind.opcode == op::TYPE_STRUCT) {
+                contents &= !DOUBLE;
+            }
+            if contents != 0 {
+                (seen, shown) = (seen | contents, Some(pointee));
+            }
         }
         if seen == 0 {
             // Values of the function show at the instruction that makes them; constants and globals show here alone.

@@ -1,7 +1,7 @@
 //! How is one operand of an instruction written as words?
 
 use rspirv::dr::Operand;
-use rspirv::grammar::{OperandKind, ext_inst_table};
+use rspirv::grammar::{OperandKind, OperandQuantifier, ext_inst_table};
 use rspirv::spirv;
 
 use super::Assembler;
@@ -75,6 +75,7 @@ impl Operands<'_> {
             OperandKind::LiteralContextDependentNumber => self.number(),
             OperandKind::LiteralString => self.string(),
             OperandKind::LiteralExtInstInteger => self.extended(),
+            OperandKind::OpenclDebuginfo100(_) => self.debug_flags(),
             OperandKind::Capability => enumeration!(self, Capability),
             OperandKind::AddressingModel => enumeration!(self, AddressingModel),
             OperandKind::MemoryModel => enumeration!(self, MemoryModel),
@@ -136,12 +137,38 @@ impl Operands<'_> {
         Ok(())
     }
 
-    /// The number of an instruction of the set OpenCL.std, the only one used.
+    /// An instruction of an extended set by its name, and its operands by the grammar of that set.
     fn extended(&mut self) -> Result<(), String> {
+        let set = *self.words.last().ok_or("no extended set")?;
+        let set = self.assembler.sets.get(&set).cloned().ok_or("an extended set that is not imported")?;
         let name = self.next()?.to_owned();
-        let table = ext_inst_table("OpenCL.std").ok_or("no grammar of OpenCL.std")?;
-        let instruction = table.iter().find(|instruction| instruction.opname == name);
-        self.words.push(instruction.ok_or_else(|| format!("OpenCL.std has no `{name}`"))?.opcode.into());
+        let known = ext_inst_table(&set).ok_or_else(|| format!("no grammar of {set}"))?;
+        if let Some(instruction) = known.iter().find(|instruction| instruction.opname == name) {
+            self.words.push(instruction.opcode.into());
+            for operand in instruction.operands {
+                match operand.quantifier {
+                    OperandQuantifier::ZeroOrOne if self.tokens.is_empty() => {}
+                    OperandQuantifier::One | OperandQuantifier::ZeroOrOne => self.one(operand.kind)?,
+                    OperandQuantifier::ZeroOrMore => {
+                        while !self.tokens.is_empty() {
+                            self.one(operand.kind)?;
+                        }
+                    }
+                }
+            }
+            return Ok(());
+        }
+        Err(format!("{set} has no `{name}`"))
+    }
+
+    /// Flags of debug information, of which the texts use one.
+    fn debug_flags(&mut self) -> Result<(), String> {
+        let flags = match self.next()? {
+            "None" => 0,
+            "FlagIsDefinition" => 8,
+            other => return Err(format!("`{other}` is no known debug flag")),
+        };
+        self.words.push(flags);
         Ok(())
     }
 }

@@ -1,0 +1,155 @@
+//! `check`: does the device code keep to what is declared?
+
+use super::exit::Exit;
+use super::files::each_file;
+use super::global::Global;
+use super::output;
+use super::selection::Selection;
+use std::io::Write as _;
+use std::path::PathBuf;
+use sycl_bundle::bundle::requirements::Requirements;
+use sycl_bundle::compat::aspects::{Code, Graph, codes};
+use sycl_bundle::compat::warnings::{self, Subject, Warning};
+use sycl_bundle::device;
+use sycl_bundle::device::target::Target;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::check::{self as report, Answer, Finding, Verdict};
+use sycl_bundle::report::evidence::Names;
+
+const AFTER_HELP: &str = "\
+Judges what the code of each kernel and of all functions it may call does, in all the files together: functions that
+one image imports are followed into the image that exports them. Ends with 1 where there is a warning.
+
+Examples:
+  sycl-bundle check libfoo.so --declared fp16,atomic64
+  sycl-bundle check libfoo.so --fixed-targets intel_gpu_acm_g10,intel_gpu_pvc
+  sycl-bundle check libfoo.so --declared '' --format json | jq '.targets[].findings[].kernel'";
+
+/// Warn of aspects that kernels use and nobody declared
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// Executables, shared libraries, SPIR-V modules; archives, wheels, other packages and folders of these; `pid:N` for
+    /// the libraries of a process; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '' for none
+    #[arg(long, value_name = "ASPECT,...", required_unless_present = "fixed_targets")]
+    declared: Option<String>,
+    /// The targets of `-fsycl-fixed-targets`, as `targets` lists them
+    #[arg(long, value_name = "TARGET,...", value_delimiter = ',')]
+    fixed_targets: Vec<String>,
+    /// The form of the output
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    format: Format,
+    // Last, for the heading it opens.
+    #[command(flatten)]
+    selection: Selection,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// One document
+    Json,
+}
+
+/// An image that is looked at.
+struct Looked {
+    file: String,
+    image: usize,
+    requirements: Requirements,
+    /// Whether it could be looked at: it is SPIR-V, undamaged.
+    judged: bool,
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        let targets = self.targets(global)?;
+        let declared = self.declared.as_deref().map(|list| {
+            list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+        });
+        let selector = self.selection.selector()?;
+        let (mut modules, mut images): (Vec<Code>, Vec<Looked>) = (Vec::new(), Vec::new());
+        let exit = each_file(global, &self.files, &selector, |facts| {
+            super::files::report_problems(global, facts);
+            modules.extend(codes(&facts.images));
+            images.extend(facts.images.iter().map(|image| Looked {
+                file: facts.path.to_owned(),
+                image: image.image.index,
+                requirements: image.requirements.clone(),
+                judged: image.module.is_some() && image.problem.is_none(),
+            }));
+            Ok(())
+        })?;
+        let graph = Graph::of(&modules);
+        let warn = |of: &dyn Fn(&Subject<'_>) -> Vec<Warning>| -> Vec<Warning> {
+            let subjects = graph.kernels().filter_map(|(module, kernel)| {
+                let image = images.get(module)?;
+                Some(Subject { module, node: kernel.node, kernel: &kernel.name, requirements: &image.requirements })
+            });
+            subjects.flat_map(|subject| of(&subject)).collect()
+        };
+        let mut found: Vec<(Option<&str>, Vec<Warning>)> = Vec::new();
+        if let Some(declared) = &declared {
+            found.push((None, warn(&|subject| warnings::declared(&graph, subject, declared))));
+        }
+        for target in &targets {
+            let warnings = warn(&|subject| warnings::fixed_target(&graph, subject, target));
+            found.push((Some(target.name.as_str()), warnings));
+        }
+        let partial = images.iter().any(|image| !image.judged) || modules.iter().any(|code| code.unknown > 0);
+        let answers: Vec<Answer<'_>> = found
+            .iter()
+            .map(|(target, warnings)| {
+                let findings = warnings.iter().filter_map(|warning| {
+                    let image = images.get(warning.module)?;
+                    Some(Finding { file: &image.file, image: image.image, warning })
+                });
+                Answer { target: *target, findings: findings.collect(), partial }
+            })
+            .collect();
+        self.print(global, &answers)?;
+        let warned = answers.iter().any(|answer| !answer.findings.is_empty());
+        Ok(if exit == Exit::Done && (warned || report::verdict(&answers) == Verdict::Incompatible) {
+            Exit::No
+        } else {
+            exit
+        })
+    }
+
+    fn print(&self, global: &Global, answers: &[Answer<'_>]) -> Result<()> {
+        let mut out = output::stdout();
+        match self.format {
+            Format::Table => {
+                let names = Names { demangle: global.demangle };
+                let text = format!("{}{}", report::text(answers, names), report::summary(answers));
+                out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+            }
+            Format::Json => report::json(&mut out, answers)?,
+        }
+        out.flush().map_err(|error| output::lost(&error))
+    }
+
+    /// The targets that are named, each once.
+    fn targets(&self, global: &Global) -> Result<Vec<&'static Target>> {
+        let mut targets: Vec<&'static Target> = Vec::new();
+        for spelling in self.fixed_targets.iter().filter(|spelling| !spelling.trim().is_empty()) {
+            let resolution = device::table().resolve(spelling)?;
+            if let Some(note) = &resolution.note {
+                global.note(note);
+            }
+            for target in resolution.targets {
+                if !targets.iter().any(|known| known.name == target.name) {
+                    targets.push(target);
+                }
+            }
+        }
+        if targets.is_empty() && self.declared.is_none() {
+            return Err(Error::new(ErrorKind::Usage, "`--fixed-targets` names no target"));
+        }
+        Ok(targets)
+    }
+}

@@ -1,0 +1,58 @@
+//! Which targets does the user add?
+
+use super::global::Global;
+use super::input::Input;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use sycl_bundle::bundle::aspect;
+use sycl_bundle::device;
+use sycl_bundle::device::table::{Added, TargetTable};
+use sycl_bundle::error::{Error, Result};
+
+/// The flag, the same for every verb that knows targets.
+#[derive(Debug, Default, clap::Args)]
+pub struct DeviceConfigs {
+    /// Add targets from a device configuration, in place of those of the same name (repeatable)
+    #[arg(long, value_name = "FILE")]
+    device_config: Vec<PathBuf>,
+}
+
+impl DeviceConfigs {
+    /// The built-in targets and those of the files; warnings are said.
+    ///
+    /// # Errors
+    /// The last fault of a file, with its place, after those before it have been said.
+    pub fn table(&self, global: &Global) -> Result<Cow<'static, TargetTable>> {
+        if self.device_config.is_empty() {
+            return Ok(Cow::Borrowed(device::table()));
+        }
+        let mut table = device::table().clone();
+        for path in &self.device_config {
+            let added = add(&mut table, path)?;
+            added.warnings.iter().for_each(|warning| global.note(warning));
+            let mut faults = added.faults;
+            if let Some(last) = faults.pop() {
+                for fault in faults {
+                    super::exit::report(global, &fault);
+                }
+                return Err(last);
+            }
+        }
+        Ok(Cow::Owned(table))
+    }
+}
+
+/// Adds the definitions of a file to a table.
+///
+/// # Errors
+/// `Io` or `Input` where the file cannot be read as text; faults in it are not errors here.
+pub fn add(table: &mut TargetTable, path: &Path) -> Result<Added> {
+    let name = path.display().to_string();
+    let input = Input::open(path).map_err(|error| error.context(name.clone()))?;
+    let text = std::str::from_utf8(input.bytes()).map_err(|error| {
+        let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
+        Error::at(at, "no UTF-8 text").context(name.clone())
+    })?;
+    let aspects: Vec<&str> = aspect::names().collect();
+    Ok(table.add(&name, text, &aspects))
+}

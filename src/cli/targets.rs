@@ -1,0 +1,217 @@
+//! `targets`: which targets are known, and what is known of them?
+
+use super::device_config::{self, DeviceConfigs};
+use super::exit::{Exit, report};
+use super::files::{each_file, report_problems};
+use super::global::Global;
+use super::output;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use sycl_bundle::device;
+use sycl_bundle::device::table::TargetTable;
+use sycl_bundle::device::target::{Family, Target};
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::inspect::View;
+use sycl_bundle::report::targets as page;
+use sycl_bundle::select::Selector;
+
+const AFTER_HELP: &str = "\
+A target goes by any name: intel_gpu_acm_g10, acm-g10, 12.55.8, 0x56a0 (PCI id), dg2 and xe-hpg (families), dg1:acm-g10 and
+xe2: (ranges), sm_90, gfx90a, triples, avx2 and other instruction sets of CPUs. What is no target but a file is taken as
+with --of.
+
+Examples:
+  sycl-bundle targets
+  sycl-bundle targets acm-g10
+  sycl-bundle targets --diff pvc bmg-g21
+  sycl-bundle targets --of libfoo.so
+  sycl-bundle targets --validate my-device.yaml
+  sycl-bundle targets --format json xe2 | jq -r '.targets[].aspects[]'";
+
+/// List targets and what is known of them
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// Targets of which everything is shown; without one all are listed
+    #[arg(value_name = "TARGET")]
+    names: Vec<String>,
+    /// Show what two targets differ in
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["names", "of", "validate"])]
+    diff: Vec<String>,
+    /// List the targets that files hold images for, one per line
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["names", "validate"])]
+    of: Vec<PathBuf>,
+    /// Check device configurations
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "names")]
+    validate: Vec<PathBuf>,
+    #[command(flatten)]
+    configs: DeviceConfigs,
+    /// The form of the output
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// One document
+    Json,
+    /// One line per target
+    Jsonl,
+}
+
+/// What names stand for.
+#[derive(Default)]
+struct Named<'t> {
+    targets: Vec<&'t Target>,
+    families: Vec<&'t Family>,
+    notes: Vec<String>,
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        if !self.of.is_empty() {
+            return self.of_files(global, &self.of);
+        }
+        if !self.validate.is_empty() {
+            return self.validate(global);
+        }
+        let table = self.configs.table(global)?;
+        let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+        if let [first, second] = self.diff.as_slice() {
+            let (first, second) = (one(&table, first)?, one(&table, second)?);
+            return self.say(match self.format {
+                Format::Table => page::difference(first, second, &view),
+                _ => self.json(&[first, second], &[]),
+            });
+        }
+        if self.names.is_empty() {
+            return self.say(match self.format {
+                Format::Table => page::table(&table, &view),
+                _ => {
+                    self.json(&table.targets().iter().collect::<Vec<_>>(), &table.families().iter().collect::<Vec<_>>())
+                }
+            });
+        }
+        let named = match named(&table, &self.names) {
+            Ok(named) => named,
+            // A name that is no target may be a file.
+            Err(_) if self.names.iter().all(|name| Path::new(name).exists()) => {
+                let paths: Vec<PathBuf> = self.names.iter().map(PathBuf::from).collect();
+                return self.of_files(global, &paths);
+            }
+            Err(error) => return Err(error),
+        };
+        named.notes.iter().for_each(|note| global.note(note));
+        self.say(match self.format {
+            Format::Table => {
+                let families = named.families.iter().map(|one| page::family(one, &view));
+                let targets = named.targets.iter().map(|one| page::page(one, &view));
+                families.chain(targets).collect::<Vec<_>>().join("\n")
+            }
+            _ => self.json(&named.targets, &named.families),
+        })
+    }
+
+    /// The targets, as a document or a line each.
+    fn json(&self, targets: &[&Target], families: &[&Family]) -> String {
+        let targets: Vec<Value> = targets.iter().map(|one| page::target_json(one)).collect();
+        if self.format == Format::Jsonl {
+            return targets.iter().fold(String::new(), |text, one| text + &one.to_string() + "\n");
+        }
+        let families: Vec<Value> = families.iter().map(|one| page::family_json(one)).collect();
+        format!("{:#}\n", json!({ "schema_version": 1, "targets": targets, "families": families }))
+    }
+
+    fn say(&self, text: String) -> Result<Exit> {
+        let mut out = output::stdout();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+        Ok(Exit::Done)
+    }
+
+    /// The targets of the images in files: what each was compiled for where it says so, else its spec.
+    fn of_files(&self, global: &Global, paths: &[PathBuf]) -> Result<Exit> {
+        let mut found = BTreeSet::new();
+        let exit = each_file(global, paths, &Selector::default(), |facts| {
+            report_problems(global, facts);
+            for one in &facts.images {
+                let target = one.image.compile_target().unwrap_or(one.image.target);
+                // A bare module names none: it is SPIR-V for any device, or of no target that could be told.
+                let bare = if one.module.is_some() { "spir64" } else { "unknown" };
+                found.insert(if target.is_empty() { bare.to_owned() } else { target.to_owned() });
+            }
+            Ok(())
+        })?;
+        let text = match self.format {
+            Format::Table => found.iter().fold(String::new(), |text, one| text + one + "\n"),
+            Format::Json => format!("{:#}\n", json!({ "schema_version": 1, "targets": found })),
+            Format::Jsonl => found.iter().fold(String::new(), |text, one| text + &json!(one).to_string() + "\n"),
+        };
+        self.say(text)?;
+        Ok(exit)
+    }
+
+    /// Reads each file over the built-in targets, and tells all that is wrong.
+    fn validate(&self, global: &Global) -> Result<Exit> {
+        let mut exit = Exit::Done;
+        let mut text = String::new();
+        for path in &self.validate {
+            let mut table = device::table().clone();
+            match device_config::add(&mut table, path) {
+                Ok(added) => {
+                    added.warnings.iter().for_each(|warning| global.note(warning));
+                    for fault in &added.faults {
+                        exit = report(global, fault);
+                    }
+                    if added.faults.is_empty() {
+                        let _ = writeln!(text, "{}: {}", path.display(), or_nothing(&added.names));
+                    }
+                }
+                Err(error) => exit = report(global, &error),
+            }
+        }
+        self.say(text)?;
+        Ok(exit)
+    }
+}
+
+fn or_nothing(names: &[String]) -> String {
+    if names.is_empty() { "defines nothing".to_owned() } else { format!("defines {}", names.join(", ")) }
+}
+
+fn named<'t>(table: &'t TargetTable, names: &[String]) -> Result<Named<'t>> {
+    let mut found = Named::default();
+    for name in names {
+        let own = table.resolve(name)?;
+        found.notes.extend(own.note);
+        match own.family.and_then(|family| table.family(&family)) {
+            Some(family) => found.families.push(family),
+            None => {
+                for target in own.targets {
+                    if !found.targets.iter().any(|other| other.name == target.name) {
+                        found.targets.push(target);
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The one target that a name means.
+fn one<'t>(table: &'t TargetTable, name: &str) -> Result<&'t Target> {
+    let targets = table.resolve(name)?.targets;
+    match targets.as_slice() {
+        [target] => Ok(*target),
+        _ => {
+            let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+            let error = Error::new(ErrorKind::Usage, format!("`{name}` is {} targets", names.len()));
+            Err(error.with_remedy(format!("name one of {}", names.join(", "))))
+        }
+    }
+}

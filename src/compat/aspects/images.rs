@@ -1,0 +1,18 @@
+//! What does the code of each image of a bundle do?
+
+use super::Code;
+use crate::bundle::format::Format;
+use crate::compat::examine::Examined;
+use crate::spirv::index::Index;
+use rayon::prelude::*;
+
+/// The code of examined images, in their order; that of an image that is no SPIR-V, or does not inflate, is empty, so that
+/// places are those of the images.
+pub fn codes(images: &[Examined<'_, '_>]) -> Vec<Code> {
+    images.par_iter().map(|image| code(image).unwrap_or_default()).collect()
+}
+
+fn code(image: &Examined<'_, '_>) -> Option<Code> {
+    let contents = if image.format == Format::SpirV { image.image.contents().ok()? } else { return None };
+    Some(Code::read(&Index::read(&contents).ok()?))
+}

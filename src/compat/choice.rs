@@ -1,0 +1,156 @@
+//! Which image does the runtime choose for a kernel on a device, and what becomes of it?
+//!
+//! Step by step as the runtime of 2026: images of the kernel, those for the device
+//! (`doesImageTargetMatchDevice`), the adapter's pick (`urDeviceSelectBinary` of each in intel/llvm
+//! `unified-runtime/source/adapters`), the check of its requirements. After the pick there is no way back: where the
+//! check fails, another image that would have run does not matter.
+
+use super::examine::Examined;
+use super::fit::{Finding, Match, Subject, Verdict, fit, matches, runtime_checks, spec};
+use crate::bundle::image::State;
+use crate::device::target::{Backend, DeviceType};
+
+/// A way in which the choice goes wrong, or may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trap {
+    /// Several images are equally good and the runtime's order is that of a hash table.
+    Ambiguous,
+    /// The chosen image fails where another that was passed over would run.
+    NoFallback,
+    /// Native code for an Intel GPU that the image does not name.
+    AnyGpu,
+    /// Native CPU code with imports, which nothing resolves.
+    NativeImports,
+}
+
+/// The way to an image.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    /// Places, among the images given, of those with the kernel.
+    pub of_kernel: Vec<usize>,
+    /// Of these, those that the runtime counts as for the device.
+    pub candidates: Vec<usize>,
+    /// Of those that it does not, why; also where it could not be told.
+    pub passed_over: Vec<(usize, String)>,
+    /// The image that the adapter picks; where several are equally good, the first of them.
+    pub chosen: Option<usize>,
+    /// Why the kernel does not run, in the runtime's words.
+    pub failure: Option<String>,
+    /// What the failed check found.
+    pub findings: Vec<Finding>,
+    /// What may surprise.
+    pub traps: Vec<Trap>,
+    /// Whether something was not known on the way, so that the answer is not sure.
+    pub unsure: bool,
+}
+
+/// Finds the image that the runtime runs a kernel from, by the kernel's mangled name.
+pub fn choose(images: &[Examined<'_, '_>], kernel: &str, subject: &Subject<'_>) -> Choice {
+    let mut choice = Choice::default();
+    let has = |image: &Examined<'_, '_>| image.kernels.iter().any(|name| name == kernel);
+    choice.of_kernel = images.iter().enumerate().filter(|(_, image)| has(image)).map(|(at, _)| at).collect();
+    if choice.of_kernel.is_empty() {
+        choice.failure = Some(format!("No kernel named {kernel} was found"));
+        return choice;
+    }
+    for at in choice.of_kernel.clone() {
+        let Some(image) = images.get(at) else { continue };
+        match matches(image.image, subject) {
+            Match::Yes => choice.candidates.push(at),
+            Match::No(why) => choice.passed_over.push((at, why)),
+            Match::Unknown(why) => {
+                choice.passed_over.push((at, why));
+                choice.unsure = true;
+            }
+        }
+    }
+    let best = pick(images, &choice.candidates, subject);
+    choice.chosen = best.first().copied();
+    if best.len() > 1 {
+        choice.traps.push(Trap::Ambiguous);
+    }
+    let Some(chosen) = choice.chosen.and_then(|at| images.get(at)) else {
+        let label = |at: &usize| images.get(*at).map(|one| one.image.compile_target().unwrap_or(one.image.target));
+        let mut labels: Vec<&str> = choice.of_kernel.iter().filter_map(label).collect();
+        labels.dedup();
+        choice.failure = Some(format!(
+            "Kernel {kernel} has no image for the selected device. Its available images target: [{}].",
+            labels.join(", ")
+        ));
+        return choice;
+    };
+    check(images, chosen, subject, &mut choice);
+    choice
+}
+
+/// The images that an adapter's pick may be: more than one where only the order decides, which is not specified.
+fn pick(images: &[Examined<'_, '_>], candidates: &[usize], subject: &Subject<'_>) -> Vec<usize> {
+    let of = |wanted: &str| -> Vec<usize> {
+        let is = |at: &&usize| images.get(**at).is_some_and(|image| spec(image.image) == wanted);
+        candidates.iter().filter(is).copied().collect()
+    };
+    let or = |first: Vec<usize>, second: &str| if first.is_empty() { of(second) } else { first };
+    match subject.backend {
+        Some(Backend::OpenCl) => {
+            let wanted = match subject.target.device_type {
+                Some(DeviceType::Cpu) => "spir64_x86_64",
+                Some(DeviceType::Gpu) => "spir64_gen",
+                Some(DeviceType::Accelerator) => "spir64_fpga",
+                None => "spir64",
+            };
+            or(of(wanted), "spir64")
+        }
+        Some(Backend::LevelZero) => or(of("spir64_gen"), "spir64"),
+        Some(Backend::Cuda) => of("nvptx64"),
+        Some(Backend::Hip) => {
+            let all = of("amdgcn");
+            let arch = subject.target.name.trim_start_matches("amd_gpu_").as_bytes();
+            let holds = |at: &&usize| images.get(**at).is_some_and(|one| contains(one.image.stored, arch));
+            let own: Vec<usize> = all.iter().filter(holds).copied().collect();
+            if own.is_empty() { all } else { own }
+        }
+        Some(Backend::NativeCpu) => of("native_cpu"),
+        None => candidates.to_vec(),
+    }
+}
+
+fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    !text.is_empty() && bytes.windows(text.len()).any(|window| window == text)
+}
+
+/// The check of the chosen image, and what it means.
+fn check(images: &[Examined<'_, '_>], chosen: &Examined<'_, '_>, subject: &Subject<'_>, choice: &mut Choice) {
+    let checked = runtime_checks(chosen, subject.target);
+    choice.unsure |= checked.verdict() == Verdict::Unknown;
+    let native = !chosen.format.is_intermediate();
+    let chosen_spec = spec(chosen.image);
+    if let Some(reason) = checked.reasons.first() {
+        choice.failure = Some(reason.message.clone());
+        choice.findings = checked.reasons;
+    } else if chosen_spec == "spir64_x86_64" && !chosen.imports.is_empty() {
+        choice.failure = Some("Cannot resolve external symbols, linking is unsupported for the backend".to_owned());
+        choice.traps.push(Trap::NativeImports);
+    }
+    if native && chosen_spec == "spir64_gen" && chosen.image.compile_target().is_none() {
+        choice.traps.push(Trap::AnyGpu);
+        choice.unsure = true;
+    }
+    // Once chosen, the whole image must work; only the others' fit tells what was passed over.
+    let others = choice.candidates.iter().filter(|at| Some(**at) != choice.chosen);
+    let runs = |at: &usize| images.get(*at).is_some_and(|image| fit(image, subject).verdict() != Verdict::CannotRun);
+    let fails = fit(chosen, subject).verdict() == Verdict::CannotRun || choice.failure.is_some();
+    if fails && others.into_iter().any(runs) {
+        choice.traps.push(Trap::NoFallback);
+    }
+}
+
+/// Places of the images of one state or less that `get_kernel_bundle` gives for a device: compatible by the adapter alone,
+/// which goes by the spec and ignores the compile target, and with their requirements fulfilled.
+pub fn bundle(images: &[Examined<'_, '_>], state: State, subject: &Subject<'_>) -> Vec<usize> {
+    let one = |(at, image): (usize, &Examined<'_, '_>)| {
+        let alone = pick(images, &[at], subject).len() == 1;
+        let fits = runtime_checks(image, subject.target).verdict() != Verdict::CannotRun;
+        (image.state <= state && alone && fits).then_some(at)
+    };
+    images.iter().enumerate().filter_map(one).collect()
+}

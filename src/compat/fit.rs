@@ -1,0 +1,177 @@
+//! Does this image run on that target, and if not, why?
+//!
+//! The rules are the runtime's, in its order (`checkDevSupportDeviceRequirements` and `doesImageTargetMatchDevice` in
+//! DPC++ `sycl/source/detail/program_manager/program_manager.cpp`), then what the device's compiler decides. What is not
+//! known of the target is a gap, never a yes.
+
+mod device;
+mod format;
+mod spirv;
+#[cfg(test)]
+mod tests;
+
+use super::examine::Examined;
+use crate::device::cpu::CpuArch;
+use crate::device::target::{Backend, Target};
+
+/// A target as the runtime meets it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'t> {
+    /// The target.
+    pub target: &'t Target,
+    /// The adapter; none where the target does not say.
+    pub backend: Option<Backend>,
+    /// The instruction set of a CPU, where it is known.
+    pub march: Option<CpuArch>,
+}
+
+impl<'t> Subject<'t> {
+    /// A target through its usual adapter.
+    pub fn new(target: &'t Target) -> Subject<'t> {
+        let march = target.march.first().and_then(|name| CpuArch::parse(name).ok());
+        Subject { target, backend: target.backends.first().copied(), march }
+    }
+
+    /// The same target through another adapter.
+    #[must_use]
+    pub fn through(self, backend: Backend) -> Subject<'t> {
+        Subject { backend: Some(backend), ..self }
+    }
+
+    /// The same target with CPUs of this instruction set.
+    #[must_use]
+    pub fn with_march(self, march: Option<CpuArch>) -> Subject<'t> {
+        Subject { march: march.or(self.march), ..self }
+    }
+}
+
+/// What a finding is about, in the order in which the rules are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// The targets that an image is fixed to.
+    FixedTarget,
+    /// An aspect.
+    Aspect,
+    /// Matrix operations.
+    Matrix,
+    /// The required work-group size.
+    WorkGroupSize,
+    /// The required sub-group size.
+    SubGroupSize,
+    /// The version of SPIR-V.
+    SpirvVersion,
+    /// A capability of SPIR-V.
+    Capability,
+    /// An extension of SPIR-V.
+    Extension,
+    /// What the image was compiled for.
+    Target,
+    /// Symbols that other images must define.
+    Imports,
+    /// The image could not be read to its end.
+    Damaged,
+}
+
+impl Rule {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::FixedTarget => "fixed-target",
+            Rule::Aspect => "aspect",
+            Rule::Matrix => "matrix",
+            Rule::WorkGroupSize => "work-group-size",
+            Rule::SubGroupSize => "sub-group-size",
+            Rule::SpirvVersion => "spirv-version",
+            Rule::Capability => "spirv-capability",
+            Rule::Extension => "spirv-extension",
+            Rule::Target => "target",
+            Rule::Imports => "imports",
+            Rule::Damaged => "damaged",
+        }
+    }
+}
+
+/// Something that forbids an image, or that is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is about.
+    pub rule: Rule,
+    /// What it says, in the words of DPC++'s design where that has some.
+    pub message: String,
+    /// The aspect, where it is about one.
+    pub aspect: Option<String>,
+}
+
+impl Finding {
+    fn new(rule: Rule, message: impl Into<String>) -> Finding {
+        Finding { rule, message: message.into(), aspect: None }
+    }
+}
+
+/// Whether an image runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It runs.
+    Runs,
+    /// It cannot be told.
+    Unknown,
+    /// It does not.
+    CannotRun,
+}
+
+/// Everything that speaks against an image on a target.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fit {
+    /// What forbids it, in the order of the rules.
+    pub reasons: Vec<Finding>,
+    /// What is not known.
+    pub gaps: Vec<Finding>,
+}
+
+impl Fit {
+    /// The verdict: one reason forbids, else one gap leaves it open.
+    pub fn verdict(&self) -> Verdict {
+        match (self.reasons.is_empty(), self.gaps.is_empty()) {
+            (false, _) => Verdict::CannotRun,
+            (true, false) => Verdict::Unknown,
+            (true, true) => Verdict::Runs,
+        }
+    }
+
+    fn reason(&mut self, rule: Rule, message: impl Into<String>) {
+        self.reasons.push(Finding::new(rule, message));
+    }
+
+    fn gap(&mut self, rule: Rule, message: impl Into<String>) {
+        self.gaps.push(Finding::new(rule, message));
+    }
+}
+
+/// Judges an image by all rules.
+pub fn fit(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Fit {
+    let mut fit = runtime_checks(image, subject.target);
+    // The runtime goes by what is recorded; the device's compiler by what the code does.
+    if let Some(module) = &image.module {
+        let recorded = &image.requirements.aspects;
+        let used = module.used_aspects.iter().filter(|used| !recorded.iter().any(|own| own == *used));
+        device::aspects(used.copied(), subject.target, &mut fit);
+        spirv::check(module, subject, &mut fit);
+    }
+    format::check(image, subject, &mut fit);
+    if let Some(problem) = &image.problem {
+        fit.gap(Rule::Damaged, format!("the image could not be read to its end: {}", problem.message()));
+    }
+    fit.reasons.sort_by_key(|finding| finding.rule);
+    fit.gaps.sort_by_key(|finding| finding.rule);
+    fit
+}
+
+/// What the runtime checks of an image that it has chosen; a failure is `errc::kernel_not_supported`.
+pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
+    let mut fit = Fit::default();
+    device::check(image, target, &mut fit);
+    fit
+}
+
+/// Whether the runtime takes an image for a device at all, before it looks at requirements.
+pub use format::{Match, matches, spec};

@@ -1,0 +1,114 @@
+//! Does the device have what the image records as required?
+
+use super::{Finding, Fit, Rule};
+use crate::bundle::property::set;
+use crate::compat::examine::Examined;
+use crate::device::aspect::current;
+use crate::device::matrix::{unsupported_mad, unsupported_matrix};
+use crate::device::target::{Has, Target};
+
+/// Checks the set `SYCL/device requirements`.
+pub fn check(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
+    let required = &image.requirements;
+    if let Some(fixed) = &required.fixed_targets {
+        let numbers: Vec<String> = fixed.iter().map(u32::to_string).collect();
+        let message =
+            format!("the image is fixed to targets by number ({}), and no table names them", numbers.join(", "));
+        fit.gap(Rule::FixedTarget, message);
+    }
+    aspects(required.aspects.iter().map(String::as_str), target, fit);
+    matrix(image, target, fit);
+    if let Some(size) = &required.reqd_work_group_size {
+        work_group(size, target, fit);
+    }
+    let esimd = image.image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number()) == Some(1);
+    if let Some(size) = required.reqd_sub_group_size.filter(|_| !esimd) {
+        match &target.sub_group_sizes {
+            Some(sizes) if sizes.contains(&size) => {}
+            Some(_) => fit.reason(
+                Rule::SubGroupSize,
+                format!(
+                    "Kernel has a required sub-group size of '{size}' but device does not support this sub-group size."
+                ),
+            ),
+            None => fit
+                .gap(Rule::SubGroupSize, format!("sub-group size {size}: the sizes of {} are not known", target.name)),
+        }
+    }
+}
+
+/// Checks aspects, by SYCL name.
+pub fn aspects<'a>(names: impl Iterator<Item = &'a str>, target: &Target, fit: &mut Fit) {
+    for name in names {
+        let (list, message) = match target.has(current(name)) {
+            Has::Yes => continue,
+            Has::No => (
+                &mut fit.reasons,
+                format!(
+                    "Kernel uses optional feature corresponding to 'aspect::{name}' but device does not support this aspect."
+                ),
+            ),
+            Has::Unknown => (&mut fit.gaps, format!("whether {} has aspect {name} is not known", target.name)),
+        };
+        list.push(Finding { aspect: Some(name.to_owned()), ..Finding::new(Rule::Aspect, message) });
+    }
+}
+
+fn matrix(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
+    let text = |name: &str| image.image.properties.get(set::REQUIREMENTS, name).and_then(|value| value.text());
+    let (single, mad) = (text("joint_matrix"), text("joint_matrix_mad"));
+    if single.is_none() && mad.is_none() {
+        return;
+    }
+    match target.matrix.as_deref() {
+        None => fit.gap(Rule::Matrix, format!("the matrix operations of {} are not known", target.name)),
+        Some([]) => fit.reason(Rule::Matrix, "Kernel uses joint_matrix but there is no matrix hardware on the device."),
+        Some(own) => {
+            let alone = single.and_then(|text| unsupported_matrix(text, own));
+            let product = mad.and_then(|text| unsupported_mad(text, own));
+            for (kind, what) in
+                [alone.map(|what| ("joint_matrix", what)), product.map(|what| ("joint_matrix_mad", what))]
+                    .into_iter()
+                    .flatten()
+            {
+                fit.reason(Rule::Matrix, format!("Kernel uses {kind} '{what}' but device does not support it."));
+            }
+        }
+    }
+}
+
+/// Checks a size in the order of the source, the slowest dimension first.
+fn work_group(size: &[u64], target: &Target, fit: &mut Fit) {
+    let shown: Vec<String> = size.iter().map(u64::to_string).collect();
+    let shown = shown.join("x");
+    let lead = format!("Kernel has a required work-group size of '{shown}' but");
+    let Some(items) = size.iter().try_fold(1u64, |product, size| product.checked_mul(*size)) else {
+        return fit.reason(Rule::WorkGroupSize, format!("{lead} no device has so many work-items."));
+    };
+    match target.max_work_group_size {
+        Some(most) if items > most => {
+            let message = format!(
+                "{lead} device does not support this work-group size: it has {items} work-items, the device runs up to {most}."
+            );
+            return fit.reason(Rule::WorkGroupSize, message);
+        }
+        Some(_) => {}
+        None => {
+            let message = format!("work-group size {shown}: the largest of {} is not known", target.name);
+            return fit.gap(Rule::WorkGroupSize, message);
+        }
+    }
+    let Some(most) = target.max_work_item_sizes else {
+        let message = format!("work-group size {shown}: the largest of {} in each dimension is not known", target.name);
+        return fit.gap(Rule::WorkGroupSize, message);
+    };
+    // The device counts x first, which is the source's last dimension.
+    for ((size, most), dimension) in size.iter().rev().zip(most).zip(["x", "y", "z"]) {
+        if *size > most {
+            let message = format!(
+                "{lead} device does not support this work-group size: it runs up to {most} work-items in {dimension}."
+            );
+            return fit.reason(Rule::WorkGroupSize, message);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Do the rules answer as the runtime does, and "unknown" where nobody knows?
+
+use super::*;
+use crate::bundle::aspect::Epoch;
+use crate::bundle::image::Image;
+use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::compat::choice::{self, Choice, Trap};
+use crate::compat::examine::examine_image;
+use crate::device;
+
+/// A module with one kernel `k` and further capabilities.
+pub fn module(version: u32, capabilities: &[u32]) -> Vec<u8> {
+    let head = [0x0723_0203, version, 0, 10, 0, 0x0002_0011, 4, 0x0002_0011, 6];
+    let more = capabilities.iter().flat_map(|number| [0x0002_0011, *number]);
+    let entry = [0x0004_000f, 6, 1, u32::from_le_bytes(*b"k\0\0\0")];
+    head.into_iter().chain(more).chain(entry).flat_map(u32::to_le_bytes).collect()
+}
+
+/// A test's images live as long as the test.
+fn leak(bytes: &[u8]) -> &'static [u8] {
+    Box::leak(bytes.to_vec().into_boxed_slice())
+}
+
+/// A byte array as it is stored.
+pub fn array(bytes: &[u8]) -> Value<'static> {
+    let bits = (bytes.len() as u64 * 8).to_le_bytes();
+    Value::Bytes(leak(&[&bits, bytes].concat()))
+}
+
+pub fn words(numbers: &[u32]) -> Value<'static> {
+    array(&numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>())
+}
+
+/// An image with a payload, a spec and properties of two sets.
+pub fn image(payload: &[u8], spec: &'static str, required: &[(&'static str, Value<'static>)]) -> Image<'static> {
+    let of = |name, list: &[(&'static str, Value<'static>)]| PropertySet {
+        name,
+        properties: list.iter().map(|(name, value)| Property { name, value: *value }).collect(),
+    };
+    let (misc, required): (Vec<_>, Vec<_>) = required.iter().copied().partition(|(name, _)| *name == "isEsimdImage");
+    Image {
+        target: spec,
+        entries: vec!["k"],
+        properties: Properties { sets: vec![of(set::REQUIREMENTS, &required), of(set::MISC, &misc)] },
+        ..Image::bare(leak(payload), 0)
+    }
+}
+
+fn judge(image: &Image<'static>, target: &str) -> Fit {
+    let target = device::table().target(target).unwrap();
+    fit(&examine_image(image, Epoch::From2026), &Subject::new(target))
+}
+
+fn spirv(required: &[(&'static str, Value<'static>)]) -> Image<'static> {
+    image(&module(0x0001_0400, &[]), "spir64", required)
+}
+
+#[test]
+fn a_plain_module_runs_wherever_spirv_does() {
+    let plain = spirv(&[("aspects", words(&[]))]);
+    for target in ["intel_gpu_pvc", "intel_gpu_acm_g10", "intel_gpu_skl", "spir64_x86_64", "intel_cpu_spr"] {
+        assert_eq!(judge(&plain, target), Fit::default(), "{target}");
+    }
+    for target in ["nvidia_gpu_sm_90", "amd_gpu_gfx90a", "native_cpu"] {
+        assert_eq!(judge(&plain, target).verdict(), Verdict::CannotRun, "{target}");
+    }
+    assert_eq!(judge(&plain, "spir64").verdict(), Verdict::Unknown);
+}
+
+#[test]
+fn aspects_in_the_words_of_the_design() {
+    let fp64 = spirv(&[("aspects", words(&[6]))]);
+    assert_eq!(judge(&fp64, "intel_gpu_pvc").verdict(), Verdict::Runs);
+    let dg2 = judge(&fp64, "intel_gpu_acm_g10");
+    assert_eq!(
+        dg2.reasons.iter().map(|one| one.message.as_str()).collect::<Vec<_>>(),
+        ["Kernel uses optional feature corresponding to 'aspect::fp64' but device does not support this aspect."]
+    );
+    assert_eq!(dg2.reasons[0].aspect.as_deref(), Some("fp64"));
+    // Bindless images hang on backend and driver; an aspect without a name is not known either way.
+    assert_eq!(judge(&spirv(&[("aspects", words(&[40]))]), "intel_gpu_pvc").verdict(), Verdict::Unknown);
+    assert_eq!(judge(&spirv(&[("aspects", words(&[4000]))]), "spir64_x86_64").verdict(), Verdict::Unknown);
+    // Open-ended targets keep what they may support, unlike sycl-post-link's filter.
+    assert_eq!(judge(&fp64, "spir64").reasons, []);
+    assert_eq!(judge(&spirv(&[("aspects", words(&[2]))]), "spir64_x86_64").verdict(), Verdict::CannotRun);
+}
+
+#[test]
+fn aspects_of_2023_go_by_their_names_of_today() {
+    // 54 was ext_oneapi_ballot_group, which became ext_oneapi_fragment.
+    let old = spirv(&[("aspects", words(&[54]))]);
+    let target = device::table().target("intel_gpu_pvc").unwrap();
+    let fit = fit(&examine_image(&old, Epoch::From2023), &Subject::new(target));
+    assert_eq!(fit.verdict(), Verdict::Runs, "{fit:?}");
+}
+
+#[test]
+fn what_the_code_uses_counts_though_nothing_is_recorded() {
+    // OpTypeFloat %2 64
+    let mut bytes = module(0x0001_0400, &[10]);
+    bytes.extend([0x0003_0016u32, 2, 64].iter().flat_map(|word| word.to_le_bytes()));
+    let bare = Image::bare(leak(&bytes), 0);
+    assert_eq!(judge(&bare, "intel_gpu_tgllp").reasons[0].aspect.as_deref(), Some("fp64"));
+    assert_eq!(judge(&bare, "intel_gpu_pvc").verdict(), Verdict::Runs);
+}
+
+#[test]
+fn work_group_sizes_are_stored_in_reverse() {
+    let sizes = |sizes: &[u64], dimensions| {
+        let bytes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
+        spirv(&[("reqd_work_group_size_uint64_t", array(&bytes)), ("work_group_num_dim", Value::U32(dimensions))])
+    };
+    assert_eq!(judge(&sizes(&[1024, 1, 1], 1), "intel_gpu_pvc").verdict(), Verdict::Runs);
+    let over = judge(&sizes(&[2048, 1, 1], 1), "intel_gpu_pvc");
+    assert!(over.reasons[0].message.contains("work-group size of '2048'"), "{over:?}");
+    assert_eq!(judge(&sizes(&[2048, 1, 1], 1), "spir64_x86_64").verdict(), Verdict::Runs);
+    // The product counts, and it may not overflow.
+    assert_eq!(judge(&sizes(&[64, 64, 1], 2), "intel_gpu_pvc").verdict(), Verdict::CannotRun);
+    assert!(judge(&sizes(&[1 << 33, 1 << 33, 1], 2), "spir64").reasons[0].message.contains("no device"));
+    // CUDA runs up to 64 work-items in z, which is the last stored and the source's first.
+    let ptx = |stored: &[u64]| Image { target: "nvptx64", ..sizes(stored, 3) };
+    let on = |stored: &[u64]| {
+        judge(&ptx(stored), "nvidia_gpu_sm_90").reasons.iter().any(|one| one.rule == Rule::WorkGroupSize)
+    };
+    assert!(!on(&[128, 1, 1]) && on(&[1, 1, 128]));
+    // The 32-bit key of compilers before 2023.
+    assert_eq!(
+        judge(&spirv(&[("reqd_work_group_size", words(&[512, 1, 1]))]), "intel_gpu_skl").verdict(),
+        Verdict::CannotRun
+    );
+    // What nobody knows is unknown.
+    assert_eq!(judge(&sizes(&[16, 1, 1], 1), "spir64").verdict(), Verdict::Unknown);
+}
+
+#[test]
+fn sub_group_sizes_do_not_bind_esimd() {
+    let eight = ("reqd_sub_group_size", Value::U32(8));
+    assert_eq!(judge(&spirv(&[eight]), "intel_gpu_acm_g10").verdict(), Verdict::Runs);
+    assert_eq!(
+        judge(&spirv(&[eight]), "intel_gpu_pvc").reasons[0].message,
+        "Kernel has a required sub-group size of '8' but device does not support this sub-group size."
+    );
+    assert_eq!(judge(&spirv(&[eight, ("isEsimdImage", Value::U32(1))]), "intel_gpu_pvc").verdict(), Verdict::Runs);
+    assert_eq!(judge(&spirv(&[eight]), "spir64").verdict(), Verdict::Unknown);
+}
+
+#[test]
+fn matrix_operations_need_hardware_that_has_them() {
+    let text = |text: &str| array(text.as_bytes());
+    let bf16 = [
+        ("joint_matrix", text("matrix_type::bf16,use::a,8,16")),
+        ("joint_matrix_mad", text("matrix_type::bf16,matrix_type::bf16,matrix_type::fp32,matrix_type::fp32,8,16,16")),
+    ];
+    assert_eq!(judge(&spirv(&bf16), "intel_gpu_pvc").verdict(), Verdict::Runs);
+    // The first size is a maximum there, the others are eight and sixteen.
+    assert_eq!(judge(&spirv(&bf16), "intel_gpu_acm_g10").verdict(), Verdict::CannotRun);
+    assert!(judge(&spirv(&bf16), "intel_gpu_tgllp").reasons[0].message.contains("no matrix hardware"));
+    assert_eq!(judge(&spirv(&bf16), "intel_gpu_bmg_g31").verdict(), Verdict::Unknown);
+}
+
+#[test]
+fn what_a_compiler_takes_is_known_in_part() {
+    let with = |version, capabilities: &[u32]| image(&module(version, capabilities), "spir64", &[]);
+    assert_eq!(judge(&with(0x0001_0600, &[]), "intel_gpu_pvc").verdict(), Verdict::Unknown);
+    assert_eq!(judge(&with(0x0001_0600, &[]), "spir64_x86_64").verdict(), Verdict::Runs);
+    // ImageBasic (13): no images there.
+    assert_eq!(judge(&with(0x0001_0000, &[13]), "intel_gpu_pvc").verdict(), Verdict::CannotRun);
+    assert_eq!(judge(&with(0x0001_0000, &[13]), "intel_gpu_acm_g10").verdict(), Verdict::Runs);
+    // VectorComputeINTEL (5617) is refused by the CPU driver, Shader (1) is in no list.
+    assert_eq!(judge(&with(0x0001_0000, &[5617]), "spir64_x86_64").reasons[0].rule, Rule::Capability);
+    assert_eq!(judge(&with(0x0001_0000, &[1]), "spir64_x86_64").verdict(), Verdict::Unknown);
+}
+
+#[test]
+fn native_code_is_for_one_device() {
+    let zebin = {
+        let mut bytes = b"\x7fELF\x02\x01".to_vec();
+        bytes.resize(16, 0);
+        bytes.extend([0x12, 0xff, 205, 0]);
+        bytes
+    };
+    let pvc = image(&zebin, "spir64_gen", &[("compile_target", array(b"intel_gpu_pvc"))]);
+    assert_eq!(judge(&pvc, "intel_gpu_pvc").verdict(), Verdict::Runs);
+    assert_eq!(
+        judge(&pvc, "intel_gpu_acm_g10").reasons[0].message,
+        "Image was compiled for intel_gpu_pvc, not for intel_gpu_acm_g10."
+    );
+    assert_eq!(judge(&pvc, "spir64_gen").verdict(), Verdict::Unknown);
+    let family = image(&zebin, "spir64_gen", &[("compile_target", array(b"intel_gpu_bmg"))]);
+    assert_eq!(judge(&family, "intel_gpu_lnl_m").verdict(), Verdict::Runs);
+    assert_eq!(judge(&family, "intel_gpu_pvc").verdict(), Verdict::CannotRun);
+    let nameless = image(&zebin, "spir64_gen", &[]);
+    assert_eq!(judge(&nameless, "intel_gpu_pvc").verdict(), Verdict::Unknown);
+    assert_eq!(judge(&nameless, "spir64_x86_64").verdict(), Verdict::CannotRun);
+    assert_eq!(judge(&image(&zebin, "spir64_fpga", &[]), "spir64_fpga").verdict(), Verdict::CannotRun);
+}
+
+#[test]
+fn instruction_sets_and_imports_of_cpu_code() {
+    let cpu = |flags: u8, imports: bool| {
+        let mut bytes = b"\x7fELF\x02\x01".to_vec();
+        bytes.resize(64, 0);
+        bytes[16..20].copy_from_slice(&[0x04, 0xff, 62, 0]);
+        bytes[48] = flags;
+        let mut own = image(&bytes, "spir64_x86_64", &[("compile_target", array(b"spir64_x86_64"))]);
+        if imports {
+            let properties = vec![Property { name: "foo", value: Value::U32(1) }];
+            own.properties.sets.push(PropertySet { name: set::IMPORTED, properties });
+        }
+        own
+    };
+    let table = device::table();
+    let on = |image: &Image<'static>, spelling: &str| {
+        let found = table.resolve(spelling).unwrap();
+        fit(&examine_image(image, Epoch::From2026), &Subject::new(found.targets[0]).with_march(found.march)).verdict()
+    };
+    // 3 is AVX2, the baseline; 4 AVX-512 of Skylake servers; 9 Granite Rapids.
+    for (flags, spelling, expected) in [
+        (3, "spir64_x86_64", Verdict::Runs),
+        (4, "spir64_x86_64", Verdict::Unknown),
+        (4, "avx2", Verdict::CannotRun),
+        (4, "spr", Verdict::Runs),
+        (9, "intel_cpu_spr", Verdict::CannotRun),
+        (9, "intel_cpu_gnr", Verdict::Runs),
+    ] {
+        assert_eq!(on(&cpu(flags, false), spelling), expected, "{flags} on {spelling}");
+    }
+    assert_eq!(on(&cpu(3, true), "avx2"), Verdict::CannotRun);
+    assert_eq!(
+        judge(
+            &{
+                let mut own = spirv(&[]);
+                own.properties.sets.push(PropertySet {
+                    name: set::IMPORTED,
+                    properties: vec![Property { name: "foo", value: Value::U32(1) }],
+                });
+                own
+            },
+            "spir64_x86_64"
+        )
+        .verdict(),
+        Verdict::Unknown
+    );
+}
+
+fn choose(images: &[Image<'static>], kernel: &str, target: &str) -> Choice {
+    let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+    choice::choose(&examined, kernel, &Subject::new(device::table().target(target).unwrap()))
+}
+
+#[test]
+fn the_choice_has_its_traps() {
+    let plain = || spirv(&[]);
+    let gen_any = || image(b"INTC", "spir64_gen", &[]);
+    let gen_for = |name: &[u8]| image(b"INTC", "spir64_gen", &[("compile_target", array(name))]);
+    // Level Zero: the first native image, else the first SPIR-V.
+    assert_eq!(choose(&[plain(), gen_for(b"intel_gpu_pvc")], "k", "intel_gpu_pvc").chosen, Some(1));
+    assert_eq!(choose(&[plain(), gen_for(b"intel_gpu_pvc")], "k", "intel_gpu_skl").chosen, Some(0));
+    // Native code for no GPU in particular is taken for any.
+    let any = choose(&[plain(), gen_any()], "k", "intel_gpu_skl");
+    assert_eq!((any.chosen, any.traps.as_slice(), any.unsure), (Some(1), &[Trap::AnyGpu][..], true));
+    // A native image that fails the check hides SPIR-V that would run.
+    let strict =
+        image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_acm_g10")), ("aspects", words(&[6]))]);
+    let hidden = choose(&[plain(), strict], "k", "intel_gpu_acm_g10");
+    assert_eq!(hidden.chosen, Some(1));
+    assert!(hidden.failure.unwrap().contains("aspect::fp64"));
+    assert_eq!(hidden.traps, [Trap::NoFallback]);
+    // The same kernel twice: which one is taken is not specified.
+    assert_eq!(choose(&[plain(), plain()], "k", "intel_gpu_pvc").traps, [Trap::Ambiguous]);
+    // Nothing for the device, and no such kernel.
+    let none = choose(&[gen_for(b"intel_gpu_pvc"), gen_for(b"intel_gpu_skl")], "k", "intel_gpu_acm_g10");
+    assert_eq!(
+        none.failure.as_deref(),
+        Some(
+            "Kernel k has no image for the selected device. Its available images target: [intel_gpu_pvc, intel_gpu_skl]."
+        )
+    );
+    assert_eq!((none.chosen, none.passed_over.len()), (None, 2));
+    assert_eq!(
+        choose(&[plain()], "other", "intel_gpu_pvc").failure.as_deref(),
+        Some("No kernel named other was found")
+    );
+    // CPU code with imports is chosen and then not linked.
+    let mut importing = image(b"\x7fELF", "spir64_x86_64", &[]);
+    importing
+        .properties
+        .sets
+        .push(PropertySet { name: set::IMPORTED, properties: vec![Property { name: "foo", value: Value::U32(1) }] });
+    let stuck = choose(&[plain(), importing], "k", "spir64_x86_64");
+    assert_eq!((stuck.chosen, stuck.traps.as_slice()), (Some(1), &[Trap::NativeImports, Trap::NoFallback][..]));
+    // No image for FPGAs matches any device; SPIR-V is what is left.
+    assert_eq!(choose(&[image(b"\x7fELF", "spir64_fpga", &[]), plain()], "k", "spir64_fpga").chosen, Some(1));
+}
+
+#[test]
+fn kernel_bundles_ignore_the_compile_target() {
+    let images = [image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_pvc"))]), spirv(&[])];
+    let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+    let subject = Subject::new(device::table().target("intel_gpu_skl").unwrap());
+    assert_eq!(choice::bundle(&examined, crate::bundle::image::State::Executable, &subject), [0, 1]);
+    assert_eq!(choice::bundle(&examined, crate::bundle::image::State::Input, &subject), [1]);
+}

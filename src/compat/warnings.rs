@@ -1,0 +1,235 @@
+//! What would the compiler warn of, had it known what the user declares now?
+//!
+//! The warnings of the design document for optional kernel features, on SPIR-V: aspects that `[[sycl::device_has()]]` does
+//! not list, aspects and sizes that a target of `-fsycl-fixed-targets` lacks, and aspects of functions in other images
+//! that the calling kernel's image does not record. The words are the document's.
+
+use super::aspects::{Evidence, Graph};
+use crate::bundle::requirements::Requirements;
+use crate::device::target::{Has, Target};
+use crate::spirv::lines::Place;
+
+/// Which rule a warning follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// An aspect is not among those declared.
+    DeviceHas,
+    /// A fixed target lacks an aspect.
+    FixedTargetAspect,
+    /// A fixed target lacks a required sub-group size.
+    FixedTargetSubGroupSize,
+    /// A fixed target cannot run a required work-group size.
+    FixedTargetWorkGroupSize,
+    /// A function of another image uses what the kernel's image does not record.
+    External,
+}
+
+impl Rule {
+    /// The rule's name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::DeviceHas => "device_has",
+            Rule::FixedTargetAspect => "fixed-targets-aspect",
+            Rule::FixedTargetSubGroupSize => "fixed-targets-sub-group-size",
+            Rule::FixedTargetWorkGroupSize => "fixed-targets-work-group-size",
+            Rule::External => "external-function",
+        }
+    }
+}
+
+/// Whether a warning is sure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// It may be so: of the target or of the instruction not enough is known.
+    Possible,
+    /// It is so.
+    Sure,
+}
+
+/// A kernel that is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'s> {
+    /// The module's position in the graph.
+    pub module: usize,
+    /// The place of its function in the module's nodes; none where the module has none.
+    pub node: Option<usize>,
+    /// Its mangled name.
+    pub kernel: &'s str,
+    /// What the compiler stored for its image.
+    pub requirements: &'s Requirements,
+}
+
+/// One warning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The rule.
+    pub rule: Rule,
+    /// Whether it is sure.
+    pub certainty: Certainty,
+    /// The module's position in the graph.
+    pub module: usize,
+    /// The kernel's mangled name.
+    pub kernel: String,
+    /// The aspect or the size that is the matter.
+    pub subject: String,
+    /// The target that lacks it; none where no target is asked about.
+    pub target: Option<String>,
+    /// The use and the calls that lead to it; none for sizes.
+    pub evidence: Option<Evidence>,
+}
+
+impl Warning {
+    /// The sentence, of a function as it is to be called (demangled or not).
+    pub fn message(&self, function: &str) -> String {
+        let Warning { subject, .. } = self;
+        let target = self.target.as_deref().unwrap_or_default();
+        let (uses, lacks) = match self.certainty {
+            Certainty::Sure => ("uses", "does not have"),
+            Certainty::Possible => ("may use", "may not have"),
+        };
+        match self.rule {
+            Rule::DeviceHas => {
+                format!("function '{function}' {uses} aspect '{subject}' not listed in 'sycl::device_has'")
+            }
+            Rule::FixedTargetAspect => format!(
+                "function '{function}' uses aspect '{subject}', which target '{target}' of '-fsycl-fixed-targets' {lacks}"
+            ),
+            Rule::FixedTargetSubGroupSize => format!(
+                "function '{function}' has required sub-group size '{subject}', \
+                 which target '{target}' of '-fsycl-fixed-targets' {lacks}"
+            ),
+            Rule::FixedTargetWorkGroupSize => format!(
+                "function '{function}' has required work-group size '{subject}', \
+                 which target '{target}' of '-fsycl-fixed-targets' {lacks}"
+            ),
+            Rule::External => format!(
+                "function '{function}' {uses} aspect '{subject}' not expected by its calling kernel.\n\
+                 Missing [[sycl::device_has()]] on SYCL_EXTERNAL function?"
+            ),
+        }
+    }
+
+    /// The function that the sentence is about: the kernel, or the external function.
+    pub fn function(&self) -> &str {
+        let external = || {
+            let chain = &self.evidence.as_ref()?.chain;
+            chain.iter().find(|step| step.module != self.module).map(|step| step.function.as_str())
+        };
+        match self.rule {
+            Rule::External => external().unwrap_or(&self.kernel),
+            _ => &self.kernel,
+        }
+    }
+
+    /// The warning in full, as the compiler prints it. `shown` says how a function is to be called.
+    pub fn text(&self, shown: impl Fn(&str) -> String) -> String {
+        let place = self.evidence.as_ref().and_then(|evidence| evidence.place.as_ref());
+        let mut text = place.map(|place| format!("{}: ", location(place))).unwrap_or_default();
+        text.push_str(&format!("warning: {}\n", self.message(&shown(self.function()))));
+        let Some(evidence) = &self.evidence else { return text };
+        text.push_str("use is from this call chain:\n");
+        for step in &evidence.chain {
+            let name = shown(&step.function);
+            let call = step.call.as_ref().map(|place| format!(" {}", location(place))).unwrap_or_default();
+            text.push_str(&format!("  {}{call}\n", called(&name)));
+        }
+        if place.is_none() {
+            text.push_str("compile with '-g' to get source location\n");
+        }
+        text
+    }
+}
+
+/// `file:line:column`, without a column that is not known.
+pub fn location(place: &Place) -> String {
+    match place.column {
+        0 => format!("{}:{}", place.file, place.line),
+        column => format!("{}:{}:{column}", place.file, place.line),
+    }
+}
+
+/// A function as one that is called: with parentheses, where its name has none.
+pub fn called(name: &str) -> String {
+    if name.ends_with(')') { name.to_owned() } else { format!("{name}()") }
+}
+
+/// Every aspect that a kernel's code uses and the declared ones are without.
+pub fn declared(graph: &Graph<'_>, subject: &Subject<'_>, declared: &[String]) -> Vec<Warning> {
+    let listed = |name: &str| declared.iter().any(|listed| listed == name);
+    of_aspects(graph, subject, Rule::DeviceHas, None, |name| (!listed(name)).then_some(Certainty::Sure))
+}
+
+/// Every aspect and size of a kernel that a target lacks, or may lack.
+pub fn fixed_target(graph: &Graph<'_>, subject: &Subject<'_>, target: &Target) -> Vec<Warning> {
+    let lacks = |name: &str| match target.has(name) {
+        Has::Yes => None,
+        Has::No => Some(Certainty::Sure),
+        Has::Unknown => Some(Certainty::Possible),
+    };
+    let mut warnings = of_aspects(graph, subject, Rule::FixedTargetAspect, Some(&target.name), lacks);
+    let of_size = |rule, size: String, certainty| Warning {
+        rule,
+        certainty,
+        module: subject.module,
+        kernel: subject.kernel.to_owned(),
+        subject: size,
+        target: Some(target.name.clone()),
+        evidence: None,
+    };
+    if let Some(size) = subject.requirements.reqd_sub_group_size {
+        let certainty = match &target.sub_group_sizes {
+            Some(sizes) if sizes.contains(&size) => None,
+            Some(_) => Some(Certainty::Sure),
+            None => Some(Certainty::Possible),
+        };
+        let size = size.to_string();
+        warnings.extend(certainty.map(|certainty| of_size(Rule::FixedTargetSubGroupSize, size, certainty)));
+    }
+    if let Some(sizes) = &subject.requirements.reqd_work_group_size {
+        let items = sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
+        let certainty = match target.max_work_group_size {
+            Some(most) if items <= most => None,
+            Some(_) => Some(Certainty::Sure),
+            None => Some(Certainty::Possible),
+        };
+        let size = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join("x");
+        warnings.extend(certainty.map(|certainty| of_size(Rule::FixedTargetWorkGroupSize, size, certainty)));
+    }
+    warnings
+}
+
+/// Every aspect that comes from a function of another image and is not recorded for the kernel's own.
+pub fn external(graph: &Graph<'_>, subject: &Subject<'_>) -> Vec<Warning> {
+    let recorded = |name: &str| subject.requirements.aspects.iter().any(|recorded| recorded == name);
+    let mut warnings =
+        of_aspects(graph, subject, Rule::External, None, |name| (!recorded(name)).then_some(Certainty::Sure));
+    warnings.retain(|warning| {
+        let chain = warning.evidence.as_ref().map(|evidence| evidence.chain.as_slice()).unwrap_or_default();
+        chain.last().is_some_and(|step| step.module != subject.module)
+    });
+    warnings
+}
+
+fn of_aspects(
+    graph: &Graph<'_>,
+    subject: &Subject<'_>,
+    rule: Rule,
+    target: Option<&str>,
+    lacks: impl Fn(&str) -> Option<Certainty>,
+) -> Vec<Warning> {
+    let Some(node) = subject.node else { return Vec::new() };
+    let used = graph.used(subject.module, node).into_iter();
+    used.filter_map(|aspect| {
+        let certainty = lacks(aspect.name())?;
+        Some(Warning {
+            rule,
+            certainty: if aspect.certain() { certainty } else { Certainty::Possible },
+            module: subject.module,
+            kernel: subject.kernel.to_owned(),
+            subject: aspect.name().to_owned(),
+            target: target.map(str::to_owned),
+            evidence: graph.evidence(subject.module, node, aspect),
+        })
+    })
+    .collect()
+}

@@ -1,0 +1,73 @@
+//! Which known name did the user mean?
+
+/// How many letters must be put in, taken out or changed to make one word of the other (Levenshtein).
+pub fn distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let (mut diagonal, mut left) = (i, i.saturating_add(1));
+        for (b, cell) in to.chars().zip(row.iter_mut().skip(1)) {
+            let changed = diagonal.saturating_add(usize::from(a != b));
+            diagonal = *cell;
+            left = changed.min(left.saturating_add(1)).min(cell.saturating_add(1));
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i.saturating_add(1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+/// Longer than any name; what is longer is no typo, and comparing it would cost its square.
+const LONGEST: usize = 80;
+
+/// The known names nearest to one that is not known, nearest first, at most three; none where none is near.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let length = name.chars().count();
+    if length == 0 || length > LONGEST {
+        return Vec::new();
+    }
+    let most = (length / 4).clamp(1, 3);
+    let mut found: Vec<(usize, &str)> = known
+        .filter(|other| other.len().abs_diff(name.len()) <= most)
+        .map(|other| (distance(name, other), other))
+        .filter(|(distance, _)| *distance <= most)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    // Something at one letter's distance makes what is farther away noise.
+    let first = found.first().map_or(0, |(distance, _)| *distance);
+    found.into_iter().take_while(|(distance, _)| *distance == first).take(3).map(|(_, name)| name).collect()
+}
+
+/// "did you mean `a`, `b` or `c`?" for the nearest names; none where none is near.
+pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let near: Vec<String> = nearest(name, known).into_iter().map(|name| format!("`{name}`")).collect();
+    let (last, rest) = near.split_last()?;
+    Some(if rest.is_empty() {
+        format!("did you mean {last}?")
+    } else {
+        format!("did you mean {} or {last}?", rest.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+    }
+
+    #[test]
+    fn near_names_only() {
+        let known = ["intel_gpu_pvc", "intel_gpu_pvc_vg", "aspects", "source"];
+        assert_eq!(did_you_mean("aspect", known.into_iter()).unwrap(), "did you mean `aspects`?");
+        assert_eq!(did_you_mean("intel_gpu_pvd", known.into_iter()).unwrap(), "did you mean `intel_gpu_pvc`?");
+        assert_eq!(did_you_mean("quantum", known.into_iter()), None);
+        assert_eq!(did_you_mean("", known.into_iter()), None);
+        assert_eq!(did_you_mean(&"a".repeat(10_000), known.into_iter()), None);
+    }
+}

@@ -1,0 +1,194 @@
+//! Which targets does this spelling mean?
+//!
+//! Everybody's spelling is taken: DPC++'s names and aliases (`intel_gpu_acm_g10`, `intel_gpu_12_55_8`), ocloc's acronyms,
+//! versions, PCI ids, groups and ranges (`acm-g10`, `12.55.8`, `0x56a0`, `xe-hpg`, `dg1:acm-g10`), the architectures of
+//! CUDA and HIP (`sm_90`, `gfx90a`), triples, and names of CPUs and their instruction sets (`avx2`, `skx`).
+
+use super::cpu::CpuArch;
+use super::ip::IpVersion;
+use super::near::did_you_mean;
+use super::table::{TargetTable, normal};
+use super::target::Target;
+use crate::error::{Error, ErrorKind, Result};
+
+/// What a spelling stands for.
+#[derive(Debug, Clone)]
+pub struct Resolution<'t> {
+    /// The targets, at least one.
+    pub targets: Vec<&'t Target>,
+    /// The family, where the spelling names one.
+    pub family: Option<String>,
+    /// The instruction set, where the spelling names one of CPUs.
+    pub march: Option<CpuArch>,
+    /// What the user should know about how the spelling was taken.
+    pub note: Option<String>,
+}
+
+impl<'t> Resolution<'t> {
+    fn of(targets: Vec<&'t Target>) -> Resolution<'t> {
+        Resolution { targets, family: None, march: None, note: None }
+    }
+}
+
+/// The target of native CPU code.
+const CPU: &str = "spir64_x86_64";
+
+impl TargetTable {
+    /// The targets that a spelling means.
+    ///
+    /// # Errors
+    /// `Usage` where it means none, with the names that are near.
+    pub fn resolve(&self, spelling: &str) -> Result<Resolution<'_>> {
+        let text = spelling.trim();
+        if let Some((first, last)) = range(text) {
+            return self.range(text, first, last);
+        }
+        self.one(text)
+    }
+
+    fn one(&self, text: &str) -> Result<Resolution<'_>> {
+        if let Some((targets, family)) = self.named(text) {
+            let mut found = Resolution::of(targets);
+            found.family = family.map(|family| family.name.clone());
+            if let (Ok(march), [target]) = (CpuArch::parse(text), found.targets.as_slice()) {
+                found.note = (target.name != CPU).then(|| {
+                    format!(
+                        "`{text}` is taken for {}; the CPU's instruction set of this name is `{}`",
+                        target.name,
+                        march.driver_name()
+                    )
+                });
+            }
+            return Ok(found);
+        }
+        if let Some(found) = self.number(text).or_else(|| self.version(text)) {
+            return found;
+        }
+        if let (Ok(march), Some(target)) = (CpuArch::parse(text), self.target(CPU)) {
+            return Ok(Resolution { march: Some(march), ..Resolution::of(vec![target]) });
+        }
+        self.triple(text).or_else(|| self.hip(text)).map_or_else(|| Err(self.unknown(text)), Ok)
+    }
+
+    /// `0x56a0`: a PCI device id up to 16 bits, a GMDID up to 32, else the runtime's number of an architecture. A plain
+    /// number is a GMDID, as ocloc takes it.
+    fn number(&self, text: &str) -> Option<Result<Resolution<'_>>> {
+        let number = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => u64::from_str_radix(digits, 16).ok(),
+            Some(_) => None,
+            None if text.len() > 5 && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+            None => None,
+        }?;
+        let all = |test: &dyn Fn(&Target) -> bool| self.targets().iter().filter(|target| test(target)).collect();
+        let (what, targets): (&str, Vec<&Target>) = if let Ok(id) = u16::try_from(number) {
+            ("PCI device id", all(&|target| target.pci_device_ids.contains(&id)))
+        } else if let Ok(gmdid) = u32::try_from(number) {
+            ("GMDID", all(&|target| target.ip_versions.contains(&IpVersion::of_gmdid(gmdid))))
+        } else {
+            ("architecture id", all(&|target| target.architecture_id == Some(number)))
+        };
+        if !targets.is_empty() {
+            return Some(Ok(Resolution::of(targets)));
+        }
+        let error = usage(format!("no target has {what} {text}"));
+        Some(Err(error.with_remedy("`--device-config FILE` adds targets; `sycl-bundle targets` lists those known")))
+    }
+
+    /// `12.55.8`, `12_55_8`, and `12.55` for all its revisions.
+    fn version(&self, text: &str) -> Option<Result<Resolution<'_>>> {
+        let text = text.strip_prefix("intel_gpu_").unwrap_or(text);
+        let numeric = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b'_');
+        if !numeric || !text.contains(['.', '_']) {
+            return None;
+        }
+        let exact = IpVersion::parse(text);
+        let release = || IpVersion::parse(&format!("{text}.0")).map(|ip| (ip.architecture, ip.release));
+        let matches = |ip: &IpVersion| match exact {
+            Some(exact) => *ip == exact,
+            None => release() == Some((ip.architecture, ip.release)),
+        };
+        let targets: Vec<&Target> = self.targets().iter().filter(|one| one.ip_versions.iter().any(matches)).collect();
+        if !targets.is_empty() {
+            return Some(Ok(Resolution::of(targets)));
+        }
+        let error = usage(format!("no target has IP version {text}"));
+        let same = |one: &&Target| {
+            let wanted = exact.map(|ip| ip.architecture).or_else(|| release().map(|release| release.0));
+            one.ip_versions.first().is_some_and(|ip| Some(ip.architecture) == wanted)
+        };
+        let near: Vec<String> =
+            self.targets().iter().filter(same).filter_map(|one| Some(one.ip_versions.first()?.to_string())).collect();
+        Some(Err(if near.is_empty() { error } else { error.with_remedy(format!("known are {}", near.join(", "))) }))
+    }
+
+    /// `spir64_gen-unknown-unknown`, `nvptx64-nvidia-cuda`.
+    fn triple(&self, text: &str) -> Option<Resolution<'_>> {
+        let (arch, rest) = text.split_once('-')?;
+        let vendor = rest.split('-').next()?;
+        let known = ["unknown", "nvidia", "amd", "intel", "pc", "linux"].contains(&vendor);
+        let target = self.target(arch).filter(|_| known)?;
+        Some(Resolution::of(vec![target]))
+    }
+
+    /// `gfx90a:xnack-`: HIP's target with its features.
+    fn hip(&self, text: &str) -> Option<Resolution<'_>> {
+        let (arch, features) = text.split_once(':')?;
+        let (targets, _) = self.named(arch).filter(|_| is_gfx(arch))?;
+        let note = format!("the features `{features}` of {arch} are not told apart");
+        Some(Resolution { note: Some(note), ..Resolution::of(targets) })
+    }
+
+    /// `dg1:acm-g10`, `xe-hpg:`, `:12.55.8`: what lies between two targets, versions or groups, both included.
+    fn range(&self, text: &str, first: &str, last: &str) -> Result<Resolution<'_>> {
+        let bounds = |side: &str| -> Result<Option<(IpVersion, IpVersion)>> {
+            if side.is_empty() {
+                return Ok(None);
+            }
+            let found = self.one(side)?;
+            let exact = IpVersion::parse(side);
+            let versions = || found.targets.iter().filter_map(|one| exact.or_else(|| one.ip_versions.first().copied()));
+            match (versions().min(), versions().max()) {
+                (Some(least), Some(most)) => Ok(Some((least, most))),
+                _ => Err(usage(format!("`{side}` has no IP version, by which ranges go"))),
+            }
+        };
+        let (from, to) = (bounds(first)?.map(|bounds| bounds.0), bounds(last)?.map(|bounds| bounds.1));
+        if let (Some(from), Some(to)) = (from, to)
+            && from > to
+        {
+            let error = usage(format!("`{text}` runs from {from} down to {to}"));
+            return Err(error.with_remedy(format!("write `{last}:{first}`")));
+        }
+        let within = |ip: IpVersion| from.is_none_or(|from| ip >= from) && to.is_none_or(|to| ip <= to);
+        let inside = |one: &&Target| one.ip_versions.first().is_some_and(|ip| within(*ip));
+        let mut targets: Vec<&Target> = self.targets().iter().filter(inside).collect();
+        targets.sort_by_key(|one| one.ip_versions.first().copied());
+        if targets.is_empty() { Err(usage(format!("no target lies in `{text}`"))) } else { Ok(Resolution::of(targets)) }
+    }
+
+    fn unknown(&self, text: &str) -> Error {
+        let error = usage(format!("`{}` is no target", text.chars().take(80).collect::<String>().escape_debug()));
+        let wanted = normal(text);
+        let full = self.targets().iter().map(|one| one.name.as_str());
+        let families = self.families().iter().map(|one| one.name.as_str());
+        // In full where the user wrote it in full, else as short as it was written.
+        let near = did_you_mean(&wanted, full.chain(families))
+            .or_else(|| did_you_mean(&wanted, self.spellings()))
+            .or_else(|| did_you_mean(text, CpuArch::names()));
+        error.with_remedy(near.unwrap_or_else(|| "`sycl-bundle targets` lists them".to_owned()))
+    }
+}
+
+fn usage(message: String) -> Error {
+    Error::new(ErrorKind::Usage, message)
+}
+
+fn is_gfx(text: &str) -> bool {
+    text.starts_with("gfx") || text.starts_with("amd_gpu_gfx")
+}
+
+/// The two ends of a range; a colon after a HIP target begins its features.
+fn range(text: &str) -> Option<(&str, &str)> {
+    let (first, last) = text.split_once(':')?;
+    (!is_gfx(first) && !last.contains(':') && (!first.is_empty() || !last.is_empty())).then_some((first, last))
+}

@@ -1,0 +1,218 @@
+//! What is known of one target?
+//!
+//! What is not known is `None` or stands in [`Target::maybe_aspects`] and [`Target::open`]: whoever judges by a target
+//! must answer "unknown" there, not "yes".
+
+use super::ip::IpVersion;
+use super::matrix::Combination;
+
+/// Whether a target has something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Has {
+    /// It has it.
+    Yes,
+    /// It has it not.
+    No,
+    /// Nobody has written down whether it has it, or it depends on driver and system.
+    Unknown,
+}
+
+/// The kind of device behind a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceType {
+    /// A CPU.
+    Cpu,
+    /// A GPU.
+    Gpu,
+    /// Another accelerator.
+    Accelerator,
+}
+
+impl DeviceType {
+    /// The name in configurations, which is that of the aspect too.
+    pub fn name(self) -> &'static str {
+        match self {
+            DeviceType::Cpu => "cpu",
+            DeviceType::Gpu => "gpu",
+            DeviceType::Accelerator => "accelerator",
+        }
+    }
+}
+
+/// The adapter through which the SYCL runtime reaches a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// OpenCL.
+    OpenCl,
+    /// Level Zero.
+    LevelZero,
+    /// CUDA.
+    Cuda,
+    /// HIP.
+    Hip,
+    /// Host code made of kernels.
+    NativeCpu,
+}
+
+impl Backend {
+    /// All, in the order of their names' first use here.
+    pub const ALL: [Backend; 5] =
+        [Backend::OpenCl, Backend::LevelZero, Backend::Cuda, Backend::Hip, Backend::NativeCpu];
+
+    /// The name, as in `ONEAPI_DEVICE_SELECTOR`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::OpenCl => "opencl",
+            Backend::LevelZero => "level_zero",
+            Backend::Cuda => "cuda",
+            Backend::Hip => "hip",
+            Backend::NativeCpu => "native_cpu",
+        }
+    }
+}
+
+/// A tool's option: key `aot-toolchain-<tool>-<option>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOption {
+    /// The tool, e.g. `ocloc`.
+    pub tool: String,
+    /// The option, e.g. `device`.
+    pub option: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// A fact, or all of them, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The keys it speaks of; `all` for every one that no other source names.
+    pub facts: String,
+    /// Where they come from.
+    pub text: String,
+}
+
+/// One target, or what several have in common.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The canonical name.
+    pub name: String,
+    /// Which file says so: a path, or the name of a built-in one.
+    pub file: String,
+    /// Other names.
+    pub aliases: Vec<String>,
+    /// Groups that it belongs to, by the names of the families.
+    pub families: Vec<String>,
+    /// Aspects that it has.
+    pub aspects: Vec<String>,
+    /// Aspects that it may have, by driver, backend or system, where the list is closed otherwise.
+    pub maybe_aspects: Vec<String>,
+    /// Aspects that it has not, where the list is open otherwise.
+    pub lacks_aspects: Vec<String>,
+    /// Whether it may have aspects that stand in no list.
+    pub may_support_other_aspects: bool,
+    /// Sub-group sizes.
+    pub sub_group_sizes: Option<Vec<u32>>,
+    /// The most work-items in a work-group.
+    pub max_work_group_size: Option<u64>,
+    /// The most work-items in each dimension, x first.
+    pub max_work_item_sizes: Option<[u64; 3]>,
+    /// Bytes of local memory of a work-group.
+    pub local_memory: Option<u64>,
+    /// The newest SPIR-V version taken.
+    pub spirv_version: Option<(u8, u8)>,
+    /// SPIR-V extensions taken; others may be.
+    pub spirv_extensions: Option<Vec<String>>,
+    /// SPIR-V capabilities taken beyond those that every OpenCL device takes; others may be.
+    pub spirv_capabilities: Option<Vec<String>>,
+    /// SPIR-V capabilities that are refused.
+    pub spirv_refused_capabilities: Vec<String>,
+    /// Matrix operations; empty where there are none.
+    pub matrix: Option<Vec<Combination>>,
+    /// The kind of device.
+    pub device_type: Option<DeviceType>,
+    /// Adapters through which it is reached, the usual one first.
+    pub backends: Vec<Backend>,
+    /// IP versions that it stands for, its own first.
+    pub ip_versions: Vec<IpVersion>,
+    /// The runtime's number (`sycl::ext::oneapi::experimental::architecture`).
+    pub architecture_id: Option<u64>,
+    /// PCI device ids.
+    pub pci_device_ids: Vec<u16>,
+    /// Instruction sets of native CPU code, by opencl-aot's names.
+    pub march: Vec<String>,
+    /// The compiler that makes native code.
+    pub aot_toolchain: Option<String>,
+    /// Options for such compilers.
+    pub aot_options: Vec<ToolOption>,
+    /// Options for every compilation, as a driver takes them.
+    pub default_options: Vec<String>,
+    /// Where the facts come from.
+    pub source: Vec<Source>,
+    /// What is not known, or not sure.
+    pub open: Vec<String>,
+}
+
+impl Target {
+    /// Whether it has an aspect, by SYCL name.
+    pub fn has(&self, aspect: &str) -> Has {
+        let among = |list: &[String]| list.iter().any(|name| name == aspect);
+        if among(&self.aspects) {
+            Has::Yes
+        } else if among(&self.lacks_aspects) {
+            Has::No
+        } else if self.may_support_other_aspects || among(&self.maybe_aspects) {
+            Has::Unknown
+        } else {
+            Has::No
+        }
+    }
+
+    /// The value of a tool's option.
+    pub fn aot_option(&self, tool: &str, option: &str) -> Option<&str> {
+        let found = self.aot_options.iter().find(|own| own.tool == tool && own.option == option);
+        found.map(|own| own.value.as_str())
+    }
+
+    /// The name that `ocloc -device` takes.
+    pub fn ocloc_device(&self) -> Option<&str> {
+        self.aot_option("ocloc", "device")
+    }
+}
+
+/// Several targets under one name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Family {
+    /// The canonical name.
+    pub name: String,
+    /// Which file says so.
+    pub file: String,
+    /// Other names.
+    pub aliases: Vec<String>,
+    /// The names of its targets.
+    pub members: Vec<String>,
+    /// The name that `ocloc -device` takes for one binary that all of them run.
+    pub ocloc_device: Option<String>,
+    /// Where that comes from.
+    pub source: Vec<Source>,
+    /// What is not known, or not sure.
+    pub open: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_neither_yes_nor_no() {
+        let mut target = Target {
+            aspects: vec!["fp16".into()],
+            maybe_aspects: vec!["image".into()],
+            lacks_aspects: vec!["cpu".into()],
+            ..Target::default()
+        };
+        let has = |target: &Target| ["fp16", "image", "cpu", "fp64"].map(|aspect| target.has(aspect));
+        assert_eq!(has(&target), [Has::Yes, Has::Unknown, Has::No, Has::No]);
+        target.may_support_other_aspects = true;
+        assert_eq!(has(&target), [Has::Yes, Has::Unknown, Has::No, Has::Unknown]);
+    }
+}

@@ -1,0 +1,154 @@
+//! What did `check` find, as text and as JSON?
+
+use super::evidence::{self, Names, Step};
+use crate::compat::warnings::{Certainty, Warning};
+use crate::error::{Error, Result};
+use serde::Serialize;
+use std::io::Write;
+
+/// Whether what was asked holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It does.
+    Compatible,
+    /// It cannot be told.
+    Unknown,
+    /// It does not.
+    Incompatible,
+}
+
+/// A warning with where its kernel is.
+#[derive(Debug)]
+pub struct Finding<'f> {
+    /// The file, as the user gave it.
+    pub file: &'f str,
+    /// The image's index in the file.
+    pub image: usize,
+    /// The warning.
+    pub warning: &'f Warning,
+}
+
+/// What was found on one question: about what is declared, or about one target.
+#[derive(Debug)]
+pub struct Answer<'f> {
+    /// The target; none for what is declared.
+    pub target: Option<&'f str>,
+    /// What speaks against it, in order of files and images.
+    pub findings: Vec<Finding<'f>>,
+    /// Whether some code could not be judged.
+    pub partial: bool,
+}
+
+impl Answer<'_> {
+    /// The verdict: one sure finding says no; one that is not sure, or code that could not be judged, leaves it open.
+    pub fn verdict(&self) -> Verdict {
+        let worst = self.findings.iter().map(|finding| finding.warning.certainty).max();
+        match (worst, self.partial) {
+            (Some(Certainty::Sure), _) => Verdict::Incompatible,
+            (Some(Certainty::Possible), _) | (None, true) => Verdict::Unknown,
+            (None, false) => Verdict::Compatible,
+        }
+    }
+}
+
+/// The verdict on all questions together: the worst.
+pub fn verdict(answers: &[Answer<'_>]) -> Verdict {
+    answers.iter().map(Answer::verdict).max().unwrap_or(Verdict::Compatible)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    verdict: Verdict,
+    targets: Vec<OfTarget<'a>>,
+}
+
+#[derive(Serialize)]
+struct OfTarget<'a> {
+    target: Option<&'a str>,
+    verdict: Verdict,
+    findings: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    rule: &'static str,
+    certain: bool,
+    file: &'a str,
+    image: usize,
+    kernel: &'a str,
+    demangled: String,
+    message: String,
+    aspect: Option<&'a str>,
+    instruction: Option<&'a str>,
+    offset: Option<u64>,
+    chain: Vec<Step>,
+}
+
+fn entry<'f>(finding: &Finding<'f>) -> Entry<'f> {
+    let Finding { file, image, warning } = *finding;
+    let evidence = warning.evidence.as_ref();
+    Entry {
+        rule: warning.rule.name(),
+        certain: warning.certainty == Certainty::Sure,
+        file,
+        image,
+        kernel: &warning.kernel,
+        demangled: Names { demangle: true }.show(&warning.kernel),
+        message: warning.message(&Names { demangle: true }.show(warning.function())),
+        aspect: evidence.map(|evidence| evidence.aspect.name()),
+        instruction: evidence.map(|evidence| evidence.instruction.as_str()),
+        offset: evidence.map(|evidence| evidence.offset),
+        chain: evidence.map(evidence::chain).unwrap_or_default(),
+    }
+}
+
+/// Writes the answers as one JSON document.
+///
+/// # Errors
+/// `Io` where the writer fails.
+pub fn json(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
+    let targets = answers.iter().map(|answer| OfTarget {
+        target: answer.target,
+        verdict: answer.verdict(),
+        findings: answer.findings.iter().map(entry).collect(),
+    });
+    let document =
+        Document { schema_version: super::json::SCHEMA_VERSION, verdict: verdict(answers), targets: targets.collect() };
+    let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
+    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+}
+
+/// The warnings as the compiler prints them, with the images they are of.
+pub fn text(answers: &[Answer<'_>], names: Names) -> String {
+    let mut out = String::new();
+    for finding in answers.iter().flat_map(|answer| &answer.findings) {
+        out.push_str(&finding.warning.text(|name| names.show(name)));
+        if let Some(evidence) = &finding.warning.evidence {
+            out.push_str(&format!(
+                "in {} image {}: {} at offset {:#x}\n",
+                finding.file, finding.image, evidence.instruction, evidence.offset
+            ));
+        } else {
+            out.push_str(&format!("in {} image {}\n", finding.file, finding.image));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The verdict in a line for each question.
+pub fn summary(answers: &[Answer<'_>]) -> String {
+    let line = |answer: &Answer<'_>| {
+        let about = answer.target.map_or_else(|| "declared aspects".to_owned(), |target| format!("target {target}"));
+        let count = super::units::counted(answer.findings.len(), "warning");
+        let verdict = match answer.verdict() {
+            Verdict::Compatible => "compatible",
+            Verdict::Unknown => "unknown",
+            Verdict::Incompatible => "incompatible",
+        };
+        format!("{about}: {verdict}, {count}\n")
+    };
+    answers.iter().map(line).collect()
+}

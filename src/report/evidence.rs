@@ -1,0 +1,86 @@
+//! Why does a kernel use an aspect, in words and as JSON?
+
+use super::name::{demangle, display};
+use crate::compat::aspects::{Comparison, Evidence};
+use crate::compat::warnings::{called, location};
+use crate::spirv::lines::Place;
+use serde::Serialize;
+
+/// A function on the way, as JSON.
+#[derive(Debug, Serialize)]
+pub struct Step {
+    /// The mangled name.
+    pub function: String,
+    /// The name as the source has it.
+    pub demangled: String,
+    /// The file in which it is called; null for the first, and without debug information.
+    pub file: Option<String>,
+    /// The line of the call.
+    pub line: Option<u32>,
+    /// The column of the call; null where it is not known.
+    pub column: Option<u32>,
+}
+
+impl Step {
+    fn of(function: &str, place: Option<&Place>) -> Step {
+        Step {
+            function: function.to_owned(),
+            demangled: demangle(function).into_owned(),
+            file: place.map(|place| place.file.clone()),
+            line: place.map(|place| place.line),
+            column: place.map(|place| place.column).filter(|column| *column != 0),
+        }
+    }
+}
+
+/// The chain of a use, as JSON.
+pub fn chain(evidence: &Evidence) -> Vec<Step> {
+    evidence.chain.iter().map(|step| Step::of(&step.function, step.call.as_ref())).collect()
+}
+
+/// How functions are called in text: demangled or not.
+#[derive(Debug, Clone, Copy)]
+pub struct Names {
+    /// Whether to demangle.
+    pub demangle: bool,
+}
+
+impl Names {
+    /// A function's or kernel's name.
+    pub fn show(self, mangled: &str) -> String {
+        if self.demangle { display(mangled) } else { mangled.to_owned() }
+    }
+}
+
+/// The evidence for one aspect of a kernel:
+///
+/// ```text
+/// kernel `foo` uses aspect fp64
+///   foo() -> mid(float) src/a.cpp:31:12 -> leaf(double) src/a.cpp:12:30: OpFMul %double at src/a.cpp:3:9
+/// ```
+///
+/// `file:line:column` behind a function is where it is called; the one at the end is the use's own.
+pub fn text(kernel: &str, evidence: &Evidence, names: Names) -> String {
+    let steps = evidence.chain.iter().map(|step| {
+        let name = called(&names.show(&step.function));
+        match &step.call {
+            Some(place) => format!("{name} {}", location(place)),
+            None => name,
+        }
+    });
+    let uses = if evidence.aspect.certain() { "uses" } else { "may use" };
+    let place = evidence.place.as_ref().map(|place| format!(" at {}", location(place))).unwrap_or_default();
+    format!(
+        "kernel `{}` {uses} aspect {}\n  {}: {}{place}\n",
+        names.show(kernel),
+        evidence.aspect.name(),
+        steps.collect::<Vec<_>>().join(" -> "),
+        evidence.instruction,
+    )
+}
+
+/// Where what is stored, declared and found differ: a line for each aspect.
+pub fn differences(comparison: &Comparison) -> String {
+    let lines = comparison.differences.iter();
+    lines.map(|difference| format!("aspect {} {}\n", difference.aspect, difference.reason.text())).collect()
+}

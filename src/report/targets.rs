@@ -1,0 +1,244 @@
+//! What is known of targets, as a table, a page, a difference and JSON?
+
+use super::inspect::View;
+use super::table::{Column, render};
+use super::text::field;
+use super::units::bytes;
+use crate::device::cpu::CpuArch;
+use crate::device::table::TargetTable;
+use crate::device::target::{Family, Has, Source, Target};
+use serde_json::{Map, Value, json};
+
+/// Where the texts of a page begin.
+const TEXTS: usize = 22;
+
+fn list<T: ToString>(items: &[T]) -> String {
+    items.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn or_dash(text: String) -> String {
+    if text.is_empty() { "-".to_owned() } else { text }
+}
+
+fn answer(has: Has) -> &'static str {
+    match has {
+        Has::Yes => "yes",
+        Has::No => "no",
+        Has::Unknown => "?",
+    }
+}
+
+/// What tells a target from others: its IP version, else the short form of its name.
+fn identity(target: &Target) -> String {
+    target.ip_versions.first().map(ToString::to_string).unwrap_or_default()
+}
+
+/// One row per target, then the families.
+pub fn table(all: &TargetTable, view: &View) -> String {
+    let columns = [
+        ("Target", Column::Text),
+        ("Version", Column::Text),
+        ("fp16", Column::Text),
+        ("fp64", Column::Text),
+        ("Sub-groups", Column::Text),
+        ("Work-group", Column::Number),
+        ("Also called", Column::Text),
+    ];
+    let row = |target: &Target| {
+        vec![
+            target.name.clone(),
+            or_dash(identity(target)),
+            answer(target.has("fp16")).to_owned(),
+            answer(target.has("fp64")).to_owned(),
+            target.sub_group_sizes.as_deref().map_or_else(|| "?".to_owned(), |sizes| list(sizes).replace(", ", " ")),
+            target.max_work_group_size.map_or_else(|| "?".to_owned(), |most| most.to_string()),
+            or_dash(list(&short(target))),
+        ]
+    };
+    let rows: Vec<Vec<String>> = all.targets().iter().map(row).collect();
+    let mut out = render(&columns, &rows, view.width, view.color);
+    let columns = [("Family", Column::Text), ("Targets", Column::Text)];
+    let rows: Vec<Vec<String>> = all.families().iter().map(|one| vec![one.name.clone(), list(&one.members)]).collect();
+    out.push('\n');
+    out.push_str(&render(&columns, &rows, view.width, view.color));
+    out
+}
+
+/// Other names, without those that repeat the IP version.
+fn short(target: &Target) -> Vec<&str> {
+    let versioned =
+        |name: &str| name.strip_prefix("intel_gpu_").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let mut names: Vec<&str> = target.ocloc_device().into_iter().collect();
+    names.extend(target.aliases.iter().map(String::as_str).filter(|name| !versioned(name)));
+    names
+}
+
+/// The facts of a target, each a key and its text, in the order of a page. What is not known is left out.
+fn facts(target: &Target) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let mut put = |key: &'static str, text: String| {
+        if !text.is_empty() {
+            facts.push((key, text));
+        }
+    };
+    put("aliases", list(&target.aliases));
+    put("families", list(&target.families));
+    put("device-type", target.device_type.map(|kind| kind.name().to_owned()).unwrap_or_default());
+    put("backends", target.backends.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "));
+    put("ip-versions", list(&target.ip_versions));
+    put("architecture-id", target.architecture_id.map(|id| format!("{id:#018x}")).unwrap_or_default());
+    put("pci-device-ids", list(&target.pci_device_ids.iter().map(|id| format!("{id:#06x}")).collect::<Vec<_>>()));
+    put("aspects", list(&target.aspects));
+    put("maybe-aspects", list(&target.maybe_aspects));
+    put("lacks-aspects", list(&target.lacks_aspects));
+    put(
+        "other aspects",
+        if target.may_support_other_aspects { "may be supported" } else { "are not supported" }.to_owned(),
+    );
+    put("sub-group-sizes", target.sub_group_sizes.as_deref().map(list).unwrap_or_default());
+    put("max-work-group-size", target.max_work_group_size.map(|most| most.to_string()).unwrap_or_default());
+    put("max-work-item-sizes", target.max_work_item_sizes.as_ref().map(|most| list(most)).unwrap_or_default());
+    put("local-memory", target.local_memory.map(bytes).unwrap_or_default());
+    put("spirv-version", target.spirv_version.map(|(major, minor)| format!("{major}.{minor}")).unwrap_or_default());
+    put("spirv-extensions", target.spirv_extensions.as_deref().map(list).unwrap_or_default());
+    put("spirv-capabilities", target.spirv_capabilities.as_deref().map(list).unwrap_or_default());
+    put("spirv-refused", list(&target.spirv_refused_capabilities));
+    let matrix = |own: &[_]| if own.is_empty() { "none".to_owned() } else { list(own) };
+    put("matrix", target.matrix.as_deref().map(matrix).unwrap_or_default());
+    let march = if target.name == "spir64_x86_64" {
+        CpuArch::names().collect()
+    } else {
+        target.march.iter().map(String::as_str).collect::<Vec<_>>()
+    };
+    put("march", list(&march));
+    put("aot-toolchain", target.aot_toolchain.clone().unwrap_or_default());
+    put(
+        "aot options",
+        list(
+            &target
+                .aot_options
+                .iter()
+                .map(|own| format!("{} -{} {}", own.tool, own.option, own.value))
+                .collect::<Vec<_>>(),
+        ),
+    );
+    put("default-options", list(&target.default_options));
+    facts
+}
+
+fn sources(out: &mut String, source: &[Source], open: &[String], view: &View) {
+    for (at, source) in source.iter().enumerate() {
+        let label = if at == 0 { "sources" } else { "" };
+        field(out, 2, label, TEXTS, &format!("{}: {}", source.facts, source.text), view.width);
+    }
+    for (at, text) in open.iter().enumerate() {
+        field(out, 2, if at == 0 { "open" } else { "" }, TEXTS, text, view.width);
+    }
+}
+
+/// All about one target.
+pub fn page(target: &Target, view: &View) -> String {
+    let mut out = view.heading(&target.name);
+    for (key, text) in facts(target) {
+        field(&mut out, 2, key, TEXTS, &text, view.width);
+    }
+    sources(&mut out, &target.source, &target.open, view);
+    field(&mut out, 2, "defined in", TEXTS, &target.file, view.width);
+    out
+}
+
+/// All about one family.
+pub fn family(family: &Family, view: &View) -> String {
+    let mut out = view.heading(&family.name);
+    field(&mut out, 2, "members", TEXTS, &list(&family.members), view.width);
+    if !family.aliases.is_empty() {
+        field(&mut out, 2, "aliases", TEXTS, &list(&family.aliases), view.width);
+    }
+    if let Some(device) = &family.ocloc_device {
+        field(&mut out, 2, "ocloc -device", TEXTS, device, view.width);
+    }
+    sources(&mut out, &family.source, &family.open, view);
+    out
+}
+
+/// What two targets differ in; nothing where they agree on all that says what runs.
+pub fn difference(first: &Target, second: &Target, view: &View) -> String {
+    // What identifies a target differs by nature.
+    let own = ["aliases", "families", "ip-versions", "architecture-id", "pci-device-ids", "aot options"];
+    let (left, right) = (facts(first), facts(second));
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in left.iter().chain(&right) {
+        if !own.contains(key) && !keys.contains(key) {
+            keys.push(key);
+        }
+    }
+    let mut out = String::new();
+    for key in keys {
+        let text = |facts: &[(&str, String)]| facts.iter().find(|(own, _)| *own == key).map(|(_, text)| text.clone());
+        let (a, b) = (text(&left), text(&right));
+        if a == b {
+            continue;
+        }
+        let (a, b) = (a.unwrap_or_else(|| "not known".to_owned()), b.unwrap_or_else(|| "not known".to_owned()));
+        let short = a.len().max(b.len()) <= 60;
+        let without = |one: &str, other: &str| -> String {
+            let other: Vec<&str> = other.split(", ").collect();
+            one.split(", ").filter(|item| !other.contains(item)).collect::<Vec<_>>().join(", ")
+        };
+        let (left, right) = if short { (a, b) } else { (without(&a, &b), without(&b, &a)) };
+        for (at, (sign, text)) in
+            [("-", left), ("+", right)].into_iter().filter(|(_, text)| !text.is_empty()).enumerate()
+        {
+            field(&mut out, 2, if at == 0 { key } else { "" }, TEXTS, &format!("{sign} {text}"), view.width);
+        }
+    }
+    if out.is_empty() { out } else { format!("- {}\n+ {}\n{out}", first.name, second.name) }
+}
+
+fn sources_json(source: &[Source]) -> Value {
+    Value::Object(source.iter().map(|one| (one.facts.clone(), json!(one.text))).collect::<Map<String, Value>>())
+}
+
+/// A target for scripts: keys as in device configurations, with `_` for `-`; what is not known is `null`.
+pub fn target_json(target: &Target) -> Value {
+    json!({
+        "name": target.name,
+        "aliases": target.aliases,
+        "families": target.families,
+        "device_type": target.device_type.map(|kind| kind.name()),
+        "backends": target.backends.iter().map(|one| one.name()).collect::<Vec<_>>(),
+        "ip_versions": target.ip_versions.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "architecture_id": target.architecture_id.map(|id| format!("{id:#018x}")),
+        "pci_device_ids": target.pci_device_ids.iter().map(|id| format!("{id:#06x}")).collect::<Vec<_>>(),
+        "aspects": target.aspects,
+        "maybe_aspects": target.maybe_aspects,
+        "lacks_aspects": target.lacks_aspects,
+        "may_support_other_aspects": target.may_support_other_aspects,
+        "sub_group_sizes": target.sub_group_sizes,
+        "max_work_group_size": target.max_work_group_size,
+        "max_work_item_sizes": target.max_work_item_sizes,
+        "local_memory": target.local_memory,
+        "spirv_version": target.spirv_version.map(|(major, minor)| format!("{major}.{minor}")),
+        "spirv_extensions": target.spirv_extensions,
+        "spirv_capabilities": target.spirv_capabilities,
+        "spirv_refused_capabilities": target.spirv_refused_capabilities,
+        "matrix": target.matrix.as_ref().map(|own| own.iter().map(ToString::to_string).collect::<Vec<_>>()),
+        "march": target.march,
+        "aot_toolchain": target.aot_toolchain,
+        "aot_options": target.aot_options.iter().map(|own| json!({
+            "tool": own.tool, "option": own.option, "value": own.value,
+        })).collect::<Vec<_>>(),
+        "default_options": target.default_options,
+        "source": sources_json(&target.source),
+        "open": target.open,
+        "file": target.file,
+    })
+}
+
+/// A family for scripts.
+pub fn family_json(family: &Family) -> Value {
+    json!({
+        "name": family.name, "aliases": family.aliases, "members": family.members, "ocloc_device": family.ocloc_device,
+        "source": sources_json(&family.source), "open": family.open,
+    })
+}

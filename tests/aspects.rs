@@ -1,0 +1,182 @@
+//! Are aspects found along calls, pointers, recursion and images, with the lines that debug information has?
+//!
+//! The modules are texts in `fixtures/aspects`, assembled here and by `spirv-as`, whose digests are recorded.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[allow(dead_code, reason = "not all of the support is used here")]
+mod support;
+
+use support::host::fnv1a;
+use support::spirv::module_of;
+use sycl_bundle::bundle::requirements::Requirements;
+use sycl_bundle::compat::aspects::{Aspect, Code, Graph, Reason, compare};
+use sycl_bundle::compat::warnings::{self, Certainty, Subject, Warning};
+use sycl_bundle::device::target::Target;
+use sycl_bundle::report::evidence::{Names, text};
+use sycl_bundle::spirv::index::Index;
+
+const NAMES: Names = Names { demangle: true };
+
+/// Name, size and digest of what `spirv-as --target-env spv1.4` writes (SPIRV-Tools v2023.1), its generator replaced.
+const MODULES: [(&str, usize, u64); 9] = [
+    ("chain", 460, 0x7cf9_cdbe_be03_80cb),
+    ("chain_lines", 528, 0xbc81_8896_7b9f_feb5),
+    ("chain_shader_debug", 860, 0xb733_b64a_d6c5_0a30),
+    ("exporter", 316, 0xabc8_f16e_acf0_30b3),
+    ("importer", 252, 0x3019_09c4_fd51_f019),
+    ("inlined", 828, 0xa862_df94_b07d_424e),
+    ("pointed_to", 196, 0xaff5_9752_c14f_8a46),
+    ("pointers", 664, 0x430f_c324_2142_ff1c),
+    ("recursion", 424, 0x7442_40f5_f950_2fdc),
+];
+
+fn code(name: &str) -> Code {
+    Code::read(&Index::read(&module_of("aspects", name)).unwrap())
+}
+
+/// The same module in the other byte order.
+fn swapped(name: &str) -> Vec<u8> {
+    module_of("aspects", name).chunks_exact(4).flat_map(|word| [word[3], word[2], word[1], word[0]]).collect()
+}
+
+/// The evidence for everything that the first kernel of the first module uses.
+fn evidence(codes: &[Code]) -> String {
+    let graph = Graph::of(codes);
+    let (module, kernel) = graph.kernels().next().unwrap();
+    let node = kernel.node.unwrap();
+    let used = graph.used(module, node).into_iter();
+    used.map(|aspect| text(&kernel.name, &graph.evidence(module, node, aspect).unwrap(), NAMES)).collect()
+}
+
+#[test]
+fn modules_are_those_of_spirv_as() {
+    for (name, size, digest) in MODULES {
+        let module = module_of("aspects", name);
+        assert_eq!((module.len(), fnv1a(&module)), (size, digest), "{name}");
+    }
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/aspects");
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    assert_eq!(names, MODULES.map(|(name, ..)| format!("{name}.spvasm")));
+}
+
+#[test]
+fn a_chain_three_deep_is_told_without_debug_information() {
+    let wanted = "kernel `foo` uses aspect fp64\n  foo() -> mid(float) -> leaf(float): OpFConvert %double\n";
+    assert_eq!(evidence(&[code("chain")]), wanted);
+}
+
+#[test]
+fn lines_are_told_from_every_form_of_debug_information() {
+    let wanted = "kernel `foo` uses aspect fp64\n  \
+        foo() -> mid(float) src/a.cpp:31:12 -> leaf(float) src/a.cpp:12:30: OpFConvert %double at src/a.cpp:5:10\n";
+    assert_eq!(evidence(&[code("chain_lines")]), wanted);
+    assert_eq!(evidence(&[code("chain_shader_debug")]), wanted);
+    // What was inlined has lines, no columns.
+    let inlined = wanted.replace("31:12", "31").replace("12:30", "12");
+    assert_eq!(evidence(&[code("inlined")]), inlined);
+}
+
+#[test]
+fn both_byte_orders_say_the_same() {
+    for (name, ..) in MODULES {
+        let (here, there) = (module_of("aspects", name), swapped(name));
+        let (here, there) = (Index::read(&here).unwrap(), Index::read(&there).unwrap());
+        assert_eq!(format!("{:?}", Code::read(&here)), format!("{:?}", Code::read(&there)), "{name}");
+    }
+}
+
+#[test]
+fn recursion_ends() {
+    let wanted = "kernel `foo` uses aspect fp16\n  foo() -> even(float) -> odd(float): OpFConvert %half\n";
+    assert_eq!(evidence(&[code("recursion")]), wanted);
+}
+
+#[test]
+fn functions_in_tables_are_reached_and_others_are_not() {
+    let codes = [code("pointers")];
+    let wanted = "kernel `foo` uses aspect fp64\n  foo() -> target(double): OpFConvert %double\n\
+        kernel `foo` uses aspect ext_oneapi_virtual_functions\n  foo(): OpFunctionPointerCallINTEL %float\n";
+    assert_eq!(evidence(&codes), wanted);
+    let other = codes[0].nodes.iter().position(|node| node.name == "_Z5otherd").unwrap();
+    assert_eq!(Graph::of(&codes).used(0, other), [Aspect::Fp16], "a function that nobody calls has its own aspects");
+}
+
+#[test]
+fn imports_lead_to_the_image_that_exports() {
+    let alone = [code("importer")];
+    assert_eq!(evidence(&alone), "");
+    let wanted = "kernel `foo` uses aspect atomic64\n  foo() -> far(float): OpAtomicStore %i64\n";
+    assert_eq!(evidence(&[code("importer"), code("exporter")]), wanted);
+    let between = [code("importer"), code("chain"), code("exporter")];
+    assert_eq!(evidence(&between), wanted);
+    assert_eq!(Graph::of(&between).evidence(0, 1, Aspect::Atomic64).unwrap().chain[1].module, 2);
+}
+
+#[test]
+fn what_is_declared_and_only_pointed_to_is_no_use() {
+    let code = code("pointed_to");
+    assert_eq!(code.used(), []);
+    assert_eq!(compare(&[], &code, &[]).differences[0].reason, Reason::DeclaredOnly);
+    let stored = ["fp64", "fp16", "gpu"].map(str::to_owned);
+    let reasons: Vec<Reason> = compare(&stored, &code, &[]).differences.iter().map(|found| found.reason).collect();
+    assert_eq!(reasons, [Reason::Unused, Reason::NotInModule, Reason::NotShown]);
+}
+
+fn warned(
+    name: &str,
+    warn: impl Fn(&Graph<'_>, &Subject<'_>) -> Vec<Warning>,
+    requirements: &Requirements,
+) -> Vec<Warning> {
+    let codes = [code(name)];
+    let graph = Graph::of(&codes);
+    let (module, kernel) = graph.kernels().next().unwrap();
+    warn(&graph, &Subject { module, node: kernel.node, kernel: &kernel.name, requirements })
+}
+
+#[test]
+fn warnings_have_the_words_of_the_design_document() {
+    let none = Requirements::default();
+    let warn = |name: &str, declared: &[&str]| {
+        let declared: Vec<String> = declared.iter().map(|name| (*name).to_owned()).collect();
+        let warnings = warned(name, |graph, subject| warnings::declared(graph, subject, &declared), &none);
+        warnings.iter().map(|warning| warning.text(|name| NAMES.show(name))).collect::<String>()
+    };
+    assert_eq!(
+        warn("chain", &["fp16"]),
+        "warning: function 'foo' uses aspect 'fp64' not listed in 'sycl::device_has'\n\
+         use is from this call chain:\n  foo()\n  mid(float)\n  leaf(float)\n\
+         compile with '-g' to get source location\n"
+    );
+    assert_eq!(
+        warn("chain_lines", &[]),
+        "src/a.cpp:5:10: warning: function 'foo' uses aspect 'fp64' not listed in 'sycl::device_has'\n\
+         use is from this call chain:\n  foo()\n  mid(float) src/a.cpp:31:12\n  leaf(float) src/a.cpp:12:30\n"
+    );
+    assert_eq!(warn("chain_lines", &["fp64"]), "");
+}
+
+#[test]
+fn fixed_targets_are_held_to_what_they_have() {
+    let target = Target {
+        name: "small".to_owned(),
+        aspects: vec!["fp16".to_owned()],
+        sub_group_sizes: Some(vec![8]),
+        max_work_group_size: Some(64),
+        ..Target::default()
+    };
+    let requirements = Requirements {
+        reqd_sub_group_size: Some(16),
+        reqd_work_group_size: Some(vec![8, 16]),
+        ..Requirements::default()
+    };
+    let of = |target: &Target| {
+        let warnings = warned("chain", |graph, subject| warnings::fixed_target(graph, subject, target), &requirements);
+        warnings.iter().map(|warning| (warning.subject.clone(), warning.certainty)).collect::<Vec<_>>()
+    };
+    let sure = ["fp64", "16", "8x16"].map(|subject| (subject.to_owned(), Certainty::Sure));
+    assert_eq!(of(&target), sure);
+    let open = Target { may_support_other_aspects: true, sub_group_sizes: None, max_work_group_size: None, ..target };
+    assert_eq!(of(&open), sure.map(|(subject, _)| (subject, Certainty::Possible)));
+}
