@@ -77,6 +77,12 @@ pub const MAX_NATIVE_ITEMS: usize = 1 << 19;
 /// Problems told of one native payload.
 pub const MAX_NATIVE_PROBLEMS: usize = 100;
 
+/// Abbreviations of one block of LLVM bitcode. LLVM writes under a hundred.
+pub const MAX_ABBREVIATIONS: usize = 1024;
+
+/// Values in the metadata of a native payload.
+pub const MAX_METADATA_VALUES: usize = 1 << 22;
+
 /// Lists within lists in the metadata of a native payload.
 pub const MAX_METADATA_DEPTH: usize = 32;
 

@@ -4,8 +4,9 @@
 //! One reader walks them all, tells each by content, and keeps account: nesting, inflated bytes, and what overlapping
 //! parts may cost. A damaged part becomes a problem; the others are read.
 
+use super::format::Format;
 use super::image::Image;
-use super::{offload_binary, offload_bundle, syclbin};
+use super::{hcf, offload_binary, offload_bundle, syclbin};
 use crate::bytes;
 use crate::container::Kind;
 use crate::container::arena::Arena;
@@ -46,6 +47,11 @@ impl<'a> Reader<'a> {
             Ok(Kind::SyclBin) => syclbin::images(self, data, place),
             Ok(Kind::OffloadBundle | Kind::CompressedBundle) => {
                 offload_bundle::images(self, data, place, depth, outer);
+            }
+            Ok(Kind::Hcf) => hcf::images(self, data, place, outer),
+            Ok(Kind::Native) if outer.target.is_empty() => {
+                let target = Format::sniff(data).usual_target();
+                self.image(data, place, Image { target, ..outer.clone() });
             }
             // Nothing but SYCL carries bare SPIR-V kernels.
             Ok(Kind::SpirV) if outer.target.is_empty() => {

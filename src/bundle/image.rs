@@ -1,6 +1,7 @@
 //! What is one device image?
 
 use super::format::{Declared, Format, is_zstd};
+use super::native_cpu;
 use super::property::{Properties, set};
 use crate::container::inflate;
 use crate::error::Result;
@@ -161,7 +162,16 @@ impl<'a> Image<'a> {
             Some(Compression::Zstd) => {
                 inflate::zstd_head(self.stored, 64).map_or(Format::Unknown, |head| Format::sniff(&head))
             }
-            None => Format::sniff(self.stored),
+            None => self.format_of(self.stored),
+        }
+    }
+
+    /// The format of the payload, which is given inflated.
+    pub fn format_of(&self, contents: &[u8]) -> Format {
+        if self.target == native_cpu::TARGET && self.origin.is_some() {
+            Format::NativeCpu
+        } else {
+            Format::sniff(contents)
         }
     }
 

@@ -9,7 +9,9 @@ pub mod dpcpp_base64;
 pub mod embedded;
 pub mod fat_object;
 pub mod format;
+pub mod hcf;
 pub mod image;
+mod native_cpu;
 pub mod offload_binary;
 pub mod offload_bundle;
 pub mod property;
@@ -58,7 +60,9 @@ impl<'a> Bundle<'a> {
             | Kind::OffloadBinary
             | Kind::SyclBin
             | Kind::OffloadBundle
-            | Kind::CompressedBundle => Self::read_blob(host),
+            | Kind::CompressedBundle
+            | Kind::Native
+            | Kind::Hcf => Self::read_blob(host),
             Kind::Table => Err(Error::at(0, "a file table names files, which are to be read beside it")),
             _ => Self::read_linked(host),
         }
@@ -127,6 +131,9 @@ impl<'a> Bundle<'a> {
         let mut blobs = Reader::new(&host.arena, host.bytes.len());
         embedded::read(host, descriptors.is_empty(), &mut blobs);
         fat_object::read(host, &mut blobs);
+        if descriptors.is_empty() && !host.registers {
+            hcf::embedded(host, &mut blobs);
+        }
         if descriptors.is_empty() {
             if !blobs.images.is_empty() || !blobs.problems.is_empty() {
                 return Self::of_blobs(host, blobs);

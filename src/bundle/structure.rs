@@ -6,6 +6,7 @@
 use super::descriptor::{Descriptor, ImageLayout};
 use super::format::Declared;
 use super::image::{EntryLayout, Image, Origin};
+use super::native_cpu;
 use super::property::{Properties, Property, PropertySet, Value};
 use crate::bytes;
 use crate::container::address::AddressMap;
@@ -61,6 +62,11 @@ impl<'a> Walker<'a> {
             (ImageLayout::Upstream3, 6) => Declared::SpirV,
             (_, value) => Declared::from(value),
         };
+        let target = self.string(pointer(8), address, "target")?;
+        let entries = match target {
+            native_cpu::TARGET if entries.is_empty() => self.native_cpu(start).context(|| "native CPU".to_owned())?,
+            _ => entries,
+        };
         let tables = [16, 24, layout.entries(), layout.properties()].map(pointer);
         Ok(Image {
             index,
@@ -69,7 +75,7 @@ impl<'a> Walker<'a> {
             offset: self.map.file_offset(start).unwrap_or(0),
             inflated: false,
             declared,
-            target: self.string(pointer(8), address, "target")?,
+            target,
             arch: "",
             stated: None,
             offload_kind: "sycl",
@@ -169,11 +175,11 @@ impl<'a> Walker<'a> {
         })
     }
 
-    fn bytes(&self, address: u64, len: u64, what: &str) -> Result<&'a [u8]> {
+    pub(super) fn bytes(&self, address: u64, len: u64, what: &str) -> Result<&'a [u8]> {
         self.sized(address, len, address, what)
     }
 
-    fn string(&mut self, address: u64, holder: u64, what: &str) -> Result<&'a str> {
+    pub(super) fn string(&mut self, address: u64, holder: u64, what: &str) -> Result<&'a str> {
         // The runtime takes a null pointer as an empty string.
         if address == 0 {
             return Ok("");
@@ -187,7 +193,7 @@ impl<'a> Walker<'a> {
     }
 
     #[cold]
-    fn error(&self, address: u64, message: String) -> Error {
+    pub(super) fn error(&self, address: u64, message: String) -> Error {
         self.place(address, Error::input(message))
     }
 

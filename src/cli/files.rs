@@ -99,6 +99,10 @@ impl<F: FnMut(&FileFacts<'_>) -> Result<()>> Files<'_, F> {
                 let images = examine(bundle);
                 let damaged = images.iter().filter_map(|image| Some((image.image.index, image.problem.clone()?)));
                 facts.problems.extend(damaged.map(|(index, error)| Problem::of_image(index, error)));
+                for image in &images {
+                    let found = image.native.iter().flat_map(|native| &native.problems);
+                    facts.problems.extend(found.map(|error| Problem::of_image(image.image.index, error.clone())));
+                }
                 match selection::keep(self.selector, images) {
                     Ok(images) => {
                         self.matched = true;

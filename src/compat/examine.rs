@@ -8,8 +8,10 @@ use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
 use crate::bundle::requirements::Requirements;
+use crate::container::place::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::Error;
+use crate::native::Native;
 use crate::spirv::Module;
 use rayon::prelude::*;
 
@@ -26,6 +28,8 @@ pub struct Examined<'b, 'a> {
     pub blake3: [u8; 32],
     /// The instruction set that native CPU code is for, where the binary tells.
     pub march: Option<CpuArch>,
+    /// What compiled code says of its devices and kernels.
+    pub native: Option<Native>,
     /// The facts of a SPIR-V payload.
     pub module: Option<Module>,
     /// Mangled kernel names: listed entries that are not exported functions, or a bare module's entry points.
@@ -53,7 +57,7 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         Ok(contents) => (contents, None),
         Err(error) => (image.stored.into(), Some(error)),
     };
-    let format = if problem.is_none() { Format::sniff(&contents) } else { Format::Unknown };
+    let format = if problem.is_none() { image.format_of(&contents) } else { Format::Unknown };
     // What does not inflate whole may still begin as what it is.
     let state = if problem.is_none() { image.state_of(format) } else { image.state() };
     let module = match format {
@@ -69,12 +73,19 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         },
         _ => None,
     };
+    let place = Place::file(image.offset);
+    let inflated = image.inflated || image.compression().is_some();
+    let native = Native::read(&contents, format, if inflated { place.inflated() } else { place });
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     // A module of which its container says nothing speaks for itself; else what is listed is what the runtime goes by.
     let unlisted = image.origin.is_none() && image.entries.is_empty();
     let (kernels, exports, imports) = match &module {
         Some(module) if unlisted => {
             (module.kernels().map(str::to_owned).collect(), module.exports.clone(), module.imports.clone())
+        }
+        None if unlisted => {
+            let kernels = native.as_ref().map(Native::kernel_names).unwrap_or_default();
+            (owned(kernels), owned(image.exports()), owned(image.imports()))
         }
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
     };
@@ -84,6 +95,7 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         size: contents.len() as u64,
         blake3: *blake3::hash(&contents).as_bytes(),
         march: CpuArch::of_binary(&contents),
+        native,
         module,
         kernels,
         exports,

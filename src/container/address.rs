@@ -113,6 +113,11 @@ impl<'a> AddressMap<'a> {
     }
 }
 
+/// Where in the data the first of such bytes are.
+pub fn find(data: &[u8], wanted: &[u8]) -> Option<usize> {
+    memchr::memmem::find(data, wanted)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

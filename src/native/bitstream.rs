@@ -5,7 +5,9 @@
 //! stepped over. Abbreviations that a block-info block registers for other blocks are kept by block.
 
 use crate::error::{Error, Result};
+use crate::limits;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Block 0: abbreviations for others.
 const BLOCKINFO: u64 = 0;
@@ -21,7 +23,7 @@ enum Operand {
     Blob,
 }
 
-type Abbreviation = Vec<Operand>;
+type Abbreviation = Rc<[Operand]>;
 
 /// One record.
 #[derive(Debug, Default)]
@@ -104,6 +106,9 @@ impl<'a> Cursor<'a> {
                 }
                 2 => {
                     let abbreviation = self.define()?;
+                    if self.abbreviations.len() >= limits::MAX_ABBREVIATIONS {
+                        return Err(self.error("more abbreviations than a block has"));
+                    }
                     self.abbreviations.push(abbreviation);
                 }
                 3 => return self.unabbreviated().map(|record| Some(Item::Record(record))),
@@ -121,7 +126,10 @@ impl<'a> Cursor<'a> {
         let end = words.checked_mul(32).and_then(|bits| self.at.checked_add(bits)).filter(|&end| end <= self.end);
         let (Some(end), 2..=32) = (end, width) else { return Err(self.error("a block that passes the end")) };
         let abbreviations = self.registered.get(&id).cloned().unwrap_or_default();
-        let inner = Cursor { end, width, block: id, abbreviations, registered: HashMap::new(), ..self.clone() };
+        // Fields without bits cost nothing in the stream: a block's own bits bound what its records may come to.
+        let budget = end.saturating_sub(self.at);
+        let registered = HashMap::new();
+        let inner = Cursor { data: self.data, end, at: self.at, width, block: id, abbreviations, registered, budget };
         self.at = end;
         Ok((id, inner))
     }
@@ -138,7 +146,11 @@ impl<'a> Cursor<'a> {
                 2 => {
                     let abbreviation = info.define()?;
                     if let Some(block) = block {
-                        self.registered.entry(block).or_default().push(abbreviation);
+                        let registered = self.registered.entry(block).or_default();
+                        if registered.len() >= limits::MAX_ABBREVIATIONS {
+                            return Err(info.error("more abbreviations than a block has"));
+                        }
+                        registered.push(abbreviation);
                     }
                 }
                 3 => {
@@ -178,7 +190,7 @@ impl<'a> Cursor<'a> {
             };
             operands.push(operand);
         }
-        Ok(operands)
+        Ok(operands.into())
     }
 
     fn unabbreviated(&mut self) -> Result<Record<'a>> {

@@ -3,7 +3,8 @@
 //! An ELF file of `e_machine` 190: the code of a kernel in `.text.KERNEL`, its attributes in `.nv.info.KERNEL` and, by
 //! symbol, in `.nv.info`, its shared memory in `.nv.shared.KERNEL`. The architecture is in `e_flags`: in the lowest byte
 //! up to ABI version 7, in the second one since 8 (CUDA 12.8 for new devices, CUDA 13 for all). That it is an
-//! architecture of its own (`sm_90a`) is bit 11 there before, an attribute in `.nv.compat` since.
+//! architecture of its own (`sm_90a`) is bit 11 there before; since, bit 3 (CUDA 12.9) or an attribute in `.nv.compat`
+//! (CUDA 13).
 
 use super::nv_info::{self, kind};
 use super::{Kernel, Part, Read};
@@ -27,21 +28,25 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     if let Some(section) = elf.section(".nv.info") {
         of_functions.read(section.data, &symbols);
     }
-    let code = elf.sections.iter().filter_map(|section| section.name.strip_prefix(".text."));
-    let code: Vec<&str> = code.collect();
+    // Up to ABI version 7 the flags of the code's section count the barriers; since 8 an attribute does.
+    let code = elf.sections.iter().filter_map(|section| {
+        let barriers = if elf.abi_version < 8 { section.flags >> 20 & 0x7f } else { 0 };
+        Some((section.name.strip_prefix(".text.")?, barriers))
+    });
+    let code: Vec<(&str, u64)> = code.collect();
     // Functions that are called have sections of their own in relocatable code; kernels are marked.
     let mut marked: HashMap<&str, bool> = HashMap::new();
     for symbol in &symbols {
         *marked.entry(symbol.name).or_default() |= symbol.other & STO_CUDA_ENTRY != 0;
     }
     let sections: HashMap<&str, _> = elf.sections.iter().map(|section| (section.name, section)).collect();
-    for name in code.into_iter().filter(|name| marked.get(name).copied().unwrap_or(true)) {
+    for (name, barriers) in code.into_iter().filter(|(name, _)| marked.get(name).copied().unwrap_or(true)) {
         let mut kernel = Kernel {
             name: name.to_owned(),
             registers: of_functions.registers.get(name).copied(),
             private: of_functions.frame.get(name).copied(),
             local: Some(sections.get(format!(".nv.shared.{name}").as_str()).map_or(0, |section| section.size)),
-            barriers: Some(0),
+            barriers: Some(barriers),
             simd: Some(32),
             ..Kernel::default()
         };
@@ -60,7 +65,7 @@ fn architecture(elf: &DeviceElf<'_>) -> String {
         let compat = elf.section(".nv.compat").map(|section| nv_info::read(section.data).0).unwrap_or_default();
         let own =
             compat.iter().any(|attribute| attribute.kind == kind::EXACT_ARCHITECTURE && attribute.number & 0xff == 1);
-        (elf.flags >> 8 & 0xff, own)
+        (elf.flags >> 8 & 0xff, own || elf.flags & 8 != 0)
     } else {
         (elf.flags & 0xff, elf.flags & 0x800 != 0)
     };

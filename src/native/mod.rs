@@ -123,7 +123,7 @@ impl Native {
     /// Reads a payload, which is of that format and stands at that place. None for SPIR-V and unknown formats, which
     /// are not read here.
     pub fn read(payload: &[u8], format: Format, place: Place) -> Option<Native> {
-        if matches!(format, Format::SpirV | Format::Unknown) {
+        if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
             return None;
         }
         let arena = Arena::default();
@@ -210,7 +210,9 @@ impl<'a> Reader<'a> {
                 self.push(name, Read::from(part), place);
                 Ok(())
             }
-            Format::Elf | Format::Unknown => Err(Error::input("this is no device code that this tool knows")),
+            Format::Elf | Format::NativeCpu | Format::Unknown => {
+                Err(Error::input("this is no device code that this tool knows"))
+            }
         };
         if let Err(error) = read {
             let error = within(error, place);

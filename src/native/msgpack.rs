@@ -63,12 +63,14 @@ impl<'a> Value<'a> {
 /// # Errors
 /// `Input`, with the offset, where it is cut short, nested too deep or of an unknown type.
 pub fn read(data: &[u8]) -> Result<Value<'_>> {
-    Reader { data, at: 0 }.value(0)
+    Reader { data, at: 0, left: limits::MAX_METADATA_VALUES }.value(0)
 }
 
 struct Reader<'a> {
     data: &'a [u8],
     at: usize,
+    /// Values that there may yet be.
+    left: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -76,6 +78,7 @@ impl<'a> Reader<'a> {
         if depth > limits::MAX_METADATA_DEPTH {
             return Err(self.error("is nested too deep"));
         }
+        self.left = self.left.checked_sub(1).ok_or_else(|| self.error("is one too many"))?;
         let kind = self.take(1)?.first().copied().unwrap_or(0xc1);
         Ok(match kind {
             0x00..=0x7f => Value::Number(u64::from(kind)),

@@ -81,14 +81,22 @@ fn kernel(data: &[u8]) -> Option<(Kernel, usize)> {
         ..Kernel::default()
     };
     let mut arguments = BTreeMap::new();
+    let mut private_per_item = None;
     let mut rest = list;
     while rest.len() >= 8 {
         let len = usize::try_from(bytes::u32_at(rest, 4)?).ok().filter(|&len| len >= 8)?;
         let token = rest.get(..len)?;
+        if bytes::u32_at(rest, 0) == Some(token::STATELESS_PRIVATE) && bytes::u32_at(token, 24) == Some(1) {
+            private_per_item = bytes::u32_at(token, 20).map(u64::from);
+        }
         take(&mut kernel, &mut arguments, bytes::u32_at(rest, 0)?, token);
         rest = rest.get(len..)?;
     }
     kernel.arguments = arguments.into_values().collect();
+    // The token of private memory may come before the one that tells how many work-items a thread has.
+    if let Some(size) = private_per_item {
+        kernel.private = Some(size.saturating_mul(kernel.simd.unwrap_or(1)));
+    }
     Some((kernel, start.checked_add(tokens)?))
 }
 
@@ -131,11 +139,8 @@ fn take(kernel: &mut Kernel, arguments: &mut BTreeMap<u32, Argument>, token: u32
         token::MEDIA_VFE_STATE | token::MEDIA_VFE_STATE_SLOT1 => {
             kernel.scratch = Some(kernel.scratch.unwrap_or(0).saturating_add(number(1).unwrap_or(0)));
         }
-        token::STATELESS_PRIVATE => {
-            // Told per work-item where the last word is set, else per hardware thread.
-            let items = if number(4) == Some(1) { kernel.simd.unwrap_or(1) } else { 1 };
-            kernel.private = number(3).map(|size| size.saturating_mul(items));
-        }
+        // Per hardware thread, unless the last word says that it is per work-item.
+        token::STATELESS_PRIVATE => kernel.private = number(3),
         token::EXECUTION_ENVIRONMENT => {
             let size = [number(0), number(1), number(2)].map(Option::unwrap_or_default);
             kernel.reqd_work_group_size = Some(size).filter(|size| size.iter().all(|&size| size > 0));

@@ -42,20 +42,27 @@ fn kernel(name: &str, node: &Node<'_>, misc: Option<&Node<'_>>) -> Kernel {
     let buffers = node.get("per_thread_memory_buffers").map(Node::items).unwrap_or_default();
     let buffer = |usage: &str| {
         let sizes = buffers.iter().filter(|buffer| buffer.text_of("usage") == Some(usage));
-        let sizes: Vec<u64> = sizes.filter_map(|buffer| buffer.number_of("size")).collect();
+        let items = |buffer: &Node<'_>| match buffer.text_of("is_simt_thread") {
+            Some("true") => number("simd_size").unwrap_or(1),
+            _ => 1,
+        };
+        let sizes = sizes.filter_map(|buffer| Some(buffer.number_of("size")?.saturating_mul(items(buffer))));
+        let sizes: Vec<u64> = sizes.collect();
         (!sizes.is_empty()).then(|| sizes.iter().fold(0u64, |sum, size| sum.saturating_add(*size)))
     };
-    // IGC leaves out what is zero. Since version 1.39 sizes of spills and private memory stand in the environment; before,
-    // scratch space is told as one buffer for both.
+    // IGC leaves out what is zero. Newer ones tell the sizes of spills and private memory in the environment; of older ones
+    // only the scratch space is known, where both may be.
     let scratch = buffer("single_space").or_else(|| buffer("spill_fill_space"));
     let size = environment.get("required_work_group_size").or_else(|| attributes.get("reqd_work_group_size"));
     Kernel {
         name: name.to_owned(),
         registers: number("grf_count"),
         simd: number("simd_size"),
-        spill: number("spill_size").or_else(|| scratch.is_none().then_some(0)),
+        spill: number("spill_size").or_else(|| (scratch.is_none() || number("private_size").is_some()).then_some(0)),
         scratch,
-        private: number("private_size").or_else(|| buffer("private_space")).or_else(|| scratch.is_none().then_some(0)),
+        private: number("private_size")
+            .or_else(|| buffer("private_space"))
+            .or_else(|| (scratch.is_none() || number("spill_size").is_some()).then_some(0)),
         local: Some(number("slm_size").unwrap_or(0)),
         barriers: Some(number("barrier_count").unwrap_or(0)),
         reqd_work_group_size: size.and_then(three),
@@ -85,8 +92,8 @@ fn arguments(node: &Node<'_>, misc: Option<&Node<'_>>) -> Vec<Argument> {
                 argument.kind = Some(kind.to_owned());
                 argument.address_space = piece.text_of("addrspace").and_then(space);
                 argument.access = piece.text_of("access_type").and_then(access);
-                // A stateful pointer is passed as a surface; its address, where there is one, in another piece.
-                if size.is_some_and(|size| size > 0) {
+                // A stateful or bindless pointer is passed as a surface; its address, where there is one, in another piece.
+                if argument.size.is_none() && size.is_some_and(|size| size > 0) {
                     (argument.offset, argument.size) = (offset, size);
                 }
             }
@@ -96,7 +103,7 @@ fn arguments(node: &Node<'_>, misc: Option<&Node<'_>>) -> Vec<Argument> {
                 argument.offset = Some(argument.offset.unwrap_or(u64::MAX).min(offset.unwrap_or(u64::MAX)));
                 argument.size = Some(argument.size.unwrap_or(0).saturating_add(size.unwrap_or(0)));
             }
-            "buffer_address" if argument.size.is_none() => (argument.offset, argument.size) = (offset, size),
+            "buffer_address" => (argument.offset, argument.size) = (offset, size),
             _ => {}
         }
     }

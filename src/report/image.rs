@@ -3,6 +3,7 @@
 use super::FileFacts;
 use super::inspect::{View, requires};
 use super::name::{self, hex};
+use super::native as words;
 use super::text::field;
 use super::units::{bytes, counted};
 use crate::bundle::aspect::Epoch;
@@ -10,6 +11,7 @@ use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::image::EntryLayout;
 use crate::bundle::property::{Properties, Property, Value};
 use crate::compat::examine::Examined;
+use crate::native::Native;
 use crate::spirv::{Module, names};
 
 /// Where the values of fields stand.
@@ -66,6 +68,9 @@ pub fn image(facts: &FileFacts<'_>, examined: &Examined<'_, '_>, view: &View) ->
     page.properties(&image.properties, facts.bundle.map_or(Epoch::From2026, |bundle| bundle.epoch));
     if let Some(module) = &examined.module {
         page.module(module);
+    }
+    if let Some(native) = &examined.native {
+        page.native(native);
     }
     if let Some(problem) = &examined.problem {
         page.field("Problem", &problem.to_string());
@@ -156,6 +161,30 @@ impl Page<'_> {
         self.sub("Entry points", &counted(entries.len(), "function"));
         for entry in entries {
             self.line(6, &entry);
+        }
+    }
+
+    /// Each part with its kernels, and of these what they take.
+    fn native(&mut self, native: &Native) {
+        let container = native.container.map_or("Compiled code".to_owned(), |container| {
+            format!("{container} of {}", counted(native.parts.len(), "part"))
+        });
+        self.line(2, &container);
+        for part in &native.parts {
+            self.sub(if part.name.is_empty() { "Code" } else { &part.name }, &words::part(part));
+            if !part.devices.is_empty() {
+                self.sub("Devices", &part.devices.join(", "));
+            }
+            for kernel in &part.kernels {
+                self.line(6, &self.view.kernel(&kernel.name));
+                let resources = words::resources(kernel);
+                if !resources.is_empty() {
+                    self.line(8, &resources);
+                }
+                for argument in &kernel.arguments {
+                    self.line(8, &words::argument(argument));
+                }
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! schema). Changes are additive. Images stand one per line, and are serialised in parallel.
 
 mod image;
+mod native;
 #[cfg(test)]
 pub(crate) mod schema;
 

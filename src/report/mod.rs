@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod json;
 pub mod kernels;
 pub mod name;
+pub mod native;
 pub mod sizes;
 pub mod table;
 pub mod targets;

@@ -1,5 +1,6 @@
 //! What does the JSON say of one image?
 
+use super::native::NativeJson;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::decode::{Decoded, SpecConstant, decode};
 use crate::bundle::property::{Properties, Property, PropertySet, Value};
@@ -38,6 +39,7 @@ pub(super) struct ImageJson<'b> {
     requirements: RequirementsJson<'b>,
     properties: SetsJson<'b>,
     spirv: Option<SpirvJson<'b>>,
+    native: Option<NativeJson<'b>>,
 }
 
 #[derive(serde::Serialize)]
@@ -94,6 +96,7 @@ impl<'b> ImageJson<'b> {
             },
             properties: SetsJson { all: &image.properties, epoch },
             spirv: examined.module.as_ref().map(spirv),
+            native: examined.native.as_ref().map(NativeJson::from),
         }
     }
 }

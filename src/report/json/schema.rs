@@ -135,3 +135,28 @@ fn what_is_written_fulfils_the_schema() {
     broken["files"][0]["images"][0]["blake3"] = Value::from("x");
     assert_eq!(validate(&broken).len(), 1);
 }
+
+#[test]
+fn compiled_code_fulfils_the_schema() {
+    let text =
+        b".version 8.6\n.target sm_80\n.visible .entry k(.param .u64 .ptr .global .align 4 a)\n.reqntid 64\n{ ret; }\n";
+    let host = Host::read(text).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let facts = FileFacts {
+        path: "k.ptx",
+        host: Some(&host),
+        bundle: Some(&bundle),
+        images: examine(&bundle),
+        ..FileFacts::default()
+    };
+    let mut document = json::Document::open(Vec::new()).unwrap();
+    document.file(&facts).unwrap();
+    let document: Value = serde_json::from_slice(&document.close().unwrap()).unwrap();
+    assert_eq!(validate(&document), Vec::<String>::new());
+    let image = &document["files"][0]["images"][0];
+    assert_eq!(image["kernels"], serde_json::json!(["k"]));
+    assert_eq!(image["native"]["devices"], serde_json::json!(["nvidia_gpu_sm_80"]));
+    let kernel = &image["native"]["parts"][0]["kernels"][0];
+    assert_eq!(kernel["reqd_work_group_size"], serde_json::json!([64, 1, 1]));
+    assert_eq!((&kernel["registers"], &kernel["arguments"][0]["size"]), (&Value::Null, &Value::from(8)));
+}

@@ -1,0 +1,195 @@
+//! Which images are in an HCF container of AdaptiveCpp, and which containers are in a program that it compiled?
+//!
+//! HCF (`doc/hcf.md` and `hcf_container.hpp` in AdaptiveCpp) is text, `key=value` lines and nodes `{.NAME` to `}.NAME`, up
+//! to the words `__acpp_hcf_binary_appendix`, behind which the bytes stand that nodes `__binary` name by start and size.
+//! Node `images` has one node per image, node `kernels` one per kernel, with the images that provide it. A program holds
+//! one container per source file in its data, with nothing but code that points to it: so it is looked for.
+
+use super::blob::Reader;
+use super::image::Image;
+use super::property::{Properties, Property, PropertySet, Value, set};
+use crate::bytes;
+use crate::container::Host;
+use crate::container::place::Place;
+use crate::error::{Error, Result};
+use crate::limits;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// What parts the text from the bytes.
+const APPENDIX: &[u8] = b"__acpp_hcf_binary_appendix";
+/// The first key of a container.
+const FIRST_KEY: &[u8] = b"object-id=";
+
+/// A node of the text.
+#[derive(Debug, Default)]
+struct Node<'a> {
+    name: &'a str,
+    values: Vec<(&'a str, &'a str)>,
+    nodes: Vec<Node<'a>>,
+}
+
+impl<'a> Node<'a> {
+    fn node(&self, name: &str) -> Option<&Node<'a>> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
+    fn value(&self, key: &str) -> Option<&'a str> {
+        self.values.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
+    }
+
+    /// The names of the nodes of a node, which is how HCF writes a list.
+    fn list(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.node(name).map(|node| node.nodes.as_slice()).unwrap_or_default().iter().map(|node| node.name)
+    }
+}
+
+/// Parses the text. Offsets in errors count from its start.
+fn parse(text: &str) -> Result<Node<'_>> {
+    let mut open = vec![Node::default()];
+    let mut at = 0usize;
+    for line in text.split_inclusive('\n') {
+        let here = at as u64;
+        let content = line.trim();
+        at = at.saturating_add(line.len());
+        let error = |what: &str| Err(Error::at(here, format!("a line of the HCF text {what}")));
+        if let Some(name) = content.strip_prefix("{.") {
+            if open.len() > limits::MAX_METADATA_DEPTH {
+                return error("is nested too deep");
+            }
+            open.push(Node { name, ..Node::default() });
+        } else if let Some(name) = content.strip_prefix("}.") {
+            match (open.pop(), open.last_mut()) {
+                (Some(node), Some(outer)) if node.name == name => outer.nodes.push(node),
+                _ => return error("ends a node that is not open"),
+            }
+        } else if let Some((key, value)) = content.split_once('=') {
+            if let Some(node) = open.last_mut() {
+                node.values.push((key.trim_end(), value.trim_start()));
+            }
+        } else if !content.is_empty() {
+            return error("is neither a value nor a node");
+        }
+    }
+    match (open.pop(), open.is_empty()) {
+        (Some(root), true) => Ok(root),
+        _ => Err(Error::at(at as u64, "the HCF text ends within a node")),
+    }
+}
+
+/// Adds the images of the container that the data begins with.
+pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) {
+    if let Err(error) = read(reader, data, place, outer) {
+        let error = match error.offset() {
+            Some(offset) => place.at(offset).of(error.without_offset()),
+            None => place.of(error),
+        };
+        reader.problem(error.context("HCF container"));
+    }
+}
+
+fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) -> Result<()> {
+    let end = find(data, APPENDIX).ok_or_else(|| Error::at(data.len() as u64, "it has no binary appendix"))?;
+    let text = data.get(..end).unwrap_or_default();
+    reader.spend(text.len())?;
+    let text = std::str::from_utf8(text).map_err(|error| Error::at(error.valid_up_to() as u64, "it is not UTF-8"))?;
+    let start = end.saturating_add(APPENDIX.len());
+    let root = parse(text)?;
+    let mut kernels: HashMap<&str, Vec<&'a str>> = HashMap::new();
+    for kernel in root.node("kernels").map(|node| node.nodes.as_slice()).unwrap_or_default() {
+        for provider in kernel.list("image-providers") {
+            kernels.entry(provider).or_default().push(kernel.name);
+        }
+    }
+    for image in root.node("images").map(|node| node.nodes.as_slice()).unwrap_or_default() {
+        let number = |key| image.node("__binary")?.value(key)?.parse::<usize>().ok();
+        let bytes = number("start").zip(number("size")).and_then(|(at, size)| {
+            let at = start.checked_add(at)?;
+            bytes::slice_at(data, at, size).map(|bytes| (bytes, at))
+        });
+        let Some((bytes, at)) = bytes else {
+            let what = format!("the bytes of image `{}` are not in the binary appendix", image.name);
+            reader.problem(place.at(start as u64).error(what));
+            continue;
+        };
+        let symbols = |name, list: &str| {
+            let properties = image.list(list).map(|name| Property { name, value: Value::U32(1) });
+            PropertySet { name, properties: properties.collect() }
+        };
+        let sets = [symbols(set::EXPORTED, "exported-symbols"), symbols(set::IMPORTED, "imported-symbols")];
+        let sets = sets.into_iter().filter(|set| !set.properties.is_empty()).collect();
+        let entries = kernels.remove(image.name).unwrap_or_default();
+        let properties = Properties { sets };
+        // The image's name is the target's: `llvm-ir.global` for code that is compiled for the device when it runs.
+        reader.image(bytes, place.at(at as u64), Image { target: image.name, entries, properties, ..outer.clone() });
+    }
+    Ok(())
+}
+
+/// Adds the images of all containers in the data of a host file.
+pub(super) fn embedded<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
+    for segment in host.addresses.segments() {
+        let data: &'a [u8] = match &segment.data {
+            Cow::Borrowed(data) => data,
+            Cow::Owned(data) => data,
+        };
+        let mut from = 0usize;
+        while let Some(found) = data.get(from..).and_then(|rest| find(rest, APPENDIX)) {
+            let appendix = from.saturating_add(found);
+            // The text before holds no NUL, and its first key stands at the start of it. The runtime's own library has
+            // the words too, but no text before them.
+            let before = data.get(from..appendix).unwrap_or_default();
+            let text = before.iter().rposition(|&byte| byte == 0).map_or(0, |nul| nul.saturating_add(1));
+            let key = before.get(text..).and_then(|text| find(text, FIRST_KEY));
+            if let Some(begin) = key.map(|key| from.saturating_add(text).saturating_add(key)) {
+                let container = data.get(begin..).unwrap_or_default();
+                let place = Place::file(segment.offset.saturating_add(begin as u64));
+                images(reader, container, place, &Image::bare(container, place.offset()));
+            }
+            from = appendix.saturating_add(APPENDIX.len());
+        }
+    }
+}
+
+/// Where the first of such bytes are.
+fn find(data: &[u8], wanted: &[u8]) -> Option<usize> {
+    crate::container::address::find(data, wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundle::Bundle;
+
+    const TEXT: &str = "object-id=17\ngenerator=hipSYCL SSCP\n{.images\n{.llvm-ir.global\nvariant=global-module\n\
+        format=llvm-ir\n{.__binary\nstart=0\nsize=4\n}.__binary\n{.exported-symbols\n{.helper\n}.helper\n\
+        }.exported-symbols\n}.llvm-ir.global\n}.images\n{.kernels\n{.first\n{.image-providers\n{.llvm-ir.global\n\
+        }.llvm-ir.global\n}.image-providers\n}.first\n{.second\n{.image-providers\n{.llvm-ir.global\n\
+        }.llvm-ir.global\n}.image-providers\n}.second\n}.kernels\n__acpp_hcf_binary_appendixBC\u{3}\u{4}";
+
+    #[test]
+    fn images_have_their_kernels_and_symbols() {
+        let host = Host::read(TEXT.as_bytes()).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        let [image] = bundle.images.as_slice() else { panic!("{:?}", bundle.images) };
+        assert_eq!((image.stored, image.target), (&b"BC\x03\x04"[..], "llvm-ir.global"));
+        assert_eq!(image.kernels(), ["first", "second"]);
+        assert_eq!(image.exports(), ["helper"]);
+        assert!(bundle.problems.is_empty());
+    }
+
+    #[test]
+    fn damage_has_a_place() {
+        for (from, to, what) in [
+            ("}.first", "}.fist", "not open"),
+            ("size=4", "size=5", "not in the binary appendix"),
+            ("__acpp_hcf", "__acpp_hcg", "no binary appendix"),
+            ("variant=", "variant", "neither"),
+        ] {
+            let text = TEXT.replacen(from, to, 1);
+            let host = Host::read(text.as_bytes()).unwrap();
+            let error = Bundle::read(&host).unwrap_err();
+            assert!(error.to_string().contains(what) && error.offset().is_some(), "{error}");
+        }
+    }
+}
