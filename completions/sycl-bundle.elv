@@ -29,10 +29,12 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
             cand inspect 'Show the device images of files'
+            cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
             cand check 'Warn of aspects that kernels use and nobody declared'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
             cand targets 'List targets and what is known of them'
+            cand devices 'List the live OpenCL devices, with what they can do'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -48,6 +50,26 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --all 'List each image'
             cand --sizes 'Show who takes the space'
+            cand --schema 'Print the JSON Schema of `--format json` and end'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;kernels'= {
+            cand --device 'Ask this device about the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)'
+            cand -j 'Build on so many devices'' compilers at once; by default one per processor'
+            cand --jobs 'Build on so many devices'' compilers at once; by default one per processor'
+            cand --format 'The form of the output'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --all 'List each kernel'
             cand --schema 'Print the JSON Schema of `--format json` and end'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
@@ -133,6 +155,19 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'sycl-bundle;devices'= {
+            cand --format 'How to show it'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --kernels 'List the kernels that are built into devices; they need no image, and exist on their device only'
+            cand --all 'List devices that ONEAPI_DEVICE_SELECTOR hides too'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'sycl-bundle;doctor'= {
             cand --driver-version 'Which version of the driver to install'
             cand --format 'How to show it'
@@ -178,10 +213,12 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help'= {
             cand inspect 'Show the device images of files'
+            cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
             cand check 'Warn of aspects that kernels use and nobody declared'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
             cand targets 'List targets and what is known of them'
+            cand devices 'List the live OpenCL devices, with what they can do'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -190,6 +227,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help;inspect'= {
         }
+        &'sycl-bundle;help;kernels'= {
+        }
         &'sycl-bundle;help;check'= {
         }
         &'sycl-bundle;help;extract'= {
@@ -197,6 +236,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;help;build'= {
         }
         &'sycl-bundle;help;targets'= {
+        }
+        &'sycl-bundle;help;devices'= {
         }
         &'sycl-bundle;help;doctor'= {
         }

@@ -91,3 +91,7 @@ pub const MAX_CONFIG: usize = 1 << 20;
 
 /// Lists and mappings inside each other in a device configuration. Its grammar needs three.
 pub const MAX_CONFIG_DEPTH: usize = 16;
+
+/// Instructions that are looked at to find what the kernels of one module reach. A module of the largest libraries comes to
+/// a thousandth of it.
+pub const MAX_REACHED: usize = 1 << 24;
