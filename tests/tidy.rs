@@ -85,6 +85,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rayon", &["src/bundle/structure.rs", "src/compat/examine.rs", "src/report/"]),
     ("rayon", &["src/compat/examine.rs", "src/compat/aspects/images.rs", "src/report/"]),
     ("rayon", &["src/compat/examine.rs", "src/compat/kernels.rs", "src/report/"]),
+    ("rayon", &["src/compat/examine.rs", "src/compat/aspects/images.rs", "src/compat/kernels.rs", "src/report/"]),
 ];
 
 /// The only files that may say `unsafe`, each with its reason there.

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
-use sycl_bundle::error::{Problem, Result};
+use sycl_bundle::error::Result;
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::kernels::{FileKernels, json, page, table};
 use sycl_bundle::report::{FileFacts, name};
@@ -151,7 +151,7 @@ fn found<'l>(
 ) -> Result<(FileKernels<'l>, bool)> {
     let mut file = FileKernels { problems: facts.problems.clone(), ..FileKernels::default() };
     let Some(bundle) = facts.bundle else { return Ok((file, true)) };
-    let (all, problems): (Vec<KernelFacts>, Vec<Problem>) = kernels(bundle, &facts.images, depth);
+    let all = kernels(bundle, &facts.images, depth);
     let wanted = |kernel: &KernelFacts| {
         selector.kernels.is_empty()
             || selector
@@ -160,7 +160,6 @@ fn found<'l>(
                 .any(|pattern| pattern.matches(&kernel.name) || pattern.matches(&name::demangle(&kernel.name)))
     };
     file.kernels = all.into_iter().filter(wanted).collect();
-    file.problems.extend(problems);
     let mut whole = true;
     for asker in askers {
         let (answers, built) = asker.ask(global, bundle, &facts.images, &file.kernels)?;

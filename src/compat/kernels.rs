@@ -11,9 +11,7 @@ use crate::bundle::decode::{self, Decoded};
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
-use crate::container::place::Place;
-use crate::error::Problem;
-use crate::native::{Kernel as NativeKernel, Native};
+use crate::native::Kernel as NativeKernel;
 use crate::spirv::index::Index;
 use crate::spirv::kernel::argument::Argument;
 use crate::spirv::kernel::attributes::{Attributes, SubGroup};
@@ -115,15 +113,14 @@ pub struct Depth {
     pub clones: bool,
 }
 
-/// The kernels of images, in the order of the images, with what could not be read. `bundle` is all of the file, so that
+/// The kernels of images, in the order of the images. `bundle` is all of the file, so that
 /// images that are not asked about are found too.
-pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> (Vec<KernelFacts>, Vec<Problem>) {
+pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -> Vec<KernelFacts> {
     let found: Vec<OfImage> = images.par_iter().map(|examined| of_image(examined, depth)).collect();
-    let (mut all, mut codes, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut all, mut codes) = (Vec::new(), Vec::new());
     let mut modules = HashMap::new();
     for (found, examined) in found.into_iter().zip(images) {
         all.extend(found.kernels);
-        problems.extend(found.problems);
         if let Some(code) = found.code {
             modules.insert(examined.image.index, codes.len());
             codes.push(code);
@@ -151,7 +148,7 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
         clones.dedup();
         kernel.clones = clones;
     }
-    (all, problems)
+    all
 }
 
 /// The code of images that are not asked about and define what those that are import.
@@ -168,13 +165,15 @@ fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<Code> {
 /// Gives kernels the aspects that their code uses, along calls and across modules.
 fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, codes: &[Code]) {
     let graph = Graph::of(codes);
+    let mut nodes = HashMap::new();
+    for (module, kernel) in graph.kernels() {
+        if let Some(node) = kernel.node {
+            nodes.entry((module, kernel.name.as_str())).or_insert(node);
+        }
+    }
     for facts in kernels {
         let Some(module) = modules.get(&facts.image).copied() else { continue };
-        let Some(code) = codes.get(module) else { continue };
-        let Some(node) = code.kernels.iter().find(|kernel| kernel.name == facts.name).and_then(|kernel| kernel.node)
-        else {
-            continue;
-        };
+        let Some(node) = nodes.get(&(module, facts.name.as_str())).copied() else { continue };
         for aspect in graph.used(module, node) {
             let list = if aspect.certain() { &mut facts.used } else { &mut facts.possible };
             list.push(aspect.name().to_owned());
@@ -187,40 +186,29 @@ fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, cod
 struct OfImage {
     kernels: Vec<KernelFacts>,
     code: Option<Code>,
-    problems: Vec<Problem>,
 }
 
 fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
     let image = examined.image;
-    // What does not inflate is a problem that has been told.
-    let Ok(contents) = image.contents() else { return OfImage::default() };
-    let read = if examined.format == Format::SpirV { kernel::kernels(&contents).ok() } else { None };
+    // What does not inflate or is no module is a problem that has been told.
+    let contents = if examined.format == Format::SpirV { image.contents().ok() } else { None };
+    let read = contents.as_ref().and_then(|contents| kernel::kernels(contents).ok());
     let (index, modules) = read.map_or((None, Vec::new()), |(index, kernels)| (Some(index), kernels));
-    let place = Place::file(image.offset);
-    let place = if image.compression().is_some() { place.inflated() } else { place };
-    let native = Native::read(&contents, examined.format, place);
-    let problems = native.iter().flat_map(|native| &native.problems);
-    let problems = problems.map(|error| Problem::of_image(image.index, error.clone())).collect();
     let mut by_name: HashMap<String, Kernel> =
         modules.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect();
-    // Native code that comes without a list of entries names its kernels itself.
-    let mut names: Vec<&str> = examined.kernels.iter().map(String::as_str).collect();
-    if names.is_empty() && image.entries.is_empty() {
-        names.extend(native.iter().flat_map(Native::kernel_names));
+    let mut compiled: HashMap<&str, Vec<(String, NativeKernel)>> = HashMap::new();
+    for part in examined.native.iter().flat_map(|native| &native.parts) {
+        let device = if part.devices.is_empty() { part.stated.clone() } else { part.devices.join(", ") };
+        for kernel in &part.kernels {
+            compiled.entry(&kernel.name).or_default().push((device.clone(), kernel.clone()));
+        }
     }
-    let facts = names.into_iter().map(|name| {
-        let mut facts = one(examined, name, by_name.remove(name), depth.clones.then_some(index.as_ref()).flatten());
-        let parts = native.iter().flat_map(|native| &native.parts);
-        facts.native = parts
-            .flat_map(|part| part.kernels.iter().map(move |kernel| (part, kernel)))
-            .filter(|(_, kernel)| kernel.name == name)
-            .map(|(part, kernel)| {
-                (if part.devices.is_empty() { part.stated.clone() } else { part.devices.join(", ") }, kernel.clone())
-            })
-            .collect();
-        facts
+    let facts = examined.kernels.iter().map(|name| {
+        let index = index.as_ref().filter(|_| depth.clones);
+        let facts = one(examined, name, by_name.remove(name), index);
+        KernelFacts { native: compiled.remove(name.as_str()).unwrap_or_default(), ..facts }
     });
-    OfImage { kernels: facts.collect(), code: index.as_ref().map(Code::read), problems }
+    OfImage { kernels: facts.collect(), code: index.as_ref().map(Code::read) }
 }
 
 fn one(examined: &Examined<'_, '_>, name: &str, owned: Option<Kernel>, index: Option<&Index<'_>>) -> KernelFacts {

@@ -12,7 +12,7 @@ pub mod name;
 use super::index::{EntryPoint, Index, LinkageKind};
 use super::layout::Layouts;
 use super::op;
-use super::reach::Reach;
+use super::reach::{Reach, Walks};
 use super::types::{self, Type};
 use crate::error::Result;
 use argument::{Argument, Strings};
@@ -59,7 +59,8 @@ pub fn kernels<'a>(bytes: &'a [u8]) -> Result<(Index<'a>, Vec<Kernel>)> {
     let index = Index::read(bytes)?;
     let layouts = Layouts::of(&index);
     let strings = Strings::of(&index);
-    let found = entries(&index).map(|entry| Kernel::of(&index, &layouts, &strings, entry)).collect();
+    let mut walks = Walks::over(&index);
+    let found = entries(&index).map(|entry| Kernel::of(&index, &layouts, &strings, entry, &mut walks)).collect();
     Ok((index, found))
 }
 
@@ -70,12 +71,12 @@ fn entries<'i>(index: &'i Index<'_>) -> impl Iterator<Item = &'i EntryPoint> {
 }
 
 impl Kernel {
-    fn of(index: &Index<'_>, layouts: &Layouts, strings: &Strings, entry: &EntryPoint) -> Kernel {
+    fn of(index: &Index<'_>, layouts: &Layouts, strings: &Strings, entry: &EntryPoint, walks: &mut Walks) -> Kernel {
         const VECTOR_COMPUTE: u32 = Decoration::VectorComputeFunctionINTEL as u32;
         const LOCAL: u32 = StorageClass::Workgroup as u32;
         const GLOBAL: u32 = StorageClass::CrossWorkgroup as u32;
         const BUILT_IN: u32 = Decoration::BuiltIn as u32;
-        let reach = Reach::of(index, entry.function);
+        let reach = Reach::of(index, entry.function, walks);
         let mut kernel = Kernel {
             name: entry.name.clone(),
             arguments: argument::arguments(index, layouts, strings, entry),

@@ -5,7 +5,7 @@
 
 use super::index::Index;
 use super::op;
-use std::collections::HashSet;
+use crate::limits;
 
 /// The reachable part of a module.
 #[derive(Debug, Clone, Default)]
@@ -14,17 +14,42 @@ pub struct Reach {
     pub functions: Vec<u32>,
     /// What module scope defines, by id, in the order in which it is met: types, constants, variables, strings.
     pub globals: Vec<u32>,
-    /// Whether every instruction on the way is known. Otherwise there may be more.
+    /// Whether everything on the way is known. Otherwise there may be more: an instruction that no grammar knows, or more
+    /// than the budget allows.
     pub complete: bool,
+}
+
+/// What walks over one module share: which definitions the present one has met, and how many instructions may yet be
+/// looked at, since each of many kernels may reach all of a large module.
+#[derive(Debug)]
+pub struct Walks {
+    /// By the number of the defining instruction, the last walk that met it.
+    met: Vec<u32>,
+    walk: u32,
+    budget: usize,
+}
+
+impl Walks {
+    /// For a module.
+    pub fn over(index: &Index<'_>) -> Walks {
+        Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED }
+    }
+
+    /// Whether this walk meets an id for the first time; never for one that the module does not define.
+    fn meet(&mut self, index: &Index<'_>, id: u32) -> bool {
+        let walk = self.walk;
+        let met = index.definition(id).and_then(|at| self.met.get_mut(at));
+        met.is_some_and(|met| std::mem::replace(met, walk) != walk)
+    }
 }
 
 impl Reach {
     /// What a function reaches.
-    pub fn of(index: &Index<'_>, function: u32) -> Reach {
+    pub fn of(index: &Index<'_>, function: u32, walks: &mut Walks) -> Reach {
         let mut reach = Reach { complete: true, ..Reach::default() };
-        let mut seen = HashSet::new();
+        walks.walk = walks.walk.saturating_add(1);
         let mut queue = vec![function];
-        seen.insert(function);
+        walks.meet(index, function);
         // Last in, first out: the order is that of a depth-first walk, the same for equal code.
         while let Some(id) = queue.pop() {
             let (range, inside) = match index.function(id) {
@@ -38,6 +63,13 @@ impl Reach {
                     (at..at.saturating_add(1), false)
                 }
             };
+            match walks.budget.checked_sub(range.end.min(index.len()).saturating_sub(range.start)) {
+                Some(left) => walks.budget = left,
+                None => {
+                    reach.complete = false;
+                    break;
+                }
+            }
             let before = queue.len();
             for (_, instruction) in index.instructions(range.clone()) {
                 if matches!(instruction.opcode, op::LINE | op::NO_LINE) {
@@ -47,7 +79,7 @@ impl Reach {
                     let used = instruction.word(at);
                     // What the function itself defines has been, or will be, walked.
                     let own = inside && index.definition(used).is_some_and(|at| range.contains(&at));
-                    if !own && seen.insert(used) {
+                    if !own && walks.meet(index, used) {
                         queue.push(used);
                     }
                 });

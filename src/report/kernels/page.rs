@@ -52,7 +52,7 @@ pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> String
             (kernel.esimd, "explicit SIMD"),
             (kernel.asserts, "can fail an assertion"),
             (module.indirect_calls, "calls functions by address"),
-            (!module.reach.complete, "has instructions that are not known"),
+            (!module.reach.complete, "not all that it reaches is known"),
         ];
         let traits: Vec<&str> = traits.into_iter().filter(|(there, _)| *there).map(|(_, text)| text).collect();
         page.optional("Traits", Some(traits.join(", ")).filter(|traits| !traits.is_empty()));

@@ -10,7 +10,7 @@ use crate::spirv::layout::{Layout, Layouts};
 use crate::spirv::op;
 use crate::spirv::types::{self, Type};
 use rspirv::spirv::Decoration;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// An argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +38,15 @@ pub struct Argument {
 pub struct Strings(HashMap<(&'static str, String), Vec<String>>);
 
 const TYPE: &str = "kernel_arg_type";
+/// Dots of a string that may end a kernel's name.
+const DOTS: usize = 64;
 const QUALIFIER: &str = "kernel_arg_type_qual";
 
 impl Strings {
     /// Gathers the strings.
     pub fn of(index: &Index<'_>) -> Strings {
         let mut found = HashMap::new();
+        let names: HashSet<&str> = index.entry_points.iter().map(|entry| entry.name.as_str()).collect();
         // Strings stand before the first type, so only what comes before functions is walked.
         let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
         for (_, instruction) in index.instructions(0..end).filter(|(_, instruction)| instruction.opcode == op::STRING) {
@@ -51,10 +54,8 @@ impl Strings {
             for kind in [QUALIFIER, TYPE] {
                 let Some(rest) = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')) else { continue };
                 // Kernel names may hold dots; the longest one that fits is meant.
-                let names = index.entry_points.iter().map(|entry| entry.name.as_str());
-                let kernel = names
-                    .filter(|name| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
-                    .max_by_key(|name| name.len());
+                let dots = rest.match_indices('.').take(DOTS);
+                let kernel = dots.filter_map(|(at, _)| rest.get(..at)).filter(|name| names.contains(name)).last();
                 if let Some(kernel) = kernel {
                     let list = rest.get(kernel.len().saturating_add(1)..).unwrap_or_default();
                     found.insert((kind, kernel.to_owned()), items(list));
