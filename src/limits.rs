@@ -96,12 +96,6 @@ pub const MAX_METADATA_VALUES: usize = 1 << 22;
 /// Lists within lists in the metadata of a native payload.
 pub const MAX_METADATA_DEPTH: usize = 32;
 
-/// Bytes of a device configuration; the built-in ones have under 200 KiB together.
-pub const MAX_CONFIG: usize = 1 << 20;
-
-/// Lists and mappings inside each other in a device configuration. Its grammar needs three.
-pub const MAX_CONFIG_DEPTH: usize = 16;
-
 /// Instructions that are looked at to find what the kernels of one module reach. A module of the largest libraries comes to
 /// a thousandth of it.
 pub const MAX_REACHED: usize = 1 << 24;

@@ -73,7 +73,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("lzma_rust2", &["src/container/package/stream.rs"]),
     ("rspirv", &["src/spirv/"]),
     ("saphyr_parser", &["src/device/yaml.rs"]),
-    ("opencl3", &["src/build/opencl.rs"]),
     ("opencl3", &["src/build/opencl.rs", "src/build/opencl/"]),
     ("comfy_table", &["src/report/table.rs"]),
     ("serde", &["src/report/", "src/cli/"]),
@@ -82,10 +81,16 @@ const HOMES: &[(&str, &[&str])] = &[
     ("cpp_demangle", &["src/report/"]),
     ("globset", &["src/select.rs"]),
     ("blake3", &["src/compat/", "src/rewrite/embed/"]),
-    ("rayon", &["src/bundle/structure.rs", "src/compat/examine.rs", "src/report/"]),
-    ("rayon", &["src/compat/examine.rs", "src/compat/aspects/images.rs", "src/report/"]),
-    ("rayon", &["src/compat/examine.rs", "src/compat/kernels.rs", "src/report/"]),
-    ("rayon", &["src/compat/examine.rs", "src/compat/aspects/images.rs", "src/compat/kernels.rs", "src/report/"]),
+    (
+        "rayon",
+        &[
+            "src/bundle/structure.rs",
+            "src/compat/examine.rs",
+            "src/report/",
+            "src/compat/aspects/images.rs",
+            "src/compat/kernels.rs",
+        ],
+    ),
 ];
 
 /// The only files that may say `unsafe`, each with its reason there.
