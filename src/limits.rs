@@ -70,6 +70,11 @@ pub const MAX_DECORATIONS: usize = 256;
 
 /// Members of one structure, or of those within each other, that are laid out.
 pub const MAX_MEMBERS: usize = 1 << 20;
+
+/// Functions of one chain of calls that are shown; of a longer one the middle is left out. Real ones
+/// have under ten.
+pub const MAX_CHAIN: usize = 128;
+
 /// Bytes of a device configuration; the built-in ones have under 200 KiB together.
 pub const MAX_CONFIG: usize = 1 << 20;
 

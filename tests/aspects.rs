@@ -3,7 +3,6 @@
 //! The modules are texts in `fixtures/aspects`, assembled here and by `spirv-as`, whose digests are recorded.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-#[allow(dead_code, reason = "not all of the support is used here")]
 mod support;
 
 use support::host::fnv1a;
@@ -14,6 +13,7 @@ use sycl_bundle::compat::warnings::{self, Certainty, Subject, Warning};
 use sycl_bundle::device::target::Target;
 use sycl_bundle::report::evidence::{Names, text};
 use sycl_bundle::spirv::index::Index;
+use sycl_bundle::spirv::layout::Layouts;
 
 const NAMES: Names = Names { demangle: true };
 
@@ -179,4 +179,53 @@ fn fixed_targets_are_held_to_what_they_have() {
     assert_eq!(of(&target), sure);
     let open = Target { may_support_other_aspects: true, sub_group_sizes: None, max_work_group_size: None, ..target };
     assert_eq!(of(&open), sure.map(|(subject, _)| (subject, Certainty::Possible)));
+}
+
+#[test]
+fn no_word_that_is_wrong_ends_the_process() {
+    for (name, ..) in MODULES {
+        let module = module_of("aspects", name);
+        for at in (4..module.len()).step_by(4) {
+            for word in [0u32, 1, 5, 0xffff, 0x0003_0008, 0x0002_0038, u32::MAX] {
+                let mut damaged = module.clone();
+                damaged[at..at + 4].copy_from_slice(&word.to_le_bytes());
+                let index = Index::read(&damaged).unwrap();
+                let layouts = Layouts::of(&index);
+                assert!(layouts.pointer() == 8 || index.addressing != 2);
+                let codes = [Code::read(&index), code("exporter")];
+                let graph = Graph::of(&codes);
+                for (module, kernel) in graph.kernels() {
+                    let used = kernel.node.map(|node| (node, graph.used(module, node)));
+                    for (node, aspect) in used.iter().flat_map(|(node, used)| used.iter().map(move |used| (node, used)))
+                    {
+                        assert!(graph.evidence(module, *node, *aspect).is_some(), "{name} word {at}: {aspect:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chain_without_end_is_cut_in_its_middle() {
+    let deep = 1000;
+    let mut text = "OpCapability Kernel\nOpCapability Float64\nOpEntryPoint Kernel %f0 \"foo\"\n%void = OpTypeVoid\n\
+        %kernel = OpTypeFunction %void\n%double = OpTypeFloat 64\n"
+        .to_owned();
+    for number in 0..deep {
+        let next = number + 1;
+        text += &format!(
+            "%f{number} = OpFunction %void None %kernel\n%l{number} = OpLabel\n\
+             %c{number} = OpFunctionCall %void %f{next}\nOpReturn\nOpFunctionEnd\n"
+        );
+    }
+    text += &format!(
+        "%f{deep} = OpFunction %void None %kernel\n%end = OpLabel\n%u = OpUndef %double\nOpReturn\nOpFunctionEnd\n"
+    );
+    let module = support::spirv::assemble(&text).unwrap();
+    let codes = [Code::read(&Index::read(&module).unwrap())];
+    let graph = Graph::of(&codes);
+    let chain = graph.evidence(0, 0, Aspect::Fp64).unwrap().chain;
+    assert_eq!((chain.len(), chain[0].function.as_str()), (128, "foo"));
+    assert_eq!(chain[127].function, codes[0].nodes[deep].name);
 }

@@ -1,6 +1,6 @@
 //! What did `check` find, as text and as JSON?
 
-use super::evidence::{self, Names, Step};
+use super::evidence::{self, Location, Names, Step};
 use crate::compat::warnings::{Certainty, Warning};
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -83,6 +83,7 @@ struct Entry<'a> {
     aspect: Option<&'a str>,
     instruction: Option<&'a str>,
     offset: Option<u64>,
+    location: Option<Location<'a>>,
     chain: Vec<Step>,
 }
 
@@ -100,6 +101,7 @@ fn entry<'f>(finding: &Finding<'f>) -> Entry<'f> {
         aspect: evidence.map(|evidence| evidence.aspect.name()),
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),
         offset: evidence.map(|evidence| evidence.offset),
+        location: evidence.and_then(evidence::place),
         chain: evidence.map(evidence::chain).unwrap_or_default(),
     }
 }

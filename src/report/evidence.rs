@@ -33,6 +33,23 @@ impl Step {
     }
 }
 
+/// A place in the source, as JSON.
+#[derive(Debug, Serialize)]
+pub struct Location<'a> {
+    /// The file as the compiler wrote it.
+    pub file: &'a str,
+    /// The line.
+    pub line: u32,
+    /// The column; null where it is not known.
+    pub column: Option<u32>,
+}
+
+/// Where a use is, as JSON; none without debug information.
+pub fn place(evidence: &Evidence) -> Option<Location<'_>> {
+    let Place { file, line, column } = evidence.place.as_ref()?;
+    Some(Location { file, line: *line, column: Some(*column).filter(|column| *column != 0) })
+}
+
 /// The chain of a use, as JSON.
 pub fn chain(evidence: &Evidence) -> Vec<Step> {
     evidence.chain.iter().map(|step| Step::of(&step.function, step.call.as_ref())).collect()

@@ -197,6 +197,10 @@ fn members(index: &Index<'_>, id: u32) -> Vec<u32> {
 
 /// A type as a reader of the module would write it: `double`, `v4float`, `ptr` and so on.
 pub fn brief(index: &Index<'_>, id: u32) -> String {
+    // A structure's members would be listed for nothing.
+    if index.defining(id).is_some_and(|kind| kind.opcode == op::TYPE_STRUCT) {
+        return index.name(id).unwrap_or_else(|| "struct".to_owned());
+    }
     match of(index, id) {
         Some(Type::Void) => "void".to_owned(),
         Some(Type::Bool) => "bool".to_owned(),
@@ -212,7 +216,6 @@ pub fn brief(index: &Index<'_>, id: u32) -> String {
             Some(Type::Int { .. } | Type::Float { .. } | Type::Bool) => format!("v{count}{}", brief(index, component)),
             _ => format!("vector of {count}"),
         },
-        Some(Type::Struct { .. }) => index.name(id).unwrap_or_else(|| "struct".to_owned()),
         Some(Type::Array { .. } | Type::RuntimeArray { .. }) => "array".to_owned(),
         Some(Type::Pointer { .. }) => "ptr".to_owned(),
         Some(Type::Opaque { name }) => name,

@@ -8,6 +8,7 @@
 use super::code::{Call, Code, Kernel, Kind, Node, Use};
 use super::origin;
 use super::rules::{Aspect, aspects};
+use crate::limits;
 use crate::spirv::calls::Via;
 use crate::spirv::lines::{Inlined, Place};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -240,6 +241,10 @@ impl<'m> Graph<'m> {
             if matches!(found.kind, Kind::Defined | Kind::Declared) && way != Way::Link {
                 if let Some(call) = call {
                     inlined(&mut chain, module, &call.inlined);
+                }
+                // The begin of a chain without end, and its last function, which the next one takes the place of.
+                if chain.len() >= limits::MAX_CHAIN {
+                    chain.truncate(limits::MAX_CHAIN.saturating_sub(1));
                 }
                 let place = call.and_then(|call| call.place.clone());
                 chain.push(Step { module, function: found.name.clone(), call: place });
