@@ -75,7 +75,10 @@ fn broken_promises_are_found_by_the_compilers_chain() {
                 let kept: Vec<&str> = expected.iter().copied().filter(|name| named.contains(name)).collect();
                 assert_eq!(named, kept, "{what}: {expected:?}");
             } else {
-                assert_eq!(named, expected, "{what}");
+                // The tool goes on to the instruction, where a type of the library counts for the compiler.
+                let (of_source, of_library) = named.split_at(expected.len().min(named.len()));
+                assert_eq!(of_source, expected, "{what}");
+                assert!(of_library.iter().all(|name| name.contains("sycl::_V1::")), "{what}: {of_library:?}");
                 places += check_places(one, &warning, &evidence);
             }
             println!("{what}: {}", named.join(" -> "));
@@ -105,8 +108,10 @@ fn evidence(graph: &Graph<'_>, function: &str, aspect: Aspect) -> Option<Evidenc
 fn check_places(one: &Compiled, warning: &Warning, evidence: &Evidence) -> usize {
     let source: Vec<&str> = one.text.lines().collect();
     let mut places = 0;
-    let steps = evidence.chain.len() - warning.chain.len();
-    for (nth, step) in evidence.chain.iter().skip(steps).enumerate().skip(1) {
+    // The kernel that the compiler makes of a function calls it.
+    let wrapper = usize::from(evidence.chain[0].function == format!("__sycl_kernel_{}", warning.chain[0].function));
+    let steps = &evidence.chain[wrapper..];
+    for (nth, step) in steps.iter().enumerate().take(warning.chain.len()).skip(1) {
         let place = step.call.as_ref().unwrap_or_else(|| panic!("{}: no place of {step:?}", one.label()));
         let caller = &warning.chain[nth - 1];
         assert_eq!(place.file.rsplit('/').next(), caller.file.rsplit('/').next(), "{}: {step:?}", one.label());
@@ -118,6 +123,9 @@ fn check_places(one: &Compiled, warning: &Warning, evidence: &Evidence) -> usize
             assert!(at.starts_with(name) || name.contains("operator"), "{}: {step:?} is at {at}", one.label());
         }
         places += 1;
+    }
+    if steps.len() > warning.chain.len() {
+        return places;
     }
     let (last, place) = (warning.chain.last().unwrap(), evidence.place.as_ref().unwrap());
     assert_eq!(place.file.rsplit('/').next(), last.file.rsplit('/').next(), "{}: {place:?}", one.label());

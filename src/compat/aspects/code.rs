@@ -127,7 +127,7 @@ impl Code {
         let mut edges = Vec::new();
         for (place, function) in index.functions.iter().enumerate() {
             let mut lines = Lines::new(index);
-            let mut seen = 0u32;
+            let (mut seen, mut placed) = (0u32, 0u32);
             let mut uses = Vec::new();
             let mut calls: Vec<Call> = Vec::new();
             let mut called = std::collections::HashSet::new();
@@ -144,16 +144,21 @@ impl Code {
             for (number, instruction) in index.instructions(function.instructions.clone()) {
                 lines.pass(&instruction);
                 let (needs, kind) = rules.needs(&instruction);
-                if needs & !seen != 0 {
+                // A parameter shows the use first and has no place in the source; what is done with it has.
+                let at = if needs & !placed == 0 { None } else { lines.place() };
+                let fresh = needs & !(if at.is_some() { placed } else { seen | placed });
+                if fresh != 0 {
                     let text = text(index, &instruction, kind);
-                    uses.extend(aspects(needs & !seen).map(|aspect| Use {
+                    uses.retain(|found: &Use| fresh & found.aspect.bit() == 0);
+                    uses.extend(aspects(fresh).map(|aspect| Use {
                         aspect,
                         instruction: text.clone(),
                         offset: instruction.offset,
-                        place: lines.place(),
+                        place: at.clone(),
                         inlined: lines.inlined(),
                     }));
-                    seen |= needs;
+                    seen |= fresh;
+                    placed |= if at.is_some() { fresh } else { 0 };
                 }
                 pointers.edges_of(index, function.id, number, &instruction, &mut edges);
                 for edge in edges.drain(..) {
