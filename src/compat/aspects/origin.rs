@@ -13,8 +13,14 @@ enum State {
     Done,
 }
 
-/// A node that is being looked at, the calls that it is known to have, and how many of them lead nowhere or in a circle.
-type Begun = (usize, Vec<(Way, usize)>, usize);
+/// A node whose calls are being looked at.
+struct Begun {
+    node: usize,
+    /// What it calls.
+    calls: Vec<(Way, usize)>,
+    /// How many of these lead nowhere or in a circle.
+    passed: usize,
+}
 
 /// For each node the next step of that way; none where only steps that lead in a circle are left.
 ///
@@ -28,15 +34,16 @@ pub(super) fn steps(
     let reaches = |node: usize| near.get(node).is_some_and(|way| *way != Way::None);
     let mut steps = vec![Way::None; near.len()];
     let mut states = vec![State::Not; near.len()];
+    // The nodes on the way down.
     let mut begun: Vec<Begun> = Vec::new();
     let mut next: Vec<usize> = (0..near.len()).rev().filter(|node| reaches(*node)).collect();
     loop {
-        let Some((node, calls, passed)) = begun.last_mut() else {
+        let Some(Begun { node, calls, passed }) = begun.last_mut() else {
             // The next node that nothing has led to.
             let Some(root) = next.pop() else { break };
             if let Some(state) = states.get_mut(root).filter(|state| **state == State::Not) {
                 *state = State::Begun;
-                begun.push((root, leads(root), 0));
+                begun.push(Begun { node: root, calls: leads(root), passed: 0 });
             }
             continue;
         };
@@ -55,7 +62,7 @@ pub(super) fn steps(
             Some(state @ State::Not) => {
                 // Looked at again when that is done.
                 *state = State::Begun;
-                begun.push((to, leads(to), 0));
+                begun.push(Begun { node: to, calls: leads(to), passed: 0 });
             }
             Some(State::Begun) | None => *passed = passed.saturating_add(1),
         }
