@@ -128,7 +128,13 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
 
 /// Adds the images of all containers in the data of a host file.
 pub(super) fn embedded<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
+    // Segments may lie over each other: in a file that means well they come to less than the file.
+    let mut budget = (host.bytes.len() as u64).saturating_mul(limits::MAX_OVERLAP);
     for segment in host.addresses.segments() {
+        match budget.checked_sub(segment.data.len() as u64) {
+            Some(left) => budget = left,
+            None => return,
+        }
         let data: &'a [u8] = match &segment.data {
             Cow::Borrowed(data) => data,
             Cow::Owned(data) => data,

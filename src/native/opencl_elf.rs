@@ -18,6 +18,13 @@ use std::collections::HashSet;
 const SHT_OPENCL_DEVICE_BINARY: u32 = 0xff00_0005;
 
 pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
+    if !data.starts_with(b"\x7fELF\x02\x01") {
+        // Code of a compiler that is not known here; nothing says that it is damaged.
+        let mut part = Part::new(Format::Elf, data.len());
+        part.stated = "not a 64-bit little-endian ELF file".to_owned();
+        reader.push(name, Read::from(part), place);
+        return Ok(());
+    }
     let elf = DeviceElf::parse(data)?;
     if elf.kind >> 8 != 0xff {
         // An object or library of the host, as other CPU compilers make it.
