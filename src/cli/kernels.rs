@@ -93,8 +93,8 @@ impl Args {
             }
         }
         let mut whole = true;
-        let mut find = |facts: &FileFacts<'_>, clones: bool| -> Result<FileKernels<'_>> {
-            let (file, built) = found(global, facts, &selector, Depth { clones }, &askers)?;
+        let mut find = |facts: &FileFacts<'_>, full: bool| -> Result<FileKernels<'_>> {
+            let (file, built) = found(global, facts, &selector, Depth { clones: full, evidence: full }, &askers)?;
             whole &= built;
             Ok(FileKernels { path: "", ..file })
         };
@@ -152,13 +152,7 @@ fn found<'l>(
     let mut file = FileKernels { problems: facts.problems.clone(), ..FileKernels::default() };
     let Some(bundle) = facts.bundle else { return Ok((file, true)) };
     let all = kernels(bundle, &facts.images, depth);
-    let wanted = |kernel: &KernelFacts| {
-        selector.kernels.is_empty()
-            || selector
-                .kernels
-                .iter()
-                .any(|pattern| pattern.matches(&kernel.name) || pattern.matches(&name::demangle(&kernel.name)))
-    };
+    let wanted = |kernel: &KernelFacts| selector.takes_kernel(&kernel.name, &|name| name::demangle(name).into_owned());
     file.kernels = all.into_iter().filter(wanted).collect();
     let mut whole = true;
     for asker in askers {
