@@ -7,14 +7,14 @@ use super::output;
 use super::selection::Selection;
 use std::io::Write as _;
 use std::path::PathBuf;
+use sycl_bundle::bundle::aspect;
 use sycl_bundle::bundle::property::set;
 use sycl_bundle::bundle::requirements::Requirements;
-use sycl_bundle::bundle::aspect;
 use sycl_bundle::compat::aspects::{Aspect, Code, Graph, codes};
 use sycl_bundle::compat::kernels::providers;
 use sycl_bundle::compat::warnings::{self, Subject, Warning};
-use sycl_bundle::device::{self, near};
 use sycl_bundle::device::target::Target;
+use sycl_bundle::device::{self, near};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::{self as report, Answer, Finding, Question, Verdict};
 use sycl_bundle::report::evidence::Names;
@@ -89,9 +89,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            let mut out = output::stdout();
-            let written = out.write_all(report::SCHEMA.as_bytes()).and_then(|()| out.flush());
-            return written.map(|()| Exit::Done).map_err(|error| output::lost(&error));
+            return output::schema(report::SCHEMA);
         }
         let targets = self.targets(global)?;
         let declared = self.declared.as_deref().map(aspects).transpose()?;
@@ -152,7 +150,8 @@ impl Args {
             found.push((Question::Target(&target.name), warnings));
         }
         let open = |subject: &Subject<'_>| subject.node.is_none_or(|node| graph.is_open(subject.module, node));
-        let partial = kernels.is_empty() && images.is_empty()
+        let partial = images.is_empty()
+            || exit == Exit::Input
             || images.iter().any(|image| !image.judged)
             || modules.iter().any(|code| code.unknown > 0)
             || subjects.iter().any(open);
@@ -163,12 +162,7 @@ impl Args {
                     let image = images.get(warning.module)?;
                     let user = warning.evidence.as_ref().and_then(|evidence| evidence.chain.last());
                     let user = user.and_then(|step| images.get(step.module)).unwrap_or(image);
-                    Some(Finding {
-                        file: &image.file,
-                        image: image.image,
-                        user: (&user.file, user.image),
-                        warning,
-                    })
+                    Some(Finding { file: &image.file, image: image.image, user: (&user.file, user.image), warning })
                 });
                 Answer { question: *question, findings: findings.collect(), partial }
             })

@@ -23,9 +23,10 @@ use super::selection::Selection;
 const PAGES: usize = 16;
 
 const AFTER_HELP: &str = "\
-Of more than 40 kernels those that differ in their names only share a row; `--all` gives each its own, `--kernel GLOB`
-shows all about those that match. `--device` has the device's compiler build the kernels, in worker processes, and adds its
-answers to every query of sycl::info::kernel and sycl::info::kernel_device_specific.
+Of more than 40 kernels those that differ in their names only share a row; `--all` gives each its
+own, `--kernel GLOB` shows all about those that match. `--device` has the device's compiler build
+the kernels, in worker processes, and adds its answers to every query of sycl::info::kernel and
+sycl::info::kernel_device_specific.
 
 Examples:
   sycl-bundle kernels libfoo.so
@@ -77,12 +78,11 @@ enum Format {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(json::SCHEMA);
+        }
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
-        if self.schema {
-            out.write_all(json::SCHEMA.as_bytes()).and_then(|()| out.flush()).map_err(lost)?;
-            return Ok(Exit::Done);
-        }
         let selector = self.selection.selector()?;
         let live = (!self.device.is_empty()).then(Live::find).transpose()?;
         let mut askers = Vec::new();

@@ -171,8 +171,9 @@ pub fn requirements(recorded: &Requirements, kernel: &Kernel, esimd: bool) -> Re
     };
     let mut all = recorded.clone();
     all.reqd_sub_group_size = all.reqd_sub_group_size.or(size).filter(|_| !esimd);
-    all.reqd_work_group_size =
-        all.reqd_work_group_size.or_else(|| own.work_group_size.map(|size| size.into_iter().rev().map(u64::from).collect()));
+    all.reqd_work_group_size = all
+        .reqd_work_group_size
+        .or_else(|| own.work_group_size.map(|size| size.into_iter().rev().map(u64::from).collect()));
     all
 }
 

@@ -1,5 +1,8 @@
 //! What did `check` find, as text and as JSON?
 
+#[cfg(test)]
+mod tests;
+
 use super::evidence::{self, Location, Names, Step};
 use crate::compat::warnings::{Certainty, Warning};
 use crate::error::{Error, Result};

@@ -152,12 +152,7 @@ impl<'m> Graph<'m> {
     }
 
     /// Every node's next step towards the nearest of those that are `wanted`, by number and node.
-    fn ways_to(
-        &self,
-        nodes: usize,
-        into: &[Vec<(u32, Way)>],
-        wanted: impl Fn(usize, &Node) -> bool,
-    ) -> Vec<Way> {
+    fn ways_to(&self, nodes: usize, into: &[Vec<(u32, Way)>], wanted: impl Fn(usize, &Node) -> bool) -> Vec<Way> {
         let mut ways = vec![Way::None; nodes];
         let mut next = VecDeque::new();
         for (number, node) in self.all() {
