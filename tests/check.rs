@@ -86,7 +86,7 @@ fn nothing_judged_is_not_compatible() {
     std::fs::write(folder.path().join("plain.txt"), "no code").unwrap();
     assert_eq!(check(folder.path(), &["chain.spv", "--kernel", "other", "--declared", ""]).0["verdict"], "unknown");
     let whole = spirv::module_of("aspects", "chain");
-    std::fs::write(folder.path().join("cut.spv"), &whole[..whole.len() - 8]).unwrap();
+    std::fs::write(folder.path().join("cut.spv"), &whole[..whole.len() - 12]).unwrap();
     let (report, status) = check(folder.path(), &["cut.spv", "--declared", "fp64"]);
     assert_eq!((&report["verdict"], status), (&json!("unknown"), Some(3)));
     assert_eq!(check(folder.path(), &["chain.spv", "--declared", "fp46"]).1, Some(2));
