@@ -97,6 +97,9 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--external', '--external', [CompletionResultType]::ParameterName, 'Warn of functions of other images that use what the calling kernel''s image does not record')
+            [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'End with 1 where the verdict is unknown too')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -113,6 +116,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -123,10 +127,11 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;devices' {
-            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show it')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--kernels', '--kernels', [CompletionResultType]::ParameterName, 'List the kernels that are built into devices; they need no image, and exist on their device only')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List devices that ONEAPI_DEVICE_SELECTOR hides too')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')

@@ -233,7 +233,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__check)
-            opts="-q -v -h --declared --fixed-targets --format --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --declared --fixed-targets --external --strict --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -297,7 +297,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__devices)
-            opts="-q -v -h --kernels --all --format --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --kernels --all --format --schema --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -853,7 +853,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__targets)
-            opts="-q -v -h --diff --of --validate --device-config --format --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --diff --of --validate --device-config --format --schema --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

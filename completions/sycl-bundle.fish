@@ -99,6 +99,9 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l target
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l external -d 'Warn of functions of other images that use what the calling kernel\'s image does not record'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l strict -d 'End with 1 where the verdict is unknown too'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l no-demangle -d 'Show kernel names as they are in the file'
@@ -113,17 +116,19 @@ jsonl\t'One line per target'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l format -d 'How to show it' -r -f -a "table\t'For people'
-json\t'For programs'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l format -d 'The form of the output' -r -f -a "table\t'For people'
+json\t'One document'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l kernels -d 'List the kernels that are built into devices; they need no image, and exist on their device only'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l all -d 'List devices that ONEAPI_DEVICE_SELECTOR hides too'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l no-demangle -d 'Show kernel names as they are in the file'

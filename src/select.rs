@@ -71,9 +71,6 @@ impl Selector {
     /// Whether an image is selected. `demangle` gives a kernel's name as the source has it.
     pub fn selects(&self, image: &Examined<'_, '_>, demangle: &dyn Fn(&str) -> String) -> bool {
         let any = |empty: bool, found: bool| empty || found;
-        let kernel = |pattern: &Pattern| {
-            image.kernels.iter().any(|name| pattern.matches(name) || pattern.matches(&demangle(name)))
-        };
         let target = |pattern: &Pattern| {
             pattern.matches(image.image.target)
                 || image.image.compile_target().is_some_and(|name| pattern.matches(name))
@@ -81,7 +78,13 @@ impl Selector {
         any(self.images.is_empty(), self.images.iter().any(|range| range.contains(&image.image.index)))
             && any(self.states.is_empty(), self.states.contains(&image.state))
             && any(self.targets.is_empty(), self.targets.iter().any(target))
-            && any(self.kernels.is_empty(), self.kernels.iter().any(kernel))
+            && any(self.kernels.is_empty(), image.kernels.iter().any(|name| self.takes_kernel(name, demangle)))
+    }
+
+    /// Whether a kernel is selected, by its mangled or demangled name.
+    pub fn takes_kernel(&self, name: &str, demangle: &dyn Fn(&str) -> String) -> bool {
+        let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
+        self.kernels.is_empty() || self.kernels.iter().any(matches)
     }
 
     /// The error for a selector that matches none of these images, with the kernel names nearest to what was asked.

@@ -109,3 +109,39 @@ fn the_same_code_under_two_names_is_found() {
         assert_eq!(of(&all, name)["clones"], json!([]), "{name}");
     }
 }
+
+/// One kernel of a text, assembled, as a page and as JSON.
+fn of_fixture(folder: &str, name: &str) -> (String, Value) {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("m.spv"), spirv::module_of(folder, name)).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        let output =
+            tool.args(["kernels", "m.spv"]).args(arguments).env("COLUMNS", "120").current_dir(place.path()).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let report: Value = serde_json::from_str(&run(&["--format", "json"])).unwrap();
+    (run(&["--kernel", "foo"]), report["kernels"][0].clone())
+}
+
+#[test]
+fn why_a_kernel_uses_an_aspect_is_told() {
+    let (page, kernel) = of_fixture("aspects", "chain_lines");
+    let told = "\n    kernel `foo` uses aspect fp64\n      \
+        foo() -> mid(float) src/a.cpp:31:12 -> leaf(float) src/a.cpp:12:30: OpFConvert %double at src/a.cpp:5:10\n";
+    assert!(page.contains(told), "{page}");
+    let why = &kernel["aspects"]["evidence"][0];
+    assert_eq!((&why["aspect"], &why["instruction"]), (&json!("fp64"), &json!("OpFConvert %double")));
+    assert_eq!(why["location"], json!({ "file": "src/a.cpp", "line": 5, "column": 10 }));
+    let lines: Vec<&Value> = why["chain"].as_array().unwrap().iter().map(|step| &step["line"]).collect();
+    assert_eq!(lines, [&Value::Null, &json!(31), &json!(12)]);
+}
+
+#[test]
+fn a_capability_that_no_code_uses_is_told_apart() {
+    let (page, kernel) = of_fixture("aspects", "pointed_to");
+    assert!(page.contains("aspect fp64 is declared by a capability, but no function uses it"), "{page}");
+    assert_eq!(kernel["aspects"]["used"], json!([]));
+    assert_eq!(kernel["aspects"]["capabilities"], json!(["fp64"]));
+    assert_eq!(kernel["aspects"]["differences"][0]["reason"], "declared-only");
+}

@@ -7,22 +7,30 @@ use super::output;
 use super::selection::Selection;
 use std::io::Write as _;
 use std::path::PathBuf;
+use sycl_bundle::bundle::aspect;
+use sycl_bundle::bundle::property::set;
 use sycl_bundle::bundle::requirements::Requirements;
-use sycl_bundle::compat::aspects::{Code, Graph, codes};
+use sycl_bundle::compat::aspects::{Aspect, Code, Graph, codes};
+use sycl_bundle::compat::kernels::providers;
 use sycl_bundle::compat::warnings::{self, Subject, Warning};
-use sycl_bundle::device;
 use sycl_bundle::device::target::Target;
+use sycl_bundle::device::{self, near};
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::report::check::{self as report, Answer, Finding, Verdict};
+use sycl_bundle::report::check::{self as report, Answer, Finding, Question, Verdict};
 use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::name;
 
 const AFTER_HELP: &str = "\
-Judges what the code of each kernel and of all functions it may call does, in all the files together: functions that
-one image imports are followed into the image that exports them. Ends with 1 where there is a warning.
+Judges what the code of each kernel and of all functions it may call does, in all the files
+together: functions that one image imports are followed into the image that exports them.
+
+The verdict is `compatible`, `incompatible` (exit status 1), or `unknown` where some code or some
+property of the target is not known; `--strict` has that fail too.
 
 Examples:
   sycl-bundle check libfoo.so --declared fp16,atomic64
   sycl-bundle check libfoo.so --fixed-targets intel_gpu_acm_g10,intel_gpu_pvc
+  sycl-bundle check app libfoo.so --external --strict
   sycl-bundle check libfoo.so --declared '' --format json | jq '.targets[].findings[].kernel'";
 
 /// Warn of aspects that kernels use and nobody declared
@@ -31,17 +39,26 @@ Examples:
 pub struct Args {
     /// Executables, shared libraries, SPIR-V modules; archives, wheels, other packages and folders of these; `pid:N` for
     /// the libraries of a process; `-` is standard input
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "schema")]
     files: Vec<PathBuf>,
     /// The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '' for none
-    #[arg(long, value_name = "ASPECT,...", required_unless_present = "fixed_targets")]
+    #[arg(long, value_name = "ASPECT,...", required_unless_present_any = ["fixed_targets", "external", "schema"])]
     declared: Option<String>,
     /// The targets of `-fsycl-fixed-targets`, as `targets` lists them
     #[arg(long, value_name = "TARGET,...", value_delimiter = ',')]
     fixed_targets: Vec<String>,
+    /// Warn of functions of other images that use what the calling kernel's image does not record
+    #[arg(long)]
+    external: bool,
+    /// End with 1 where the verdict is unknown too
+    #[arg(long)]
+    strict: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
     // Last, for the heading it opens.
     #[command(flatten)]
     selection: Selection,
@@ -62,15 +79,20 @@ struct Looked {
     requirements: Requirements,
     /// Whether it could be looked at: it is SPIR-V, undamaged.
     judged: bool,
+    /// Whether it is explicit SIMD.
+    esimd: bool,
+    /// Whether its kernels are asked about.
+    asked: bool,
 }
 
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(report::SCHEMA);
+        }
         let targets = self.targets(global)?;
-        let declared = self.declared.as_deref().map(|list| {
-            list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>()
-        });
+        let declared = self.declared.as_deref().map(aspects).transpose()?;
         let selector = self.selection.selector()?;
         let (mut modules, mut images): (Vec<Code>, Vec<Looked>) = (Vec::new(), Vec::new());
         let exit = each_file(global, &self.files, &selector, |facts| {
@@ -81,43 +103,77 @@ impl Args {
                 image: image.image.index,
                 requirements: image.requirements.clone(),
                 judged: image.module.is_some() && image.problem.is_none(),
+                esimd: image.image.properties.get(set::MISC, "isEsimdImage").and_then(|flag| flag.number()) == Some(1),
+                asked: true,
             }));
+            // Those that are not asked about, but that those that are may call into.
+            for (image, code) in facts.bundle.map(|bundle| providers(bundle, &facts.images)).unwrap_or_default() {
+                modules.push(code);
+                let file = facts.path.to_owned();
+                let requirements = Requirements::default();
+                images.push(Looked { file, image, requirements, judged: true, esimd: false, asked: false });
+            }
             Ok(())
         })?;
         let graph = Graph::of(&modules);
-        let warn = |of: &dyn Fn(&Subject<'_>) -> Vec<Warning>| -> Vec<Warning> {
-            let subjects = graph.kernels().filter_map(|(module, kernel)| {
-                let image = images.get(module)?;
-                Some(Subject { module, node: kernel.node, kernel: &kernel.name, requirements: &image.requirements })
-            });
-            subjects.flat_map(|subject| of(&subject)).collect()
-        };
-        let mut found: Vec<(Option<&str>, Vec<Warning>)> = Vec::new();
+        let wanted = |kernel: &str| selector.takes_kernel(kernel, &|name| name::demangle(name).into_owned());
+        let kernels: Vec<_> = graph
+            .kernels()
+            .filter(|(_, kernel)| wanted(&kernel.name))
+            .filter_map(|(module, kernel)| {
+                let image = images.get(module).filter(|image| image.asked)?;
+                let uses = |node| graph.used(module, node).contains(&Aspect::Esimd);
+                let esimd = image.esimd || kernel.node.is_some_and(uses);
+                Some((module, kernel, warnings::requirements(&image.requirements, kernel, esimd)))
+            })
+            .collect();
+        let subjects: Vec<Subject<'_>> = kernels
+            .iter()
+            .map(|(module, kernel, requirements)| Subject {
+                module: *module,
+                node: kernel.node,
+                kernel: &kernel.name,
+                requirements,
+            })
+            .collect();
+        let warn = |of: &dyn Fn(&Subject<'_>) -> Vec<Warning>| subjects.iter().flat_map(of).collect::<Vec<_>>();
+        let mut found: Vec<(Question<'_>, Vec<Warning>)> = Vec::new();
         if let Some(declared) = &declared {
-            found.push((None, warn(&|subject| warnings::declared(&graph, subject, declared))));
+            let warnings = warn(&|subject| warnings::declared(&graph, subject, declared));
+            found.push((Question::Declared, warnings));
+        }
+        if self.external {
+            found.push((Question::External, warn(&|subject| warnings::external(&graph, subject))));
         }
         for target in &targets {
             let warnings = warn(&|subject| warnings::fixed_target(&graph, subject, target));
-            found.push((Some(target.name.as_str()), warnings));
+            found.push((Question::Target(&target.name), warnings));
         }
-        let partial = images.iter().any(|image| !image.judged) || modules.iter().any(|code| code.unknown > 0);
+        let open = |subject: &Subject<'_>| subject.node.is_none_or(|node| graph.is_open(subject.module, node));
+        let partial = images.is_empty()
+            || exit == Exit::Input
+            || images.iter().any(|image| !image.judged)
+            || modules.iter().any(|code| code.unknown > 0)
+            || subjects.iter().any(open);
         let answers: Vec<Answer<'_>> = found
             .iter()
-            .map(|(target, warnings)| {
+            .map(|(question, warnings)| {
                 let findings = warnings.iter().filter_map(|warning| {
                     let image = images.get(warning.module)?;
-                    Some(Finding { file: &image.file, image: image.image, warning })
+                    let user = warning.evidence.as_ref().and_then(|evidence| evidence.chain.last());
+                    let user = user.and_then(|step| images.get(step.module)).unwrap_or(image);
+                    Some(Finding { file: &image.file, image: image.image, user: (&user.file, user.image), warning })
                 });
-                Answer { target: *target, findings: findings.collect(), partial }
+                Answer { question: *question, findings: findings.collect(), partial }
             })
             .collect();
         self.print(global, &answers)?;
-        let warned = answers.iter().any(|answer| !answer.findings.is_empty());
-        Ok(if exit == Exit::Done && (warned || report::verdict(&answers) == Verdict::Incompatible) {
-            Exit::No
-        } else {
-            exit
-        })
+        let fails = match report::verdict(&answers) {
+            Verdict::Incompatible => true,
+            Verdict::Unknown => self.strict,
+            Verdict::Compatible => false,
+        };
+        Ok(if exit == Exit::Done && fails { Exit::No } else { exit })
     }
 
     fn print(&self, global: &Global, answers: &[Answer<'_>]) -> Result<()> {
@@ -147,9 +203,24 @@ impl Args {
                 }
             }
         }
-        if targets.is_empty() && self.declared.is_none() {
+        if targets.is_empty() && self.declared.is_none() && !self.external {
             return Err(Error::new(ErrorKind::Usage, "`--fixed-targets` names no target"));
         }
         Ok(targets)
     }
+}
+
+/// The aspects of a list, each one that SYCL knows.
+fn aspects(list: &str) -> Result<Vec<String>> {
+    let one = |name: &str| {
+        if aspect::names().any(|known| known == name) || Aspect::of_name(name).is_some() {
+            return Ok(name.to_owned());
+        }
+        let error = Error::new(ErrorKind::Usage, format!("`{name}` is no aspect"));
+        Err(match near::did_you_mean(name, aspect::names()) {
+            Some(near) => error.with_remedy(near),
+            None => error,
+        })
+    };
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(one).collect()
 }

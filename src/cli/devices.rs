@@ -15,9 +15,9 @@ use super::live::{Live, settings};
 use super::output;
 
 const HELP: &str = "\
-A device is meant by its number, its kind (cpu, gpu, accelerator, custom: the first that takes SPIR-V) or a part of its
-name. ONEAPI_DEVICE_SELECTOR hides devices as it does from SYCL programs; OCL_ICD_VENDORS and OCL_ICD_FILENAMES say which
-drivers are loaded.
+A device is meant by its number, its kind (cpu, gpu, accelerator, custom: the first that takes
+SPIR-V) or a part of its name. ONEAPI_DEVICE_SELECTOR hides devices as it does from SYCL programs;
+OCL_ICD_VENDORS and OCL_ICD_FILENAMES say which drivers are loaded.
 
 Examples:
   sycl-bundle devices
@@ -41,22 +41,28 @@ pub struct Args {
     /// List devices that ONEAPI_DEVICE_SELECTOR hides too
     #[arg(long, conflicts_with = "devices")]
     all: bool,
-    /// How to show it
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = Format::Table)]
+    /// The form of the output
+    #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// For people
     Table,
-    /// For programs
+    /// One document
     Json,
 }
 
 impl Args {
     /// Looks around and reports.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(page::SCHEMA);
+        }
         let live = Live::find()?;
         for problem in &live.inventory.problems {
             global.note(problem);

@@ -59,12 +59,11 @@ enum Format {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(json::SCHEMA);
+        }
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
-        if self.schema {
-            out.write_all(json::SCHEMA.as_bytes()).and_then(|()| out.flush()).map_err(lost)?;
-            return Ok(Exit::Done);
-        }
         let selector = self.selection.selector()?;
         // Images are examined while they are written, by the same threads.
         let unexamined = How { deferred: true, ..How::default() };

@@ -23,9 +23,10 @@ use super::selection::Selection;
 const PAGES: usize = 16;
 
 const AFTER_HELP: &str = "\
-Of more than 40 kernels those that differ in their names only share a row; `--all` gives each its own, `--kernel GLOB`
-shows all about those that match. `--device` has the device's compiler build the kernels, in worker processes, and adds its
-answers to every query of sycl::info::kernel and sycl::info::kernel_device_specific.
+Of more than 40 kernels those that differ in their names only share a row; `--all` gives each its
+own, `--kernel GLOB` shows all about those that match. `--device` has the device's compiler build
+the kernels, in worker processes, and adds its answers to every query of sycl::info::kernel and
+sycl::info::kernel_device_specific.
 
 Examples:
   sycl-bundle kernels libfoo.so
@@ -77,12 +78,11 @@ enum Format {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(json::SCHEMA);
+        }
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
-        if self.schema {
-            out.write_all(json::SCHEMA.as_bytes()).and_then(|()| out.flush()).map_err(lost)?;
-            return Ok(Exit::Done);
-        }
         let selector = self.selection.selector()?;
         let live = (!self.device.is_empty()).then(Live::find).transpose()?;
         let mut askers = Vec::new();
@@ -93,8 +93,8 @@ impl Args {
             }
         }
         let mut whole = true;
-        let mut find = |facts: &FileFacts<'_>, clones: bool| -> Result<FileKernels<'_>> {
-            let (file, built) = found(global, facts, &selector, Depth { clones }, &askers)?;
+        let mut find = |facts: &FileFacts<'_>, full: bool| -> Result<FileKernels<'_>> {
+            let (file, built) = found(global, facts, &selector, Depth { clones: full, evidence: full }, &askers)?;
             whole &= built;
             Ok(FileKernels { path: "", ..file })
         };
@@ -152,13 +152,7 @@ fn found<'l>(
     let mut file = FileKernels { problems: facts.problems.clone(), ..FileKernels::default() };
     let Some(bundle) = facts.bundle else { return Ok((file, true)) };
     let all = kernels(bundle, &facts.images, depth);
-    let wanted = |kernel: &KernelFacts| {
-        selector.kernels.is_empty()
-            || selector
-                .kernels
-                .iter()
-                .any(|pattern| pattern.matches(&kernel.name) || pattern.matches(&name::demangle(&kernel.name)))
-    };
+    let wanted = |kernel: &KernelFacts| selector.takes_kernel(&kernel.name, &|name| name::demangle(name).into_owned());
     file.kernels = all.into_iter().filter(wanted).collect();
     let mut whole = true;
     for asker in askers {

@@ -155,6 +155,13 @@ pub fn stdout() -> BufWriter<std::io::StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 13, std::io::stdout().lock())
 }
 
+/// Prints a published schema.
+pub fn schema(text: &str) -> Result<super::exit::Exit> {
+    let mut out = stdout();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| lost(&error))?;
+    Ok(super::exit::Exit::Done)
+}
+
 /// Writes bytes that are no text to standard output.
 ///
 /// # Errors

@@ -19,9 +19,9 @@ use sycl_bundle::report::targets as page;
 use sycl_bundle::select::Selector;
 
 const AFTER_HELP: &str = "\
-A target goes by any name: intel_gpu_acm_g10, acm-g10, 12.55.8, 0x56a0 (PCI id), dg2 and xe-hpg (families), dg1:acm-g10 and
-xe2: (ranges), sm_90, gfx90a, triples, avx2 and other instruction sets of CPUs. What is no target but a file is taken as
-with --of.
+A target goes by any name: intel_gpu_acm_g10, acm-g10, 12.55.8, 0x56a0 (PCI id), dg2 and xe-hpg
+(families), dg1:acm-g10 and xe2: (ranges), sm_90, gfx90a, triples, avx2 and other instruction sets
+of CPUs. What is no target but a file is taken as with --of.
 
 A device configuration is YAML in DPC++'s grammar; `like` takes over what another target has:
   my_gpu:
@@ -29,9 +29,10 @@ A device configuration is YAML in DPC++'s grammar; `like` takes over what anothe
       more-aspects: [ext_oneapi_bindless_images]
       sub-group-sizes: [16, 32]
       max-work-group-size: 1024
-Further keys: aspects, maybe-aspects, lacks-aspects, may_support_other_aspects, max-work-item-sizes, local-memory,
-spirv-version, spirv-extensions, spirv-capabilities, spirv-refused-capabilities, matrix, device-type, backends, aliases,
-ip-versions, architecture-id, pci-device-ids, march, aot-toolchain, aot-toolchain-TOOL-OPTION, default-options, source, open;
+Further keys: aspects, maybe-aspects, lacks-aspects, may_support_other_aspects,
+max-work-item-sizes, local-memory, spirv-version, spirv-extensions, spirv-capabilities,
+spirv-refused-capabilities, matrix, device-type, backends, aliases, ip-versions, architecture-id,
+pci-device-ids, march, aot-toolchain, aot-toolchain-TOOL-OPTION, default-options, source, open;
 members and ocloc-device make a family, template what can only be taken over.
 
 Examples:
@@ -63,6 +64,9 @@ pub struct Args {
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -88,6 +92,9 @@ struct Named<'t> {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(page::SCHEMA);
+        }
         if !self.of.is_empty() {
             return self.of_files(global, &self.of);
         }

@@ -4,7 +4,7 @@
 //! compiler recorded beside the image, joined by kernel: which arguments the source had, what specialization constants
 //! are called, which aspects are declared, where else the kernel is, and which others are the same code.
 
-use super::aspects::{Code, Graph};
+use super::aspects::{Aspect, Code, Comparison, Evidence, Graph, compare_kernel};
 use super::examine::Examined;
 use crate::bundle::Bundle;
 use crate::bundle::decode::{self, Decoded};
@@ -47,6 +47,11 @@ pub struct KernelFacts {
     pub possible: Vec<String>,
     /// Aspects that the compiler recorded for the image.
     pub declared: Vec<String>,
+    /// What is stored for its image, declared by its module and found in its code, and why these differ; none for native
+    /// code.
+    pub comparison: Option<Comparison>,
+    /// Why it uses, or may use, each aspect; where that is asked for.
+    pub evidence: Vec<Evidence>,
     /// Whether it is explicit SIMD.
     pub esimd: bool,
     /// Whether it can fail an assertion.
@@ -58,6 +63,8 @@ pub struct KernelFacts {
     /// The mangled names of other kernels of the file that are the same code.
     pub clones: Vec<String>,
     body: Option<[u8; 32]>,
+    /// Whether the compiler recorded properties of its image at all.
+    recorded: bool,
 }
 
 /// An argument of the source.
@@ -111,6 +118,8 @@ impl KernelFacts {
 pub struct Depth {
     /// Whether kernels are compared with each other.
     pub clones: bool,
+    /// Whether the way to each use of an aspect is told.
+    pub evidence: bool,
 }
 
 /// The kernels of images, in the order of the images. `bundle` is all of the file, so that
@@ -126,8 +135,8 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
             codes.push(code);
         }
     }
-    codes.extend(providers(bundle, images));
-    use_aspects(&mut all, &modules, &codes);
+    codes.extend(providers(bundle, images).into_iter().map(|(_, code)| code));
+    use_aspects(&mut all, &modules, &codes, depth);
     let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
     for image in &bundle.images {
         for name in image.kernels() {
@@ -151,19 +160,19 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
     all
 }
 
-/// The code of images that are not asked about and define what those that are import.
-fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<Code> {
+/// The code of images that are not asked about and may define what those that are import, each with its number.
+pub fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize, Code)> {
     if images.len() == bundle.images.len() || images.iter().all(|examined| examined.imports.is_empty()) {
         return Vec::new();
     }
     let asked: HashSet<usize> = images.iter().map(|examined| examined.image.index).collect();
     let others = bundle.images.par_iter().filter(|image| !asked.contains(&image.index) && !image.exports().is_empty());
-    let read = |image: &Image<'_>| Some(Code::read(&Index::read(&image.contents().ok()?).ok()?));
+    let read = |image: &Image<'_>| Some((image.index, Code::read(&Index::read(&image.contents().ok()?).ok()?)));
     others.filter_map(read).collect()
 }
 
 /// Gives kernels the aspects that their code uses, along calls and across modules.
-fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, codes: &[Code]) {
+fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, codes: &[Code], depth: Depth) {
     let graph = Graph::of(codes);
     let mut nodes = HashMap::new();
     for (module, kernel) in graph.kernels() {
@@ -171,13 +180,21 @@ fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, cod
             nodes.entry((module, kernel.name.as_str())).or_insert(node);
         }
     }
+    let mut by_module = HashMap::new();
     for facts in kernels {
         let Some(module) = modules.get(&facts.image).copied() else { continue };
         let Some(node) = nodes.get(&(module, facts.name.as_str())).copied() else { continue };
-        for aspect in graph.used(module, node) {
+        let used = graph.used(module, node);
+        for aspect in &used {
             let list = if aspect.certain() { &mut facts.used } else { &mut facts.possible };
             list.push(aspect.name().to_owned());
         }
+        if depth.evidence {
+            facts.evidence = used.iter().filter_map(|aspect| graph.evidence(module, node, *aspect)).collect();
+        }
+        let image: &Vec<Aspect> = by_module.entry(module).or_insert_with(|| graph.used_by_module(module));
+        let stored = facts.recorded.then_some(facts.declared.as_slice());
+        facts.comparison = codes.get(module).map(|code| compare_kernel(stored, code, &used, image));
     }
 }
 
@@ -239,6 +256,7 @@ fn one(examined: &Examined<'_, '_>, name: &str, owned: Option<Kernel>, index: Op
             .or(examined.requirements.reqd_sub_group_size.map(SubGroup::Size)),
         spec_constants: module.map(|module| named(examined, &module.spec_constants)).unwrap_or_default(),
         declared: examined.requirements.aspects.clone(),
+        recorded: !image.properties.sets.is_empty(),
         esimd,
         asserts: assert_used || module.is_some_and(|module| module.asserts),
         body: index.zip(module).and_then(|(index, module)| {

@@ -4,9 +4,11 @@
 //! not list, aspects and sizes that a target of `-fsycl-fixed-targets` lacks, and aspects of functions in other images
 //! that the calling kernel's image does not record. The words are the document's.
 
+use super::aspects::code::Kernel;
 use super::aspects::{Evidence, Graph};
 use crate::bundle::requirements::Requirements;
 use crate::device::target::{Has, Target};
+use crate::spirv::kernel::attributes::SubGroup;
 use crate::spirv::lines::Place;
 
 /// Which rule a warning follows.
@@ -157,6 +159,22 @@ pub fn called(name: &str) -> String {
 pub fn declared(graph: &Graph<'_>, subject: &Subject<'_>, declared: &[String]) -> Vec<Warning> {
     let listed = |name: &str| declared.iter().any(|listed| listed == name);
     of_aspects(graph, subject, Rule::DeviceHas, None, |name| (!listed(name)).then_some(Certainty::Sure))
+}
+
+/// What a kernel requires: what is recorded for its image, and the sizes that its own code names where none is recorded, as
+/// in a bare module. No sub-group size binds explicit SIMD, whose kernels have one of 1 that the runtime ignores.
+pub fn requirements(recorded: &Requirements, kernel: &Kernel, esimd: bool) -> Requirements {
+    let own = &kernel.attributes;
+    let size = match own.sub_group_size {
+        Some(SubGroup::Size(size)) => Some(size),
+        _ => None,
+    };
+    let mut all = recorded.clone();
+    all.reqd_sub_group_size = all.reqd_sub_group_size.or(size).filter(|_| !esimd);
+    all.reqd_work_group_size = all
+        .reqd_work_group_size
+        .or_else(|| own.work_group_size.map(|size| size.into_iter().rev().map(u64::from).collect()));
+    all
 }
 
 /// Every aspect and size of a kernel that a target lacks, or may lack.

@@ -1,10 +1,16 @@
 //! What did `check` find, as text and as JSON?
 
+#[cfg(test)]
+mod tests;
+
 use super::evidence::{self, Location, Names, Step};
 use crate::compat::warnings::{Certainty, Warning};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::io::Write;
+
+/// The JSON Schema of `check --format json`.
+pub const SCHEMA: &str = include_str!("check/check.schema.json");
 
 /// Whether what was asked holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -25,15 +31,46 @@ pub struct Finding<'f> {
     pub file: &'f str,
     /// The image's index in the file.
     pub image: usize,
+    /// The file and the image with the instruction in question, which may be others than the kernel's.
+    pub user: (&'f str, usize),
     /// The warning.
     pub warning: &'f Warning,
 }
 
-/// What was found on one question: about what is declared, or about one target.
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question<'f> {
+    /// Whether all aspects in use are declared.
+    Declared,
+    /// Whether the images record what functions of other images use.
+    External,
+    /// Whether a target has what is used.
+    Target(&'f str),
+}
+
+impl<'f> Question<'f> {
+    /// The question's name in reports.
+    fn name(self) -> &'static str {
+        match self {
+            Question::Declared => "declared",
+            Question::External => "external",
+            Question::Target(_) => "target",
+        }
+    }
+
+    fn target(self) -> Option<&'f str> {
+        match self {
+            Question::Target(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// What was found on one question.
 #[derive(Debug)]
 pub struct Answer<'f> {
-    /// The target; none for what is declared.
-    pub target: Option<&'f str>,
+    /// The question.
+    pub question: Question<'f>,
     /// What speaks against it, in order of files and images.
     pub findings: Vec<Finding<'f>>,
     /// Whether some code could not be judged.
@@ -66,9 +103,16 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct OfTarget<'a> {
+    question: &'static str,
     target: Option<&'a str>,
     verdict: Verdict,
     findings: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct UsedIn<'a> {
+    file: &'a str,
+    image: usize,
 }
 
 #[derive(Serialize)]
@@ -81,6 +125,8 @@ struct Entry<'a> {
     demangled: String,
     message: String,
     aspect: Option<&'a str>,
+    /// Where the instruction is.
+    used_in: Option<UsedIn<'a>>,
     instruction: Option<&'a str>,
     offset: Option<u64>,
     location: Option<Location<'a>>,
@@ -88,7 +134,7 @@ struct Entry<'a> {
 }
 
 fn entry<'f>(finding: &Finding<'f>) -> Entry<'f> {
-    let Finding { file, image, warning } = *finding;
+    let Finding { file, image, user, warning } = *finding;
     let evidence = warning.evidence.as_ref();
     Entry {
         rule: warning.rule.name(),
@@ -99,6 +145,7 @@ fn entry<'f>(finding: &Finding<'f>) -> Entry<'f> {
         demangled: Names { demangle: true }.show(&warning.kernel),
         message: warning.message(&Names { demangle: true }.show(warning.function())),
         aspect: evidence.map(|evidence| evidence.aspect.name()),
+        used_in: evidence.map(|_| UsedIn { file: user.0, image: user.1 }),
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),
         offset: evidence.map(|evidence| evidence.offset),
         location: evidence.and_then(evidence::place),
@@ -112,7 +159,8 @@ fn entry<'f>(finding: &Finding<'f>) -> Entry<'f> {
 /// `Io` where the writer fails.
 pub fn json(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
     let targets = answers.iter().map(|answer| OfTarget {
-        target: answer.target,
+        question: answer.question.name(),
+        target: answer.question.target(),
         verdict: answer.verdict(),
         findings: answer.findings.iter().map(entry).collect(),
     });
@@ -128,10 +176,9 @@ pub fn text(answers: &[Answer<'_>], names: Names) -> String {
     for finding in answers.iter().flat_map(|answer| &answer.findings) {
         out.push_str(&finding.warning.text(|name| names.show(name)));
         if let Some(evidence) = &finding.warning.evidence {
-            out.push_str(&format!(
-                "in {} image {}: {} at offset {:#x}\n",
-                finding.file, finding.image, evidence.instruction, evidence.offset
-            ));
+            let (file, image) = finding.user;
+            let (instruction, offset) = (&evidence.instruction, evidence.offset);
+            out.push_str(&format!("in {file} image {image}: {instruction} at offset {offset:#x}\n"));
         } else {
             out.push_str(&format!("in {} image {}\n", finding.file, finding.image));
         }
@@ -143,14 +190,19 @@ pub fn text(answers: &[Answer<'_>], names: Names) -> String {
 /// The verdict in a line for each question.
 pub fn summary(answers: &[Answer<'_>]) -> String {
     let line = |answer: &Answer<'_>| {
-        let about = answer.target.map_or_else(|| "declared aspects".to_owned(), |target| format!("target {target}"));
+        let about = match answer.question {
+            Question::Declared => "declared aspects".to_owned(),
+            Question::External => "functions of other images".to_owned(),
+            Question::Target(target) => format!("target {target}"),
+        };
         let count = super::units::counted(answer.findings.len(), "warning");
         let verdict = match answer.verdict() {
             Verdict::Compatible => "compatible",
             Verdict::Unknown => "unknown",
             Verdict::Incompatible => "incompatible",
         };
-        format!("{about}: {verdict}, {count}\n")
+        let why = if answer.partial { "; not all code could be judged" } else { "" };
+        format!("{about}: {verdict}, {count}{why}\n")
     };
     answers.iter().map(line).collect()
 }

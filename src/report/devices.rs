@@ -8,6 +8,9 @@ use crate::build::query::sycl::{Answer, Value};
 use crate::build::{Device, Inventory};
 use serde_json::{Map, Value as Json, json};
 
+/// The JSON Schema of `devices --format json`.
+pub const SCHEMA: &str = include_str!("devices/devices.schema.json");
+
 /// Where the values of fields stand.
 const COLUMN: usize = 22;
 
@@ -176,6 +179,29 @@ fn joined(numbers: &[u64], separator: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::build::query::KernelAnswers;
+    use crate::build::query::sycl::answers;
+    use crate::report::json::schema::against;
+
+    #[test]
+    fn what_is_written_fulfils_the_schema() {
+        let kernels = vec!["copy".to_owned(), "silent".to_owned()];
+        let device = Device { kind: "custom".into(), built_in_kernels: kernels.clone(), ..Device::default() };
+        let inventory =
+            Inventory { devices: vec![device.clone()], problems: vec!["gone".into()], ..Inventory::default() };
+        let asked = answers(&KernelAnswers::default(), &device, true);
+        let built_in = [(0, kernels[0].clone(), Some(asked)), (0, kernels[1].clone(), None)];
+        let listed: Vec<Listed<'_>> = inventory.devices.iter().enumerate().collect();
+        for kernels in [None, Some(&built_in[..])] {
+            let document = document(&inventory, &listed, kernels);
+            assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
+            let mut broken = document;
+            broken["devices"][0]["aspects"] = json!("cpu");
+            assert_eq!(against(SCHEMA, &broken).len(), 1);
+        }
+    }
+
     #[test]
     fn versions_compare_by_number() {
         assert_eq!(super::newest("SPIR-V_1.4 SPIR-V_1.10 SPIR-V_1.0").as_deref(), Some("1.10"));

@@ -9,6 +9,9 @@ use crate::device::table::TargetTable;
 use crate::device::target::{Family, Has, Source, Target};
 use serde_json::{Map, Value, json};
 
+/// The JSON Schema of `targets --format json`.
+pub const SCHEMA: &str = include_str!("targets/targets.schema.json");
+
 /// Where the texts of a page begin.
 const TEXTS: usize = 22;
 
@@ -241,4 +244,21 @@ pub fn family_json(family: &Family) -> Value {
         "name": family.name, "aliases": family.aliases, "members": family.members, "ocloc_device": family.ocloc_device,
         "source": sources_json(&family.source), "open": family.open,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::json::schema::against;
+
+    #[test]
+    fn all_that_is_known_fulfils_the_schema() {
+        let table = crate::device::table();
+        let targets: Vec<Value> = table.targets().iter().map(target_json).collect();
+        let families: Vec<Value> = table.families().iter().map(family_json).collect();
+        let document = json!({ "schema_version": 1, "targets": targets, "families": families });
+        assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
+        assert_eq!(against(SCHEMA, &json!({ "schema_version": 1, "targets": ["spir64"] })), Vec::<String>::new());
+        assert_eq!(against(SCHEMA, &json!({ "schema_version": 1, "targets": [{}] })).len(), 1);
+    }
 }

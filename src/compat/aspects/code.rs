@@ -7,6 +7,7 @@ use crate::spirv::Instruction;
 use crate::spirv::calls::{Pointers, Via};
 use crate::spirv::grammar;
 use crate::spirv::index::{Function, Index, LinkageKind};
+use crate::spirv::kernel::attributes::Attributes;
 use crate::spirv::lines::{Inlined, Lines, Place};
 use crate::spirv::types;
 use std::collections::HashMap;
@@ -32,6 +33,8 @@ pub struct Kernel {
     pub name: String,
     /// Its function's place in [`Code::nodes`]; none where the module lacks that function.
     pub node: Option<usize>,
+    /// The sizes that its source requires, and other attributes.
+    pub attributes: Attributes,
 }
 
 /// What a node of the call graph is.
@@ -181,6 +184,7 @@ impl Code {
             .map(|entry| Kernel {
                 name: entry.name.clone(),
                 node: places.get(&entry.function).copied().filter(|place| *place < index.functions.len()),
+                attributes: Attributes::of(index, entry.function),
             })
             .collect();
         code

@@ -35,6 +35,8 @@ pub enum Reason {
     NotShown,
     /// Stored and declared by the module, but no instruction of a function uses it: a type that is only pointed to.
     Unused,
+    /// Only functions of the image that the kernel does not reach use it.
+    Elsewhere,
     /// Declared by the module, neither stored nor used: a type that is only pointed to.
     DeclaredOnly,
     /// Used, and of those that the compiler never stores on its own.
@@ -46,6 +48,20 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The reason as a word, for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::NotInModule => "not-in-module",
+            Reason::NotShown => "not-shown",
+            Reason::Unused => "unused",
+            Reason::Elsewhere => "elsewhere",
+            Reason::DeclaredOnly => "declared-only",
+            Reason::NeverStored => "never-stored",
+            Reason::NotStored => "not-stored",
+            Reason::Possible => "possible",
+        }
+    }
+
     /// The reason as a clause that follows the aspect's name.
     pub fn text(self) -> &'static str {
         match self {
@@ -55,6 +71,7 @@ impl Reason {
             }
             Reason::NotShown => "is stored, and leaves no trace of its own in SPIR-V",
             Reason::Unused => "is stored and declared by a capability, but no function uses it",
+            Reason::Elsewhere => "is used by other functions of its image only",
             Reason::DeclaredOnly => "is declared by a capability, but no function uses it: the type is only pointed to",
             Reason::NeverStored => "is used; the compiler does not store it on its own",
             Reason::NotStored => "is used, but not stored",
@@ -90,4 +107,20 @@ pub fn compare(stored: &[String], code: &Code, found: &[Aspect]) -> Comparison {
         differences.push(Difference { aspect: aspect.name().to_owned(), reason });
     }
     Comparison { stored: stored.to_vec(), declared: code.declared.clone(), found: found.to_vec(), differences }
+}
+
+/// The same for one kernel of an image: `found` is what it uses itself, `image` what all functions of its image use, and
+/// `stored` is none where nobody stored anything, as for a bare module.
+pub fn compare_kernel(stored: Option<&[String]>, code: &Code, found: &[Aspect], image: &[Aspect]) -> Comparison {
+    let mut comparison = compare(stored.unwrap_or_default(), code, found);
+    for difference in &mut comparison.differences {
+        let absent = matches!(difference.reason, Reason::NotInModule | Reason::Unused | Reason::DeclaredOnly);
+        if absent && image.iter().any(|aspect| aspect.name() == difference.aspect) {
+            difference.reason = Reason::Elsewhere;
+        }
+    }
+    if stored.is_none() {
+        comparison.differences.retain(|one| !matches!(one.reason, Reason::NotStored | Reason::NeverStored));
+    }
+    comparison
 }

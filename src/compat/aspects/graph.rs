@@ -23,6 +23,8 @@ pub struct Graph<'m> {
     provided: HashMap<usize, usize>,
     /// For each aspect that occurs, every node's next step towards a use.
     ways: BTreeMap<Aspect, Ways>,
+    /// For each node, whether it leads to an import that no module provides.
+    open: Vec<bool>,
 }
 
 /// Every node's next step towards a use of one aspect.
@@ -83,15 +85,20 @@ impl<'m> Graph<'m> {
             first.push(nodes);
             nodes = nodes.saturating_add(code.nodes.len());
         }
-        let mut graph = Graph { codes, first, provided: HashMap::new(), ways: BTreeMap::new() };
+        let mut graph = Graph { codes, first, provided: HashMap::new(), ways: BTreeMap::new(), open: Vec::new() };
         graph.link();
         let into = graph.callers(nodes);
         let mask = graph.all().flat_map(|(_, node)| &node.uses).fold(0, |mask, found| mask | found.aspect.bit());
         for aspect in aspects(mask) {
-            let near = graph.ways_to(aspect, nodes, &into);
+            let near = graph.ways_to(nodes, &into, |_, node| node.uses.iter().any(|found| found.aspect == aspect));
             let down = graph.down(aspect, &near);
             graph.ways.insert(aspect, Ways { near, down });
         }
+        let unresolved = |number, node: &Node| {
+            let own = node.symbol.as_deref().unwrap_or_default();
+            node.kind == Kind::Declared && !graph.provided.contains_key(&number) && !of_the_device(own)
+        };
+        graph.open = graph.ways_to(nodes, &into, unresolved).into_iter().map(|way| way != Way::None).collect();
         graph
     }
 
@@ -144,11 +151,12 @@ impl<'m> Graph<'m> {
         into
     }
 
-    fn ways_to(&self, aspect: Aspect, nodes: usize, into: &[Vec<(u32, Way)>]) -> Vec<Way> {
+    /// Every node's next step towards the nearest of those that are `wanted`, by number and node.
+    fn ways_to(&self, nodes: usize, into: &[Vec<(u32, Way)>], wanted: impl Fn(usize, &Node) -> bool) -> Vec<Way> {
         let mut ways = vec![Way::None; nodes];
         let mut next = VecDeque::new();
         for (number, node) in self.all() {
-            if node.uses.iter().any(|found| found.aspect == aspect)
+            if wanted(number, node)
                 && let Some(way) = ways.get_mut(number)
             {
                 *way = Way::Here;
@@ -205,6 +213,11 @@ impl<'m> Graph<'m> {
         let Some(number) = self.number(module, node) else { return Vec::new() };
         let reached = self.ways.iter().filter(|(_, ways)| ways.near.get(number).is_some_and(|way| *way != Way::None));
         reached.map(|(aspect, _)| *aspect).collect()
+    }
+
+    /// Whether a node may call a function that no module defines, so that what it needs is not wholly known.
+    pub fn is_open(&self, module: usize, node: usize) -> bool {
+        self.number(module, node).and_then(|number| self.open.get(number).copied()).unwrap_or(true)
     }
 
     /// The aspects that the functions of a module may need, kernels or not: what DPC++ records of an image, with those
@@ -277,6 +290,12 @@ impl<'m> Graph<'m> {
             }
         }
     }
+}
+
+/// Whether an import is what the device's compiler or the runtime brings: built-in functions of SPIR-V, and DPC++'s device
+/// library, of which the runtime links the part that the device can do with.
+fn of_the_device(symbol: &str) -> bool {
+    symbol.contains("__spirv_") || symbol.starts_with("__devicelib_")
 }
 
 /// Adds the functions that the compiler inlined into the last one of the chain.

@@ -13,7 +13,7 @@ mod origin;
 mod rules;
 
 pub use code::Code;
-pub use compare::{Comparison, Reason, compare};
+pub use compare::{Comparison, Difference, Reason, compare, compare_kernel};
 pub use graph::{Evidence, Graph, Step};
 pub use images::codes;
 pub use rules::Aspect;

@@ -11,6 +11,7 @@ use crate::compat::kernels::{KernelFacts, SourceArgument};
 use crate::error::{Error, Result};
 use crate::native::Kernel as NativeKernel;
 use crate::report::devices::sycl;
+use crate::report::evidence::Why;
 use crate::report::name;
 use crate::spirv::kernel::attributes::SubGroup;
 use crate::spirv::kernel::constant::Value as Constant;
@@ -123,6 +124,15 @@ fn one(file: &FileKernels<'_>, kernel: &KernelFacts) -> Value {
             "used": module.map(|_| &kernel.used),
             "possible": module.map(|_| &kernel.possible),
             "declared": kernel.declared,
+            "capabilities": kernel.comparison.as_ref().map(|comparison| {
+                comparison.declared.iter().map(|aspect| aspect.name()).collect::<Vec<_>>()
+            }),
+            "evidence": kernel.evidence.iter().map(Why::of).collect::<Vec<_>>(),
+            "differences": kernel.comparison.iter().flat_map(|comparison| &comparison.differences).map(|one| json!({
+                "aspect": one.aspect,
+                "reason": one.reason.name(),
+                "message": one.reason.text(),
+            })).collect::<Vec<_>>(),
         },
         "spec_constants": kernel.spec_constants.iter().map(|one| json!({
             "id": one.constant.id,

@@ -4,6 +4,7 @@ use super::{FileKernels, OnDevice, args, sub_group};
 use crate::compat::kernels::{KernelFacts, NamedConstant, SourceArgument};
 use crate::native::Kernel as NativeKernel;
 use crate::report::devices;
+use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
 use crate::report::name;
 use crate::report::table::{Column, render};
@@ -40,6 +41,10 @@ pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> String
         page.optional("Perhaps", Some(kernel.possible.join(", ")).filter(|names| !names.is_empty()));
     }
     page.line("Aspects declared", &none(&kernel.declared.join(", ")));
+    if let Some(comparison) = &kernel.comparison {
+        let names: Vec<&str> = comparison.declared.iter().map(|aspect| aspect.name()).collect();
+        page.line("Its module declares", &none(&names.join(", ")));
+    }
     page.optional("Local memory", kernel.local_memory().map(bytes));
     if let Some(module) = &kernel.module {
         page.line("Variables", &format!("{} of all functions, before optimisation", bytes(module.private_memory)));
@@ -70,6 +75,7 @@ pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> String
             );
         }
     }
+    page.evidence(kernel);
     page.arguments(kernel);
     page.constants(kernel);
     for (device, native) in &kernel.native {
@@ -133,6 +139,27 @@ impl Page<'_> {
         let text = render(columns, rows, self.view.width.saturating_sub(4), false);
         for line in text.lines() {
             self.out.push_str(&format!("    {line}\n"));
+        }
+    }
+
+    /// Why the aspects are used, and why what is stored, declared and found differs.
+    fn evidence(&mut self, kernel: &KernelFacts) {
+        if !kernel.evidence.is_empty() {
+            self.section("Why these aspects");
+        }
+        for why in &kernel.evidence {
+            let text = evidence::text(&kernel.name, why, Names { demangle: self.view.demangle });
+            for line in text.lines() {
+                let indent = 4usize.saturating_add(line.len()).saturating_sub(line.trim_start().len());
+                field(&mut self.out, indent, "", indent.max(4), line.trim_start(), self.view.width);
+            }
+        }
+        let differences: Vec<String> = kernel.comparison.iter().flat_map(evidence::differences).collect();
+        if !differences.is_empty() {
+            self.section("Where stored, declared and used differ");
+        }
+        for line in differences {
+            field(&mut self.out, 4, "", 4, &line, self.view.width);
         }
     }
 

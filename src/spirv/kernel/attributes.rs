@@ -48,7 +48,7 @@ pub enum SubGroup {
 }
 
 impl Attributes {
-    pub(super) fn of(index: &Index<'_>, function: u32) -> Attributes {
+    pub(crate) fn of(index: &Index<'_>, function: u32) -> Attributes {
         let mut found = Attributes::default();
         for mode in index.modes_of(function) {
             let one = || operand(index, mode, 0);

@@ -50,7 +50,7 @@ fn what_is_written_fulfils_the_schema() {
     let host = Host::read(&bytes).unwrap();
     let bundle = Bundle::read(&host).unwrap();
     let images = examine(&bundle);
-    let found = kernels(&bundle, &images, Depth { clones: true });
+    let found = kernels(&bundle, &images, Depth { clones: true, evidence: true });
     let device = Device { name: "CPU".into(), kind: "cpu".into(), ..Device::default() };
     let raw = KernelAnswers { answers: vec![(0x11B0, Ok(vec![8; 8]))], ..KernelAnswers::default() };
     let on = |answer| Answers { device: &device, kernels: HashMap::from([((0, "k".to_owned()), answer)]) };
