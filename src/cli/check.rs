@@ -28,6 +28,7 @@ one image imports are followed into the image that exports them. Ends with 1 whe
 
 Examples:
   sycl-bundle check libfoo.so -t intel_gpu_acm_g10,pvc
+  sycl-bundle check libfoo.so -t intel_gpu_acm_g10 --format sarif > device-code.sarif
   sycl-bundle check libfoo.so -t spir64_x86_64 --require-native --kernel '*gemm*'
   sycl-bundle check libfoo.so --declared fp16,atomic64
   sycl-bundle check libfoo.so --fixed-targets intel_gpu_acm_g10,intel_gpu_pvc
@@ -57,12 +58,20 @@ pub struct Args {
     selection: Selection,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// For people
     Table,
     /// One document
     Json,
+    /// SARIF 2.1.0, for code scanning; with -t
+    Sarif,
+    /// JUnit's XML, a test case for each kernel; with -t
+    Junit,
+    /// Annotations of a GitHub workflow; with -t
+    Github,
+    /// A summary for a pull request; with -t
+    Markdown,
 }
 
 /// An image that is looked at.
@@ -79,6 +88,10 @@ impl Args {
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.gate.asked() {
             return self.gate.run(global, &self.files, self.selection.selector()?, self.format);
+        }
+        if !matches!(self.format, Format::Table | Format::Json) {
+            let error = Error::new(ErrorKind::Usage, "warnings are told as table or JSON only");
+            return Err(error.with_remedy("`-t TARGET` judges targets in every form"));
         }
         let targets = self.targets(global)?;
         let declared = self.declared.as_deref().map(|list| {
@@ -141,7 +154,7 @@ impl Args {
                 let text = format!("{}{}", report::text(answers, names), report::summary(answers));
                 out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
             }
-            Format::Json => report::json(&mut out, answers)?,
+            _ => report::json(&mut out, answers)?,
         }
         out.flush().map_err(|error| output::lost(&error))
     }

@@ -52,12 +52,7 @@ pub fn choose(images: &[Examined<'_, '_>], kernel: &str, subject: &Subject<'_>) 
 }
 
 /// The same, where the places of the images with the kernel are known.
-pub fn choose_among(
-    images: &[Examined<'_, '_>],
-    of_kernel: Vec<usize>,
-    kernel: &str,
-    subject: &Subject<'_>,
-) -> Choice {
+pub fn choose_among(images: &[Examined<'_, '_>], of_kernel: Vec<usize>, kernel: &str, subject: &Subject<'_>) -> Choice {
     let mut choice = Choice { of_kernel, ..Choice::default() };
     if choice.of_kernel.is_empty() {
         choice.failure = Some(format!("No kernel named {kernel} was found"));

@@ -5,6 +5,7 @@
 //! that differ in nothing the rules look at are judged once: thousands of images are a few dozen kinds.
 
 mod kind;
+mod matter;
 pub mod remedy;
 #[cfg(test)]
 mod tests;
@@ -38,18 +39,6 @@ pub enum Matter {
     State,
     /// The image is not compiled for the device.
     NotNative,
-}
-
-impl Matter {
-    /// Its rule's name in reports.
-    pub fn rule(self) -> &'static str {
-        match self {
-            Matter::Image(rule) => rule.name(),
-            Matter::NoImage => "no-image",
-            Matter::State => "state",
-            Matter::NotNative => "not-native",
-        }
-    }
 }
 
 /// Something that speaks against kernels.

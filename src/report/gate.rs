@@ -1,9 +1,19 @@
 //! What did the gate find, in each of its forms?
 
+mod github;
 mod json;
+mod junit;
+mod markdown;
+mod sarif;
 mod table;
+#[cfg(test)]
+mod tests;
 
+pub use github::github;
 pub use json::json;
+pub use junit::junit;
+pub use markdown::markdown;
+pub use sarif::sarif;
 pub use table::table;
 
 use super::check::Verdict;
@@ -55,7 +65,6 @@ impl Finding {
     pub fn fingerprint(&self, target: &str) -> String {
         fingerprint(target, &self.file, &self.found)
     }
-
 }
 
 impl OfTarget {

@@ -6,7 +6,7 @@ use super::super::files::{each_file, report_problems};
 use super::super::global::Global;
 use super::super::output;
 use super::Format;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use sycl_bundle::compat::aspects::codes;
@@ -17,6 +17,7 @@ use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::Verdict;
+use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::{self as report, Finding, OfTarget};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::name::demangle;
@@ -90,7 +91,7 @@ impl GateArgs {
             .zip(found)
             .map(|(one, findings)| OfTarget { target: one.target.name.clone(), kernels: names.clone(), findings })
             .collect();
-        print(global, &targets, format)?;
+        print(global, &targets, format, self.strict)?;
         let fails = match report::verdict(&targets) {
             Verdict::Incompatible => true,
             Verdict::Unknown => self.strict,
@@ -100,13 +101,23 @@ impl GateArgs {
     }
 }
 
-fn print(global: &Global, targets: &[OfTarget], format: Format) -> Result<()> {
+fn print(global: &Global, targets: &[OfTarget], format: Format, strict: bool) -> Result<()> {
+    let names = Names { demangle: global.demangle };
     let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
     let mut out = output::stdout();
-    match format {
-        Format::Table => write!(out, "{}", report::table(targets, &view)).map_err(|error| output::lost(&error))?,
-        Format::Json => report::json(&mut out, targets)?,
-    }
+    let text = match format {
+        Format::Table => report::table(targets, &view),
+        Format::Github => report::github(targets, names),
+        Format::Markdown => report::markdown(targets, names),
+        Format::Json => return report::json(&mut out, targets).and_then(|()| flush(&mut out)),
+        Format::Sarif => return report::sarif(&mut out, targets).and_then(|()| flush(&mut out)),
+        Format::Junit => return report::junit(&mut out, targets, names, strict).and_then(|()| flush(&mut out)),
+    };
+    out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+    flush(&mut out)
+}
+
+fn flush(out: &mut impl Write) -> Result<()> {
     out.flush().map_err(|error| output::lost(&error))
 }
 

@@ -7,7 +7,9 @@ use crate::device::target::Target;
 pub fn of(finding: &Finding, target: &Target) -> String {
     match finding.rule {
         Rule::Aspect => aspect(finding.aspect.as_deref().unwrap_or_default()),
-        Rule::FixedTarget => "compile with this target among those of -fsycl-fixed-targets, or without that option".into(),
+        Rule::FixedTarget => {
+            "compile with this target among those of -fsycl-fixed-targets, or without that option".into()
+        }
         Rule::Matrix => {
             "use a combination that sycl::ext::oneapi::experimental::info::device::matrix_combinations lists".into()
         }
@@ -28,7 +30,9 @@ pub fn of(finding: &Finding, target: &Target) -> String {
             target.name
         ),
         Rule::Target => build(target),
-        Rule::Imports => "check the library that defines the symbols together with this one, or link them at build time".into(),
+        Rule::Imports => {
+            "check the library that defines the symbols together with this one, or link them at build time".into()
+        }
         Rule::Damaged => "build the file again".into(),
     }
 }
@@ -39,10 +43,10 @@ fn aspect(name: &str) -> String {
                    device.has(sycl::aspect::fp64)"
             .into(),
         "fp16" => "use float, or launch it only where device.has(sycl::aspect::fp16)".into(),
-        "atomic64" => {
-            "use 32-bit atomics, or launch it only where device.has(sycl::aspect::atomic64)".into()
+        "atomic64" => "use 32-bit atomics, or launch it only where device.has(sycl::aspect::atomic64)".into(),
+        _ => {
+            format!("launch it only where device.has(sycl::aspect::{name}), and have another kernel for other devices")
         }
-        _ => format!("launch it only where device.has(sycl::aspect::{name}), and have another kernel for other devices"),
     }
 }
 

@@ -18,7 +18,11 @@ fn numbered(images: Vec<Image<'static>>) -> Vec<Image<'static>> {
 }
 
 /// What is found, as rule, certainty, kernel, image.
-fn judged(images: Vec<Image<'static>>, target: &str, demand: &Demand) -> Vec<(&'static str, bool, String, Option<usize>)> {
+fn judged(
+    images: Vec<Image<'static>>,
+    target: &str,
+    demand: &Demand,
+) -> Vec<(&'static str, bool, String, Option<usize>)> {
     let images = numbered(images);
     let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
     let codes = codes(&examined);
@@ -44,11 +48,8 @@ fn each_kernel_goes_by_its_own_image() {
     let of = |kernel: &str, image| ("aspect", true, kernel.to_owned(), Some(image));
     assert_eq!(judged(images(), "intel_gpu_acm_g10", &any), [of("c", 1), of("d", 2)]);
     // The runtime does not fall back: native code that is chosen decides, though SPIR-V would run.
-    let strict = image(
-        b"INTC",
-        "spir64_gen",
-        &[("compile_target", array(b"intel_gpu_acm_g10")), ("aspects", words(&[6]))],
-    );
+    let strict =
+        image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_acm_g10")), ("aspects", words(&[6]))]);
     assert_eq!(judged(vec![spirv(&[]), strict], "intel_gpu_acm_g10", &any), [of("k", 1)]);
 }
 
@@ -86,17 +87,12 @@ fn imports_are_met_by_other_images_which_must_run_too() {
         image
     };
     let importing = || with(spirv(&[]), set::IMPORTED);
-    let exporting = |required: &[(&'static str, Value<'static>)]| {
-        named(with(spirv(required), set::EXPORTED), &["foo"])
-    };
+    let exporting = |required: &[(&'static str, Value<'static>)]| named(with(spirv(required), set::EXPORTED), &["foo"]);
     let any = Demand::default();
     assert_eq!(judged(vec![importing()], "intel_gpu_pvc", &any), [("imports", false, "k".to_owned(), Some(0))]);
     assert_eq!(judged(vec![importing(), exporting(&[])], "intel_gpu_acm_g10", &any), []);
     let wide = exporting(&[("aspects", words(&[6]))]);
-    assert_eq!(
-        judged(vec![importing(), wide], "intel_gpu_acm_g10", &any),
-        [("aspect", true, "k".to_owned(), Some(1))]
-    );
+    assert_eq!(judged(vec![importing(), wide], "intel_gpu_acm_g10", &any), [("aspect", true, "k".to_owned(), Some(1))]);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn section(out: &mut String, target: &OfTarget, group: &Group<'_>, view: &View) 
     }
     for finding in group.findings.iter().take(EXAMPLES) {
         let image = finding.found.image.map(|image| format!(" image {image}")).unwrap_or_default();
-        let place = format!("  {}{image}: ", finding.file);
+        let place = format!("  {}{image}: ", shorten(&finding.file, view.width / 3));
         let left = view.width.saturating_sub(place.chars().count()).max(20);
         let _ = writeln!(out, "{place}{}", shorten(&names.show(&finding.found.kernel), left));
         if let Some(found) = &finding.found.evidence {
