@@ -69,10 +69,15 @@ pub struct Found {
     pub evidence: Option<Arc<Evidence>>,
 }
 
+/// Evidence that has been looked for, by the image's place, the kernel and the aspect.
+type Known = HashMap<(usize, Arc<str>, String), Option<Arc<Evidence>>>;
+
 /// A kernel and the places of its images.
 struct Named {
     name: Arc<str>,
     images: Vec<usize>,
+    /// The same number for kernels whose images are of the same kinds.
+    group: usize,
 }
 
 /// The images of a file, ready to be judged for any number of targets.
@@ -84,7 +89,7 @@ pub struct Gate<'g> {
     kernels: Vec<Named>,
     /// For each symbol, the places of the images that define it.
     exporters: HashMap<&'g str, Vec<usize>>,
-    evidence: HashMap<(usize, Arc<str>, String), Option<Arc<Evidence>>>,
+    evidence: Known,
 }
 
 /// What speaks against a kernel, each with the place, among the kernel's images or in the file, of the image it is about.
@@ -113,7 +118,7 @@ impl<'g> Gate<'g> {
                     Some(known) => known.images.push(at),
                     None if wanted(name) => {
                         places.insert(name, kernels.len());
-                        kernels.push(Named { name: name.as_str().into(), images: vec![at] });
+                        kernels.push(Named { name: name.as_str().into(), images: vec![at], group: 0 });
                     }
                     None => {}
                 }
@@ -123,6 +128,12 @@ impl<'g> Gate<'g> {
             }
         }
         let kinds = kind::kinds(images.iter().enumerate().map(|(at, image)| Kind::of(at, image, &graph)));
+        let mut groups: HashMap<Vec<usize>, usize> = HashMap::new();
+        for kernel in &mut kernels {
+            let key = kernel.images.iter().filter_map(|image| kinds.get(*image).copied()).collect();
+            let next = groups.len();
+            kernel.group = *groups.entry(key).or_insert(next);
+        }
         Gate { images, graph, kinds, kernels, exporters, evidence: HashMap::new() }
     }
 
@@ -139,14 +150,12 @@ impl<'g> Gate<'g> {
     /// What speaks against kernels on a target, in the order of images and kernels.
     pub fn judge(&mut self, subject: &Subject<'_>, demand: &Demand) -> Vec<Found> {
         let mut found = Vec::new();
+        let mut evidence_of = std::mem::take(&mut self.evidence);
         let mut fits: BTreeMap<usize, Arc<Fit>> = BTreeMap::new();
-        let mut judgements: HashMap<Vec<usize>, Judgement> = HashMap::new();
-        for at in 0..self.kernels.len() {
-            let Some(Named { name, images }) = self.kernels.get(at) else { continue };
-            let (name, images) = (name.clone(), images.clone());
-            let key: Vec<usize> = images.iter().filter_map(|image| self.kinds.get(*image).copied()).collect();
+        let mut judgements: HashMap<usize, Judgement> = HashMap::new();
+        for Named { name, images, group } in &self.kernels {
             let judgement =
-                judgements.entry(key).or_insert_with(|| self.kernel(&name, &images, subject, demand, &mut fits));
+                judgements.entry(*group).or_insert_with(|| self.kernel(name, images, subject, demand, &mut fits));
             for (against, whose) in judgement.iter() {
                 let place = match whose {
                     Some(Whose::Own(nth)) => images.get(*nth).copied(),
@@ -158,11 +167,12 @@ impl<'g> Gate<'g> {
                     kernel: name.clone(),
                     image: place.and_then(|place| self.images.get(place)).map(|image| image.image.index),
                     evidence: place.and_then(|place| {
-                        evidence(&self.graph, &mut self.evidence, place, &name, against.aspect.as_deref()?)
+                        evidence(&self.graph, &mut evidence_of, place, name, against.aspect.as_deref()?)
                     }),
                 });
             }
         }
+        self.evidence = evidence_of;
         found
     }
 
@@ -278,7 +288,7 @@ fn against(finding: &Finding, certain: bool, subject: &Subject<'_>) -> Against {
 /// Why a kernel of an image needs an aspect: by its own code, else by that of the image's first function that does.
 fn evidence(
     graph: &Graph<'_>,
-    known: &mut HashMap<(usize, Arc<str>, String), Option<Arc<Evidence>>>,
+    known: &mut Known,
     place: usize,
     kernel: &Arc<str>,
     aspect: &str,

@@ -7,6 +7,9 @@ use crate::compat::examine::Examined;
 use crate::device::cpu::CpuArch;
 use std::collections::{BTreeSet, HashMap};
 
+/// Version, capabilities and extensions of a module.
+type Spirv<'i> = ((u8, u8), &'i [u32], &'i [String]);
+
 /// All that the rules look at.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Kind<'i> {
@@ -15,7 +18,7 @@ pub(super) struct Kind<'i> {
     requirements: &'i Requirements,
     properties: [Option<String>; 3],
     march: Option<CpuArch>,
-    module: Option<((u8, u8), &'i [u32], &'i [String])>,
+    module: Option<Spirv<'i>>,
     used: Vec<(&'static str, bool)>,
     /// The place of an image that is of no kind but its own: what it imports, what is wrong with it and, for HIP, its
     /// bytes count.

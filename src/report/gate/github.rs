@@ -11,23 +11,26 @@ use std::fmt::Write as _;
 /// Characters of a kernel's name that are shown.
 const SHOWN: usize = 120;
 
+/// A file, and the line and column in it.
+type Place<'f> = (&'f str, Option<(u32, u32)>);
+
 /// A line for each place and each thing that is found there.
 pub fn github(targets: &[OfTarget], names: Names) -> String {
     let mut out = String::new();
     for target in targets {
         for group in target.groups() {
-            let mut places: Vec<(&str, Option<(u32, u32)>, Vec<&Finding>)> = Vec::new();
+            let mut places: Vec<(Place<'_>, Vec<&Finding>)> = Vec::new();
             for finding in group.findings {
                 let place = finding.found.evidence.as_ref().and_then(|evidence| evidence.place.as_ref());
                 let file = place.map_or(&*finding.file, |place| place.file.as_str());
                 let line = place.map(|place| (place.line, place.column));
-                match places.iter_mut().find(|known| (known.0, known.1) == (file, line)) {
-                    Some(known) => known.2.push(finding),
-                    None => places.push((file, line, vec![finding])),
+                match places.iter_mut().find(|known| known.0 == (file, line)) {
+                    Some(known) => known.1.push(finding),
+                    None => places.push(((file, line), vec![finding])),
                 }
             }
             let level = if group.against.certain { "error" } else { "warning" };
-            for (file, line, findings) in places {
+            for ((file, line), findings) in places {
                 let _ = write!(out, "::{level} file={}", property(file));
                 if let Some((line, column)) = line {
                     let _ = write!(out, ",line={line}");
