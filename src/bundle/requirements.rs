@@ -7,7 +7,7 @@ use super::image::Image;
 use super::property::{Value, set};
 
 /// The recorded requirements of one image.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Requirements {
     /// Aspects by SYCL name; numbers without a name as `aspect#N`.
     pub aspects: Vec<String>,

@@ -1,4 +1,6 @@
-//! `check`: does the device code keep to what is declared?
+//! `check`: does the device code run on targets, and keep to what is declared?
+
+mod gate;
 
 use super::exit::Exit;
 use super::files::each_file;
@@ -21,19 +23,26 @@ use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::name;
 
 const AFTER_HELP: &str = "\
-Judges what the code of each kernel and of all functions it may call does, in all the files
-together: functions that one image imports are followed into the image that exports them.
+With -t: of each kernel the image that the runtime would choose on the target, and whether that
+runs there. Targets are told apart by what they have: aspects, sizes, SPIR-V, matrix operations;
+what nobody has written down of one is unknown. Files are judged one by one.
+
+Without: judges what the code of each kernel and of all functions it may call does, in all the
+files together: functions that one image imports are followed into the image that exports them.
 
 The verdict is `compatible`, `incompatible` (exit status 1), or `unknown` where some code or some
 property of the target is not known; `--strict` has that fail too.
 
 Examples:
+  sycl-bundle check libfoo.so -t intel_gpu_acm_g10,pvc
+  sycl-bundle check libfoo.so -t intel_gpu_acm_g10 --format sarif > device-code.sarif
+  sycl-bundle check libfoo.so -t spir64_x86_64 --require-native --kernel '*gemm*'
   sycl-bundle check libfoo.so --declared fp16,atomic64
   sycl-bundle check libfoo.so --fixed-targets intel_gpu_acm_g10,intel_gpu_pvc
   sycl-bundle check app libfoo.so --external --strict
   sycl-bundle check libfoo.so --declared '' --format json | jq '.targets[].findings[].kernel'";
 
-/// Warn of aspects that kernels use and nobody declared
+/// Tell whether kernels run on targets, and keep to declared aspects
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -42,7 +51,11 @@ pub struct Args {
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     files: Vec<PathBuf>,
     /// The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '' for none
-    #[arg(long, value_name = "ASPECT,...", required_unless_present_any = ["fixed_targets", "external", "schema"])]
+    #[arg(
+        long,
+        value_name = "ASPECT,...",
+        required_unless_present_any = ["fixed_targets", "external", "targets", "schema"]
+    )]
     declared: Option<String>,
     /// The targets of `-fsycl-fixed-targets`, as `targets` lists them
     #[arg(long, value_name = "TARGET,...", value_delimiter = ',')]
@@ -50,26 +63,33 @@ pub struct Args {
     /// Warn of functions of other images that use what the calling kernel's image does not record
     #[arg(long)]
     external: bool,
-    /// End with 1 where the verdict is unknown too
-    #[arg(long)]
-    strict: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
+    #[command(flatten)]
+    gate: gate::GateArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
     selection: Selection,
 }
 
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// For people
     Table,
     /// One document
     Json,
+    /// SARIF 2.1.0, for code scanning; with -t
+    Sarif,
+    /// JUnit's XML, a test case for each kernel; with -t
+    Junit,
+    /// Annotations of a GitHub workflow; with -t
+    Github,
+    /// A summary for a pull request; with -t
+    Markdown,
 }
 
 /// An image that is looked at.
@@ -90,6 +110,13 @@ impl Args {
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
             return output::schema(report::SCHEMA);
+        }
+        if self.gate.asked() {
+            return self.gate.run(global, &self.files, self.selection.selector()?, self.format);
+        }
+        if !matches!(self.format, Format::Table | Format::Json) {
+            let error = Error::new(ErrorKind::Usage, "warnings are told as table or JSON only");
+            return Err(error.with_remedy("`-t TARGET` judges targets in every form"));
         }
         let targets = self.targets(global)?;
         let declared = self.declared.as_deref().map(aspects).transpose()?;
@@ -170,7 +197,7 @@ impl Args {
         self.print(global, &answers)?;
         let fails = match report::verdict(&answers) {
             Verdict::Incompatible => true,
-            Verdict::Unknown => self.strict,
+            Verdict::Unknown => self.gate.strict,
             Verdict::Compatible => false,
         };
         Ok(if exit == Exit::Done && fails { Exit::No } else { exit })
@@ -184,7 +211,7 @@ impl Args {
                 let text = format!("{}{}", report::text(answers, names), report::summary(answers));
                 out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
             }
-            Format::Json => report::json(&mut out, answers)?,
+            _ => report::json(&mut out, answers)?,
         }
         out.flush().map_err(|error| output::lost(&error))
     }

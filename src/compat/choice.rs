@@ -46,9 +46,14 @@ pub struct Choice {
 
 /// Finds the image that the runtime runs a kernel from, by the kernel's mangled name.
 pub fn choose(images: &[Examined<'_, '_>], kernel: &str, subject: &Subject<'_>) -> Choice {
-    let mut choice = Choice::default();
     let has = |image: &Examined<'_, '_>| image.kernels.iter().any(|name| name == kernel);
-    choice.of_kernel = images.iter().enumerate().filter(|(_, image)| has(image)).map(|(at, _)| at).collect();
+    let of_kernel = images.iter().enumerate().filter(|(_, image)| has(image)).map(|(at, _)| at).collect();
+    choose_among(images, of_kernel, kernel, subject)
+}
+
+/// The same, where the places of the images with the kernel are known.
+pub fn choose_among(images: &[Examined<'_, '_>], of_kernel: Vec<usize>, kernel: &str, subject: &Subject<'_>) -> Choice {
+    let mut choice = Choice { of_kernel, ..Choice::default() };
     if choice.of_kernel.is_empty() {
         choice.failure = Some(format!("No kernel named {kernel} was found"));
         return choice;

@@ -8,7 +8,7 @@ mod device;
 mod format;
 mod spirv;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::examine::Examined;
 use crate::device::cpu::CpuArch;
@@ -147,14 +147,19 @@ impl Fit {
     }
 }
 
-/// Judges an image by all rules.
+/// Judges an image by all rules, with the aspects that its module shows.
 pub fn fit(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Fit {
+    let used = image.module.iter().flat_map(|module| &module.used_aspects).copied();
+    fit_with(image, subject, used)
+}
+
+/// The same, with the aspects that its code is known to use.
+pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl Iterator<Item = &'u str>) -> Fit {
     let mut fit = runtime_checks(image, subject.target);
     // The runtime goes by what is recorded; the device's compiler by what the code does.
     if let Some(module) = &image.module {
         let recorded = &image.requirements.aspects;
-        let used = module.used_aspects.iter().filter(|used| !recorded.iter().any(|own| own == *used));
-        device::aspects(used.copied(), subject.target, &mut fit);
+        device::aspects(used.filter(|used| !recorded.iter().any(|own| own == used)), subject.target, &mut fit);
         spirv::check(module, subject, &mut fit);
     }
     format::check(image, subject, &mut fit);

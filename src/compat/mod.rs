@@ -4,6 +4,7 @@ pub mod aspects;
 pub mod choice;
 pub mod examine;
 pub mod fit;
+pub mod gate;
 pub mod kernels;
 pub mod native;
 pub mod warnings;

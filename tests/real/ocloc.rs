@@ -12,8 +12,12 @@ use std::process::Command;
 use rayon::prelude::*;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::requirements::Requirements;
-use sycl_bundle::compat::aspects::{Aspect, Code, Graph};
+use sycl_bundle::compat::aspects::{self, Aspect, Code, Graph};
+use sycl_bundle::compat::examine::examine;
+use sycl_bundle::compat::fit::Subject;
+use sycl_bundle::compat::gate::{Demand, Gate};
 use sycl_bundle::container::Host;
+use sycl_bundle::device;
 use sycl_bundle::report::name::demangle;
 use sycl_bundle::spirv::index::Index;
 
@@ -163,6 +167,55 @@ fn kernels_of_libraries_need_fp64_where_ocloc_refuses_them() {
         refused + accepted >= count && refused >= count * 2 / 5 && accepted >= count * 2 / 5,
         "too few were judged"
     );
+}
+
+/// GPUs that Debian's ocloc knows, by their names as targets.
+const GPUS: [(&str, &str); 6] = [
+    ("dg1", "intel_gpu_dg1"),
+    ("tgllp", "intel_gpu_tgllp"),
+    ("adl-p", "intel_gpu_adl_p"),
+    ("icllp", "intel_gpu_icllp"),
+    ("skl", "intel_gpu_skl"),
+    ("kbl", "intel_gpu_kbl"),
+];
+
+/// The gate says of a GPU that some kernel of an image cannot run there if and only if the compiler refuses the image.
+#[test]
+fn the_gate_refuses_what_ocloc_refuses() {
+    let count = std::env::var("SYCL_BUNDLE_OCLOC_KERNELS").map_or(48, |count| count.parse().unwrap());
+    let all: Vec<Candidate> = world().fat_libraries().iter().flat_map(|library| candidates(library)).collect();
+    let (with, without): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.needs);
+    let chosen: Vec<Candidate> =
+        [spread(with, count / 2), spread(without, count.div_ceil(2))].into_iter().flatten().collect();
+    let (mut judged, mut refused, mut wrong) = (0, 0, Vec::new());
+    let asked: Vec<_> = chosen.iter().flat_map(|one| GPUS.iter().map(move |gpu| (one, gpu))).collect();
+    let verdicts: Vec<_> = asked.par_iter().map(|(one, (device, _))| compile(&one.module, device)).collect();
+    for ((one, (device, target)), verdict) in asked.iter().zip(verdicts) {
+        let refuses = match verdict {
+            Verdict::Accepted => false,
+            Verdict::Refused(_) => true,
+            Verdict::Other(said) => {
+                println!("{} on {device}: not judged: {said}", one.name);
+                continue;
+            }
+        };
+        let host = Host::read(&one.module).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        let images = examine(&bundle);
+        let codes = aspects::codes(&images);
+        let mut gate = Gate::new(&images, &codes, |_| true);
+        let found = gate.judge(&Subject::new(device::table().target(target).unwrap()), &Demand::default());
+        let reasons: Vec<&str> =
+            found.iter().filter(|one| one.against.certain).map(|one| one.against.message.as_str()).collect();
+        judged += 1;
+        refused += usize::from(refuses);
+        if refuses == reasons.is_empty() {
+            wrong.push(format!("{} on {device}: ocloc refuses {refuses}, the gate says {reasons:?}", one.name));
+        }
+    }
+    println!("{judged} judged, {refused} of them refused");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(judged >= count * GPUS.len() * 9 / 10 && refused >= judged / 8, "too few were judged");
 }
 
 /// A source may say `// ocloc accepts: KERNEL`, and why: of a kernel that needs fp64 by the compiler's rules.

@@ -1,0 +1,72 @@
+//! Which images are alike in everything that the rules look at?
+
+use crate::bundle::property::set;
+use crate::bundle::requirements::Requirements;
+use crate::compat::aspects::Graph;
+use crate::compat::examine::Examined;
+use crate::device::cpu::CpuArch;
+use std::collections::{BTreeSet, HashMap};
+
+/// Version, capabilities and extensions of a module.
+type Spirv<'i> = ((u8, u8), &'i [u32], &'i [String]);
+
+/// All that the rules look at.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Kind<'i> {
+    target: (&'i str, Option<&'i str>, bool),
+    format: (&'static str, u8),
+    requirements: &'i Requirements,
+    properties: [Option<String>; 3],
+    march: Option<CpuArch>,
+    module: Option<Spirv<'i>>,
+    used: Vec<(&'static str, bool)>,
+    /// The place of an image that is of no kind but its own: what it imports, what is wrong with it and, for HIP, its
+    /// bytes count.
+    own: Option<usize>,
+}
+
+impl<'i> Kind<'i> {
+    /// The kind of an image, by its place.
+    pub(super) fn of(at: usize, image: &'i Examined<'_, '_>, graph: &Graph<'_>) -> Kind<'i> {
+        let property = |set, name| image.image.properties.get(set, name);
+        let text = |name| property(set::REQUIREMENTS, name).and_then(|value| value.text().map(str::to_owned));
+        let esimd = property(set::MISC, "isEsimdImage").and_then(|value| value.number());
+        let alone =
+            !image.imports.is_empty() || image.problem.is_some() || crate::compat::fit::spec(image.image) == "amdgcn";
+        Kind {
+            target: (image.image.target, image.image.compile_target(), image.image.origin.is_some()),
+            format: (image.format.name(), image.state as u8),
+            requirements: &image.requirements,
+            properties: [text("joint_matrix"), text("joint_matrix_mad"), esimd.map(|number| number.to_string())],
+            march: image.march,
+            module: image
+                .module
+                .as_ref()
+                .map(|module| (module.version, module.capabilities.as_slice(), module.extensions.as_slice())),
+            used: used(graph, at, image),
+            own: alone.then_some(at),
+        }
+    }
+}
+
+/// Numbers kinds by their first occurrence.
+pub(super) fn kinds<'i>(all: impl Iterator<Item = Kind<'i>>) -> Vec<usize> {
+    let mut known: HashMap<Kind<'i>, usize> = HashMap::new();
+    all.map(|kind| {
+        let next = known.len();
+        *known.entry(kind).or_insert(next)
+    })
+    .collect()
+}
+
+/// The aspects that an image's code may use, each with whether that is sure. Where it could not be read to its end, or a
+/// function of it is nobody's, those that the module shows count too.
+pub(super) fn used(graph: &Graph<'_>, at: usize, image: &Examined<'_, '_>) -> Vec<(&'static str, bool)> {
+    let found = graph.used_by_module(at);
+    let mut used: BTreeSet<(&'static str, bool)> = found.iter().map(|one| (one.name(), one.certain())).collect();
+    let read = graph.codes().get(at).is_some_and(|code| !code.nodes.is_empty() && code.unknown == 0);
+    if let Some(module) = image.module.as_ref().filter(|_| !read || image.problem.is_some()) {
+        used.extend(module.used_aspects.iter().map(|name| (*name, true)));
+    }
+    used.into_iter().collect()
+}

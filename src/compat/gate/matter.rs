@@ -1,0 +1,53 @@
+//! What does each kind of finding mean?
+
+use super::Matter;
+use crate::compat::fit::Rule;
+
+impl Matter {
+    /// Its rule's name in reports.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Matter::Image(rule) => rule.name(),
+            Matter::NoImage => "no-image",
+            Matter::State => "state",
+            Matter::NotNative => "not-native",
+        }
+    }
+
+    /// What it is about, in a line.
+    pub fn title(self) -> &'static str {
+        match self {
+            Matter::Image(Rule::FixedTarget) => "The image is fixed to other targets",
+            Matter::Image(Rule::Aspect) => "A kernel uses an optional feature that the device lacks",
+            Matter::Image(Rule::Matrix) => "A kernel uses matrix operations that the device lacks",
+            Matter::Image(Rule::WorkGroupSize) => "A required work-group size that the device does not run",
+            Matter::Image(Rule::SubGroupSize) => "A required sub-group size that the device does not have",
+            Matter::Image(Rule::SpirvVersion) => "A version of SPIR-V that the device's compiler may not take",
+            Matter::Image(Rule::Capability) => "A SPIR-V capability that the device's compiler does not take",
+            Matter::Image(Rule::Extension) => "A SPIR-V extension that the device's compiler may not take",
+            Matter::Image(Rule::Target) => "The image is compiled for another device",
+            Matter::Image(Rule::Imports) => "The image imports symbols that nothing defines",
+            Matter::Image(Rule::Damaged) => "The image could not be read to its end",
+            Matter::NoImage => "The runtime has no image of the kernel for the device",
+            Matter::State => "No image of the kernel is of the demanded state",
+            Matter::NotNative => "The kernel is not compiled for the device ahead of time",
+        }
+    }
+
+    /// What becomes of it at run time.
+    pub fn help(self) -> &'static str {
+        match self {
+            Matter::Image(Rule::Target) | Matter::NoImage => {
+                "Submitting the kernel throws: no image matches the device."
+            }
+            Matter::Image(Rule::SpirvVersion | Rule::Capability | Rule::Extension | Rule::Damaged) => {
+                "The device's compiler may refuse the image when the kernel is first submitted."
+            }
+            Matter::Image(Rule::Imports) => "Linking fails when the kernel is first submitted.",
+            Matter::State | Matter::NotNative => {
+                "The kernel is compiled just in time when it is first submitted. `sycl-bundle build` adds native code."
+            }
+            Matter::Image(_) => "Submitting the kernel to the device throws errc::kernel_not_supported.",
+        }
+    }
+}

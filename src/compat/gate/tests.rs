@@ -1,0 +1,118 @@
+//! Is every kernel judged by the image that it would run from, and are the reasons told once and in full?
+
+use super::*;
+use crate::bundle::aspect::Epoch;
+use crate::bundle::image::Image;
+use crate::bundle::property::{Property, PropertySet, Value, set};
+use crate::compat::aspects::codes;
+use crate::compat::examine::examine_image;
+use crate::compat::fit::tests::{array, image, module, words};
+use crate::device;
+
+fn spirv(required: &[(&'static str, Value<'static>)]) -> Image<'static> {
+    image(&module(0x0001_0400, &[]), "spir64", required)
+}
+
+fn numbered(images: Vec<Image<'static>>) -> Vec<Image<'static>> {
+    images.into_iter().enumerate().map(|(index, image)| Image { index, ..image }).collect()
+}
+
+/// What is found, as rule, certainty, kernel, image.
+fn judged(
+    images: Vec<Image<'static>>,
+    target: &str,
+    demand: &Demand,
+) -> Vec<(&'static str, bool, String, Option<usize>)> {
+    let images = numbered(images);
+    let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+    let codes = codes(&examined);
+    let mut gate = Gate::new(&examined, &codes, |_| true);
+    let found = gate.judge(&Subject::new(device::table().target(target).unwrap()), demand);
+    found
+        .into_iter()
+        .map(|one| (one.against.matter.rule(), one.against.certain, one.kernel.to_string(), one.image))
+        .collect()
+}
+
+fn named(mut image: Image<'static>, entries: &[&'static str]) -> Image<'static> {
+    image.entries = entries.to_vec();
+    image
+}
+
+#[test]
+fn each_kernel_goes_by_its_own_image() {
+    let wide = || spirv(&[("aspects", words(&[6]))]);
+    let images = || vec![named(spirv(&[]), &["a", "b"]), named(wide(), &["c"]), named(wide(), &["d"])];
+    let any = Demand::default();
+    assert_eq!(judged(images(), "intel_gpu_pvc", &any), []);
+    let of = |kernel: &str, image| ("aspect", true, kernel.to_owned(), Some(image));
+    assert_eq!(judged(images(), "intel_gpu_acm_g10", &any), [of("c", 1), of("d", 2)]);
+    // The runtime does not fall back: native code that is chosen decides, though SPIR-V would run.
+    let strict =
+        image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_acm_g10")), ("aspects", words(&[6]))]);
+    assert_eq!(judged(vec![spirv(&[]), strict], "intel_gpu_acm_g10", &any), [of("k", 1)]);
+}
+
+#[test]
+fn what_is_not_known_is_told_as_not_sure() {
+    let open = vec![spirv(&[("aspects", words(&[40]))])];
+    assert_eq!(judged(open, "intel_gpu_pvc", &Demand::default()), [("aspect", false, "k".to_owned(), Some(0))]);
+}
+
+#[test]
+fn without_an_image_there_is_nothing_to_run() {
+    let pvc = || vec![image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_pvc"))])];
+    let any = Demand::default();
+    assert_eq!(judged(pvc(), "intel_gpu_acm_g10", &any), [("no-image", true, "k".to_owned(), None)]);
+    assert_eq!(judged(vec![spirv(&[])], "nvidia_gpu_sm_90", &any), [("no-image", true, "k".to_owned(), None)]);
+}
+
+#[test]
+fn demands_beyond_running() {
+    let executable = Demand { states: vec![State::Executable], native: false };
+    let native = Demand { states: Vec::new(), native: true };
+    let rule = |images, demand: &Demand| judged(images, "intel_gpu_pvc", demand).first().map(|found| found.0);
+    let pvc = || image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_pvc"))]);
+    assert_eq!(rule(vec![spirv(&[])], &executable), Some("state"));
+    assert_eq!(rule(vec![spirv(&[])], &native), Some("not-native"));
+    assert_eq!(rule(vec![spirv(&[]), pvc()], &executable), None);
+    assert_eq!(rule(vec![spirv(&[]), pvc()], &native), None);
+}
+
+#[test]
+fn imports_are_met_by_other_images_which_must_run_too() {
+    let with = |mut image: Image<'static>, name: &'static str| {
+        let properties = vec![Property { name: "foo", value: Value::U32(1) }];
+        image.properties.sets.push(PropertySet { name, properties });
+        image
+    };
+    let importing = || with(spirv(&[]), set::IMPORTED);
+    let exporting = |required: &[(&'static str, Value<'static>)]| named(with(spirv(required), set::EXPORTED), &["foo"]);
+    let any = Demand::default();
+    assert_eq!(judged(vec![importing()], "intel_gpu_pvc", &any), [("imports", false, "k".to_owned(), Some(0))]);
+    assert_eq!(judged(vec![importing(), exporting(&[])], "intel_gpu_acm_g10", &any), []);
+    let wide = exporting(&[("aspects", words(&[6]))]);
+    assert_eq!(judged(vec![importing(), wide], "intel_gpu_acm_g10", &any), [("aspect", true, "k".to_owned(), Some(1))]);
+}
+
+#[test]
+fn fingerprints_outlive_a_rebuild_and_tell_findings_apart() {
+    let found = |kernel: &str, image| Found {
+        against: Arc::new(Against {
+            matter: Matter::Image(Rule::Aspect),
+            certain: true,
+            message: "words".to_owned(),
+            aspect: Some("fp64".to_owned()),
+            remedy: String::new(),
+        }),
+        kernel: kernel.into(),
+        image: Some(image),
+        evidence: None,
+    };
+    let of = |target, file, kernel, image| fingerprint(target, file, &found(kernel, image));
+    assert_eq!(of("t", "build/a.so", "k", 3), of("t", "/tmp/a.so", "k", 7));
+    assert_ne!(of("t", "a.so", "k", 3), of("u", "a.so", "k", 3));
+    assert_ne!(of("t", "a.so", "k", 3), of("t", "b.so", "k", 3));
+    assert_ne!(of("t", "a.so", "k", 3), of("t", "a.so", "l", 3));
+    assert_eq!(of("t", "a.so", "k", 3).len(), 32);
+}

@@ -1,0 +1,73 @@
+//! What did the gate find, as annotations of a GitHub workflow?
+//!
+//! Workflow commands (`::error file=...,line=...::message`); of each kind a step shows ten, so that findings that say the
+//! same of several kernels at one place are one.
+
+use super::{Finding, OfTarget};
+use crate::report::evidence::Names;
+use crate::report::name::shorten;
+use std::fmt::Write as _;
+
+/// Characters of a kernel's name that are shown.
+const SHOWN: usize = 120;
+
+/// A file, and the line and column in it.
+type Place<'f> = (&'f str, Option<(u32, u32)>);
+
+/// A line for each place and each thing that is found there.
+pub fn github(targets: &[OfTarget], names: Names) -> String {
+    let mut out = String::new();
+    for target in targets {
+        for group in target.groups() {
+            let mut places: Vec<(Place<'_>, Vec<&Finding>)> = Vec::new();
+            for finding in group.findings {
+                let place = finding.found.evidence.as_ref().and_then(|evidence| evidence.place.as_ref());
+                let file = place.map_or(&*finding.file, |place| place.file.as_str());
+                let line = place.map(|place| (place.line, place.column));
+                match places.iter_mut().find(|known| known.0 == (file, line)) {
+                    Some(known) => known.1.push(finding),
+                    None => places.push(((file, line), vec![finding])),
+                }
+            }
+            let level = if group.against.certain { "error" } else { "warning" };
+            for ((file, line), findings) in places {
+                let _ = write!(out, "::{level} file={}", property(file));
+                if let Some((line, column)) = line {
+                    let _ = write!(out, ",line={line}");
+                    if column != 0 {
+                        let _ = write!(out, ",col={column}");
+                    }
+                }
+                let title = format!("{} on {}", group.against.matter.rule(), target.target);
+                let kernel = findings.first().map(|one| names.show(&one.found.kernel)).unwrap_or_default();
+                let kernel = shorten(&kernel, SHOWN);
+                let more = match findings.len() {
+                    0 | 1 => String::new(),
+                    all => format!(" and {} more", all.saturating_sub(1)),
+                };
+                let text = format!("{}\nkernel {kernel}{more}\nhelp: {}", group.against.message, group.against.remedy);
+                let _ = writeln!(out, ",title={}::{}", property(&title), data(&text));
+            }
+        }
+    }
+    out
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_end_a_command_is_escaped() {
+        assert_eq!(data("50 %\nnext"), "50 %25%0Anext");
+        assert_eq!(property("a:b,c"), "a%3Ab%2Cc");
+    }
+}

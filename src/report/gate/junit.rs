@@ -1,0 +1,107 @@
+//! What did the gate find, as JUnit's XML?
+//!
+//! A suite for each target, a case for each kernel; what is sure is a failure, what is not known or excused is skipped, and
+//! with `strict` what is not known fails too. Elements and attributes are those that Jenkins' schema and GitLab take.
+
+use super::{Finding, OfTarget};
+use crate::compat::warnings::location;
+use crate::error::{Error, Result};
+use crate::report::evidence::{self, Names};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::Write;
+
+/// Writes one document.
+///
+/// # Errors
+/// `Io` where the writer fails.
+pub fn junit(out: &mut impl Write, targets: &[OfTarget], names: Names, strict: bool) -> Result<()> {
+    put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sycl-bundle check\">\n")?;
+    for target in targets {
+        suite(out, target, names, strict)?;
+    }
+    put(out, "</testsuites>\n")
+}
+
+fn suite(out: &mut impl Write, target: &OfTarget, names: Names, strict: bool) -> Result<()> {
+    let mut of: HashMap<(&str, &str), Vec<&Finding>> = HashMap::new();
+    for finding in &target.findings {
+        of.entry((&finding.file, &finding.found.kernel)).or_default().push(finding);
+    }
+    let fails = |finding: &&&Finding| finding.excused.is_none() && (finding.found.against.certain || strict);
+    let failed = of.values().filter(|findings| findings.iter().any(|one| fails(&one))).count();
+    let skipped = of.len().saturating_sub(failed);
+    let (name, tests) = (escaped(&target.target), target.kernels.len());
+    let head = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"");
+    put(out, &format!("  <testsuite name=\"{name}\" {head}>\n"))?;
+    for (file, kernel) in target.kernels.iter() {
+        let shown = escaped(&names.show(kernel));
+        let head = format!("    <testcase classname=\"{}\" name=\"{shown}\"", escaped(file));
+        let Some(findings) = of.get(&(&**file, &**kernel)) else {
+            put(out, &format!("{head}/>\n"))?;
+            continue;
+        };
+        put(out, &format!("{head}>\n"))?;
+        let failing: Vec<&&Finding> = findings.iter().filter(fails).collect();
+        if failing.is_empty() {
+            let texts: Vec<&str> =
+                findings.iter().map(|one| one.excused.as_deref().unwrap_or(&one.found.against.message)).collect();
+            put(out, &format!("      <skipped message=\"{}\"/>\n", escaped(&texts.join(" "))))?;
+        }
+        for finding in failing {
+            let against = &finding.found.against;
+            let (message, rule) = (escaped(&against.message), against.matter.rule());
+            let text = escaped(&details(finding, names));
+            put(out, &format!("      <failure message=\"{message}\" type=\"{rule}\">{text}</failure>\n"))?;
+        }
+        put(out, "    </testcase>\n")?;
+    }
+    put(out, "  </testsuite>\n")
+}
+
+fn details(finding: &Finding, names: Names) -> String {
+    let mut text = String::new();
+    if let Some(image) = finding.found.image {
+        let _ = writeln!(text, "image {image} of {}", finding.file);
+    }
+    if let Some(found) = &finding.found.evidence {
+        text.push_str(&evidence::text(&finding.found.kernel, found, names));
+        if let Some(place) = &found.place {
+            let _ = writeln!(text, "{}", location(place));
+        }
+    }
+    let _ = write!(text, "help: {}", finding.found.against.remedy);
+    text
+}
+
+/// Text as XML 1.0 holds it; characters that it cannot hold become `?`.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push(c),
+            '\u{fffe}' | '\u{ffff}' => out.push('?'),
+            _ if c < ' ' => out.push('?'),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn put(out: &mut impl Write, text: &str) -> Result<()> {
+    out.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_cannot_hold_is_replaced() {
+        assert_eq!(escaped("a<b> & \"c\"\u{1}\u{ffff}"), "a&lt;b&gt; &amp; &quot;c&quot;??");
+    }
+}

@@ -1,0 +1,68 @@
+//! What did the gate find, as a summary for a pull request?
+
+use super::{Counts, OfTarget, word};
+use crate::report::evidence::{self, Names};
+use crate::report::name::shorten;
+use crate::report::units::{count, counted};
+use std::fmt::Write as _;
+
+/// Kernels that are named for each thing that is found.
+const EXAMPLES: usize = 3;
+/// Characters of a kernel's name that are shown.
+const SHOWN: usize = 120;
+
+/// A table of the targets, and a section for each thing that was found.
+pub fn markdown(targets: &[OfTarget], names: Names) -> String {
+    let mut out = String::from(
+        "### Device code\n\n| target | runs | unknown | cannot run | excused | verdict |\n|---|--:|--:|--:|--:|---|\n",
+    );
+    for one in targets {
+        let Counts { compatible, unknown, incompatible } = one.counts();
+        let [runs, unknown, cannot, excused] = [compatible, unknown, incompatible, one.excused()].map(count);
+        let verdict = word(one.verdict());
+        let _ = writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.target);
+    }
+    for one in targets {
+        for group in one.groups() {
+            let sure = if group.against.certain { "cannot run" } else { "unknown" };
+            let kernels = counted(group.findings.len(), "kernel");
+            let rule = group.against.matter.rule();
+            let _ = writeln!(out, "\n**`{}`: {sure}: {kernels} ({rule})**", one.target);
+            let _ = writeln!(out, "\n> {}\n", escaped(&group.against.message));
+            for finding in group.findings.iter().take(EXAMPLES) {
+                let kernel = names.show(&finding.found.kernel);
+                let _ = writeln!(out, "- {} in {}", code(&shorten(&kernel, SHOWN)), code(&finding.file));
+                if let Some(found) = &finding.found.evidence {
+                    let way = evidence::text(&finding.found.kernel, found, names);
+                    for line in way.lines().skip(1) {
+                        let _ = writeln!(out, "  - {}", code(line.trim()));
+                    }
+                }
+            }
+            let more = group.findings.len().saturating_sub(EXAMPLES);
+            if more > 0 {
+                let _ = writeln!(out, "- and {} more", count(more));
+            }
+            let _ = writeln!(out, "\n{}", escaped(&group.against.remedy));
+        }
+    }
+    out
+}
+
+/// Text in which nothing is markup.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
+            out.push('\\');
+        }
+        out.push(if c.is_control() { ' ' } else { c });
+    }
+    out
+}
+
+/// Code, whatever it holds.
+fn code(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+}

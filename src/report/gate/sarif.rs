@@ -1,0 +1,157 @@
+//! What did the gate find, as SARIF 2.1.0?
+//!
+//! OASIS "Static Analysis Results Interchange Format" 2.1.0: one run; a rule for each kind of finding; of each finding the
+//! kernel as logical location, the line of the source, or else the file, as physical one, and the calls that lead there
+//! as a code flow.
+
+use super::{Finding, OfTarget};
+use crate::compat::aspects::Evidence;
+use crate::compat::gate::Matter;
+use crate::error::{Error, Result};
+use crate::report::name::{demangle, display};
+use serde_json::{Map, Value, json};
+use std::io::Write;
+
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// Writes one document.
+///
+/// # Errors
+/// `Io` where the writer fails.
+pub fn sarif(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
+    let mut rules: Vec<Matter> =
+        targets.iter().flat_map(|target| target.findings.iter().map(|finding| finding.found.against.matter)).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let results: Vec<Value> =
+        targets.iter().flat_map(|one| one.findings.iter().map(|finding| result(finding, one, &rules))).collect();
+    let described: Vec<Value> = rules.iter().map(|matter| rule(*matter)).collect();
+    let document = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "sycl-bundle",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": described,
+            } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    });
+    let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
+    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+}
+
+fn rule(matter: Matter) -> Value {
+    json!({
+        "id": matter.rule(),
+        "shortDescription": { "text": matter.title() },
+        "fullDescription": { "text": matter.title() },
+        "help": { "text": matter.help() },
+        "defaultConfiguration": { "level": "error" },
+    })
+}
+
+fn result(finding: &Finding, target: &OfTarget, rules: &[Matter]) -> Value {
+    let Finding { file, found, excused } = finding;
+    let matter = found.against.matter;
+    let kernel = display(&found.kernel);
+    let text = format!("{} (kernel {kernel}, target {})", found.against.message, target.target);
+    let place = found.evidence.as_ref().and_then(|evidence| evidence.place.as_ref());
+    let physical = match place {
+        Some(place) => physical(&place.file, Some((place.line, place.column))),
+        None => physical(file, None),
+    };
+    let mut result = json!({
+        "ruleId": matter.rule(),
+        "ruleIndex": rules.iter().position(|own| *own == matter),
+        "kind": "fail",
+        "level": if found.against.certain { "error" } else { "warning" },
+        "message": { "text": text },
+        "locations": [{
+            "physicalLocation": physical,
+            "logicalLocations": [{
+                "name": demangle(&found.kernel),
+                "fullyQualifiedName": &*found.kernel,
+                "kind": "function",
+            }],
+        }],
+        "partialFingerprints": { "syclBundleFinding/v1": finding.fingerprint(&target.target) },
+        "properties": {
+            "target": target.target,
+            "file": &**file,
+            "image": found.image,
+            "aspect": found.against.aspect,
+            "remedy": found.against.remedy,
+        },
+    });
+    if let Some(members) = result.as_object_mut() {
+        if let Some(evidence) = &found.evidence {
+            members.insert("codeFlows".to_owned(), json!([{ "threadFlows": [{ "locations": flow(evidence) }] }]));
+        }
+        if let Some(reason) = excused {
+            members.insert("suppressions".to_owned(), json!([{ "kind": "external", "justification": &**reason }]));
+        }
+    }
+    result
+}
+
+/// The calls, then the use.
+fn flow(evidence: &Evidence) -> Vec<Value> {
+    let step = |place: Option<&crate::spirv::lines::Place>, function: &str, text: String| {
+        let mut location = Map::new();
+        if let Some(place) = place {
+            location.insert("physicalLocation".to_owned(), physical(&place.file, Some((place.line, place.column))));
+        }
+        let logical = json!([{ "name": demangle(function), "fullyQualifiedName": function, "kind": "function" }]);
+        location.insert("logicalLocations".to_owned(), logical);
+        location.insert("message".to_owned(), json!({ "text": text }));
+        json!({ "location": location })
+    };
+    let calls = evidence.chain.iter().map(|one| {
+        let verb = if one.call.is_some() { "calls " } else { "" };
+        step(one.call.as_ref(), &one.function, format!("{verb}{}", display(&one.function)))
+    });
+    let last = evidence.chain.last().map(|one| one.function.as_str()).unwrap_or_default();
+    let text = format!("{} needs {}", evidence.instruction, evidence.aspect.name());
+    calls.chain(std::iter::once(step(evidence.place.as_ref(), last, text))).collect()
+}
+
+fn physical(file: &str, place: Option<(u32, u32)>) -> Value {
+    let mut physical = json!({ "artifactLocation": { "uri": reference(file) } });
+    // SARIF counts lines and columns from 1.
+    if let (Some(members), Some((line @ 1.., column))) = (physical.as_object_mut(), place) {
+        let region = match column {
+            0 => json!({ "startLine": line }),
+            _ => json!({ "startLine": line, "startColumn": column }),
+        };
+        members.insert("region".to_owned(), region);
+    }
+    physical
+}
+
+/// A path as a URI reference: absolute ones with their scheme, those of Windows too.
+fn reference(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let drive = path.as_bytes().get(1) == Some(&b':');
+    let encoded = crate::report::name::uri(&path);
+    match (path.starts_with('/'), drive) {
+        (true, _) => encoded,
+        (false, true) => encoded.replacen("file://", "file:///", 1).replacen("%3A", ":", 1),
+        (false, false) => encoded.trim_start_matches("file://").to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_references() {
+        assert_eq!(reference("src/a b.cpp"), "src/a%20b.cpp");
+        assert_eq!(reference("/src/a.cpp"), "file:///src/a.cpp");
+        assert_eq!(reference("C:\\src\\a.cpp"), "file:///C:/src/a.cpp");
+    }
+}

@@ -1,0 +1,94 @@
+//! What did the gate find, for people?
+
+use super::{Counts, Group, OfTarget, word};
+use crate::report::evidence::{self, Names};
+use crate::report::inspect::View;
+use crate::report::name::shorten;
+use crate::report::table::{Column, render};
+use crate::report::units::{count, counted};
+use std::fmt::Write as _;
+
+/// Kernels that are named for each thing that is found; `--format json` has all.
+const EXAMPLES: usize = 3;
+
+/// A line for each target, then what was found, with the kernels that it is found of.
+pub fn table(targets: &[OfTarget], view: &View) -> String {
+    let columns = [
+        ("Target", Column::Text),
+        ("Run", Column::Number),
+        ("Unknown", Column::Number),
+        ("Cannot run", Column::Number),
+        ("Excused", Column::Number),
+        ("Verdict", Column::Text),
+    ];
+    let row = |one: &OfTarget| {
+        let Counts { compatible, unknown, incompatible } = one.counts();
+        let numbers = [compatible, unknown, incompatible, one.excused()].map(count);
+        let mut row = vec![one.target.clone()];
+        row.extend(numbers);
+        row.push(word(one.verdict()).to_owned());
+        row
+    };
+    let rows: Vec<Vec<String>> = targets.iter().map(row).collect();
+    let mut out = render(&columns, &rows, view.width, view.color);
+    for one in targets {
+        for group in one.groups() {
+            out.push('\n');
+            section(&mut out, one, &group, view);
+        }
+    }
+    out
+}
+
+fn section(out: &mut String, target: &OfTarget, group: &Group<'_>, view: &View) {
+    let names = Names { demangle: view.demangle };
+    let sure = if group.against.certain { "cannot run" } else { "unknown" };
+    let _ = writeln!(
+        out,
+        "{}: {sure}: {} ({})",
+        target.target,
+        counted(group.findings.len(), "kernel"),
+        group.against.matter.rule()
+    );
+    for line in wrap(&group.against.message, view.width.saturating_sub(2)) {
+        let _ = writeln!(out, "  {line}");
+    }
+    for finding in group.findings.iter().take(EXAMPLES) {
+        let image = finding.found.image.map(|image| format!(" image {image}")).unwrap_or_default();
+        let place = format!("  {}{image}: ", shorten(&finding.file, view.width / 3));
+        let left = view.width.saturating_sub(place.chars().count()).max(20);
+        let _ = writeln!(out, "{place}{}", shorten(&names.show(&finding.found.kernel), left));
+        if let Some(found) = &finding.found.evidence {
+            // The kernel has been named; the way begins on the second line.
+            for line in evidence::text(&finding.found.kernel, found, names).lines().skip(1) {
+                for line in wrap(line.trim(), view.width.saturating_sub(4)) {
+                    let _ = writeln!(out, "    {line}");
+                }
+            }
+        }
+    }
+    let more = group.findings.len().saturating_sub(EXAMPLES);
+    if more > 0 {
+        let _ = writeln!(out, "  and {} more", count(more));
+    }
+    for (at, line) in wrap(&group.against.remedy, view.width.saturating_sub(8)).iter().enumerate() {
+        let _ = writeln!(out, "{}{line}", if at == 0 { "  help: " } else { "        " });
+    }
+}
+
+/// Lines of at most `width` characters, broken at spaces; a word that is longer stands alone, shortened.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(20);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = shorten(word, width);
+        match lines.last_mut() {
+            Some(line) if line.chars().count().saturating_add(1).saturating_add(word.chars().count()) <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word.into_owned()),
+        }
+    }
+    lines
+}

@@ -1,0 +1,127 @@
+//! Do the forms hold what their readers require?
+
+use super::*;
+use crate::compat::aspects::{Aspect, Evidence, Step};
+use crate::compat::fit::Rule;
+use crate::compat::gate::Matter;
+use crate::report::evidence::Names;
+use crate::spirv::lines::Place;
+
+const NAMES: Names = Names { demangle: true };
+
+fn place(line: u32) -> Option<Place> {
+    Some(Place { file: "src/a.cpp".to_owned(), line, column: 9 })
+}
+
+/// Two kernels of three: one that cannot run, with its chain, one of which it is not known.
+fn answers() -> Vec<OfTarget> {
+    let file: Arc<str> = "a & b.so".into();
+    let found = |kernel: &str, certain, evidence| Finding {
+        file: file.clone(),
+        found: Found {
+            against: Arc::new(Against {
+                matter: Matter::Image(if certain { Rule::Aspect } else { Rule::SpirvVersion }),
+                certain,
+                message: format!("message {certain}"),
+                aspect: certain.then(|| "fp64".to_owned()),
+                remedy: "do <this>".to_owned(),
+            }),
+            kernel: kernel.into(),
+            image: Some(0),
+            evidence,
+        },
+        excused: None,
+    };
+    let step = |function: &str, call| Step { module: 0, function: function.to_owned(), call };
+    let evidence = Evidence {
+        aspect: Aspect::Fp64,
+        chain: vec![step("wide", None), step("leaf", place(7))],
+        instruction: "OpFMul %double".to_owned(),
+        offset: 64,
+        place: place(3),
+    };
+    let kernels: Vec<(Arc<str>, Arc<str>)> = ["wide", "open", "fine"].map(|name| (file.clone(), name.into())).into();
+    vec![OfTarget {
+        target: "gpu".to_owned(),
+        kernels: kernels.into(),
+        findings: vec![found("wide", true, Some(Arc::new(evidence))), found("open", false, None)],
+    }]
+}
+
+fn written(write: impl FnOnce(&mut Vec<u8>) -> crate::error::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn kernels_are_counted_once_and_the_excused_not_at_all() {
+    let mut answers = answers();
+    assert_eq!(answers[0].counts(), Counts { compatible: 1, unknown: 1, incompatible: 1 });
+    assert_eq!(verdict(&answers), Verdict::Incompatible);
+    answers[0].findings[0].excused = Some("known".into());
+    assert_eq!(answers[0].counts(), Counts { compatible: 2, unknown: 1, incompatible: 0 });
+    assert_eq!(verdict(&answers), Verdict::Unknown);
+}
+
+/// What the schema of SARIF 2.1.0 requires of the members that are there.
+#[test]
+fn sarif_has_what_the_schema_requires() {
+    let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers()))).unwrap();
+    assert_eq!(document["version"], "2.1.0");
+    let run = &document["runs"][0];
+    assert_eq!(run["tool"]["driver"]["name"], "sycl-bundle");
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    for rule in rules {
+        assert!(
+            rule["id"].is_string() && rule["help"]["text"].is_string() && rule["shortDescription"]["text"].is_string()
+        );
+    }
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    for result in results {
+        let rule = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[rule]["id"], result["ruleId"]);
+        assert!(["error", "warning", "note", "none"].contains(&result["level"].as_str().unwrap()));
+        assert!(result["message"]["text"].is_string());
+        assert!(result["partialFingerprints"]["syclBundleFinding/v1"].is_string());
+        assert_eq!(result["locations"][0]["logicalLocations"][0]["kind"], "function");
+    }
+    let physical = &results[0]["locations"][0]["physicalLocation"];
+    assert_eq!(physical["artifactLocation"]["uri"], "src/a.cpp");
+    assert_eq!((&physical["region"]["startLine"], &physical["region"]["startColumn"]), (&3.into(), &9.into()));
+    let flow = results[0]["codeFlows"][0]["threadFlows"][0]["locations"].as_array().unwrap();
+    let line = |at: usize| flow[at]["location"]["physicalLocation"]["region"]["startLine"].as_u64();
+    assert_eq!((line(0), line(1), line(2)), (None, Some(7), Some(3)));
+    let whole = &results[1]["locations"][0]["physicalLocation"];
+    assert_eq!((&whole["artifactLocation"]["uri"], whole.get("region")), (&"a%20%26%20b.so".into(), None));
+}
+
+#[test]
+fn excused_findings_are_suppressed() {
+    let mut answers = answers();
+    answers[0].findings[0].excused = Some("known".into());
+    let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers))).unwrap();
+    let suppression = &document["runs"][0]["results"][0]["suppressions"][0];
+    assert_eq!((&suppression["kind"], &suppression["justification"]), (&"external".into(), &"known".into()));
+    assert!(!github(&answers, NAMES).contains("wide"));
+    assert!(written(|out| junit(out, &answers, NAMES, false)).contains("<skipped message=\"known\"/>"));
+}
+
+#[test]
+fn junit_has_a_case_for_each_kernel() {
+    let text = written(|out| junit(out, &answers(), NAMES, false));
+    assert_eq!((text.matches("<testcase ").count(), text.matches("<failure ").count()), (3, 1));
+    assert!(text.contains("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""), "{text}");
+    assert!(text.contains("classname=\"a &amp; b.so\"") && text.contains("do &lt;this&gt;"), "{text}");
+    let strict = written(|out| junit(out, &answers(), NAMES, true));
+    assert!(strict.contains("tests=\"3\" failures=\"2\" errors=\"0\" skipped=\"0\""), "{strict}");
+}
+
+#[test]
+fn annotations_stand_at_the_line_of_the_use() {
+    let text = github(&answers(), NAMES);
+    let first = "::error file=src/a.cpp,line=3,col=9,title=aspect on gpu::message true%0Akernel wide%0Ahelp: do <this>";
+    assert_eq!(text.lines().next(), Some(first));
+    assert!(text.lines().nth(1).unwrap().starts_with("::warning file=a & b.so,title=spirv-version on gpu::"), "{text}");
+}
