@@ -50,10 +50,16 @@ pub fn write(global: &Global, form: &Form, mut images: Vec<Image<'_>>, origin: &
     let bytes = match form.emit {
         Emit::Embed => {
             let error = Error::new(ErrorKind::Usage, "there is no linked file here to embed images into");
-            return Err(error.with_remedy("use --emit object or --emit shared"));
+            return Err(error.with_remedy("`sycl-bundle embed` adds images to a linked file"));
         }
-        Emit::Table => return parts::table(&settled, path),
-        Emit::Spirv => return parts::spirv(&settled, path),
+        Emit::Table => {
+            dropped(global, &settled, "a table");
+            return parts::table(&settled, path);
+        }
+        Emit::Spirv => {
+            dropped(global, &settled, "a bare module");
+            return parts::spirv(&settled, path);
+        }
         Emit::Object | Emit::Shared => return registered(global, form, &settled, origin, path),
         Emit::Syclbin => {
             dropped(global, &settled, "a SYCLBIN");
