@@ -80,10 +80,10 @@ impl Args {
         let mut streamed = None;
         let mut set = Set::default();
         let exit = each_file(global, std::slice::from_ref(&self.file), &selector, |facts| {
+            report_problems(global, facts);
             if facts.images.is_empty() {
                 return Ok(());
             }
-            report_problems(global, facts);
             if to_stdout { one(facts, self.stored, &mut streamed) } else { self.add(global, facts, &mut set) }
         })?;
         if let Some(code) = streamed {
