@@ -8,6 +8,7 @@ use std::path::Path;
 use sycl_bundle::bundle::image::{EntryLayout, Image};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::blobs;
 use sycl_bundle::rewrite::convert::out_image;
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage};
@@ -81,7 +82,8 @@ pub(super) fn dropped(global: &Global, images: &[Image<'_>], what: &str) {
     let options = |image: &&Image<'_>| !image.compile_options.is_empty() || !image.link_options.is_empty();
     let count = images.iter().filter(options).count();
     if count > 0 {
-        global.note(&format!("{what} has no place for options of the device compiler; {count} images had some"));
+        let images = counted(count, "image");
+        global.note(&format!("{what} has no place for options of the device compiler; {images} had some"));
     }
 }
 
