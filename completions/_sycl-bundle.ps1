@@ -231,7 +231,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;embed' {
-            [CompletionResult]::new('--as-target', '--as-target', [CompletionResultType]::ParameterName, 'The target of images that do not tell it')
+            [CompletionResult]::new('--as-target', '--as-target', [CompletionResultType]::ParameterName, 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show what was done')

@@ -219,7 +219,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'sycl-bundle;embed'= {
-            cand --as-target 'The target of images that do not tell it'
+            cand --as-target 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)'
             cand -o 'The file to write; `-` is standard output'
             cand --output 'The file to write; `-` is standard output'
             cand --format 'How to show what was done'

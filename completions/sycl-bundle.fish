@@ -258,7 +258,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s q -l qu
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l as-target -d 'The target of images that do not tell it' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l as-target -d 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s o -l output -d 'The file to write; `-` is standard output' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
 json\t'A document on standard output'"

@@ -26,6 +26,8 @@ impl<'a> Walker<'a> {
             if name == END {
                 return Ok(names);
             }
+            // Many images may share one list, of names without a byte.
+            self.spend_entry(at)?;
             names.push(name);
             at = at.saturating_add(16);
         }

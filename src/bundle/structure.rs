@@ -285,6 +285,14 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Counts one entry that stands at an address of its own.
+    ///
+    /// # Errors
+    /// `Input` where the file's images list too many.
+    pub(super) fn spend_entry(&mut self, address: u64) -> Result<()> {
+        self.spend(|left| &mut left.entries, 1, "entries").map_err(|error| self.place(address, error))
+    }
+
     fn spend(&mut self, of: impl Fn(&mut Budget) -> &mut usize, count: usize, what: &str) -> Result<()> {
         match of(&mut self.left).checked_sub(count) {
             Some(rest) => {

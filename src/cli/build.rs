@@ -155,7 +155,7 @@ impl Args {
             report(global, &error.context(file));
         }
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-        compiled::check_parts(emit, &self.output, &images, &paths)?;
+        let earlier_parts = compiled::check_parts(emit, &self.output, &images, &paths)?;
         if emit == Emit::Embed {
             let planned: Vec<(usize, &str)> = plan.jobs.iter().map(|job| (job.image, CPU_TARGET)).collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
@@ -176,6 +176,7 @@ impl Args {
         let what = Compiled { host, bundle: &bundle, images: &images, additions: &additions, march };
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
         let bytes_after = compiled::write(global, &form, &what, &self.output, mode)?;
+        earlier_parts.clear(&self.output);
 
         // A native image that a new one has replaced does not stay.
         let tables =

@@ -131,14 +131,18 @@ impl Linked {
         } else {
             output::write_atomically(&target.output, &edited.bytes, mode)?;
         }
-        for problem in &before.problems {
-            let error = problem.error.clone();
-            let error = problem.image.map_or(error.clone(), |image| error.context(format!("image {image}")));
+        let mut damaged = false;
+        // Images that go cannot harm any more.
+        let staying = images.iter().filter(|image| !drop.contains(&image.image.index));
+        for problem in before.problems.iter().cloned().chain(staying.flat_map(Examined::problems)) {
+            damaged = true;
+            let error =
+                problem.image.map_or(problem.error.clone(), |image| problem.error.context(format!("image {image}")));
             report(global, &error.context(self.name()));
         }
         let result = self.result(target, &images, drop, add, &edited);
         self.tell(global, target, &result)?;
-        Ok(if before.problems.is_empty() { Exit::Done } else { Exit::Input })
+        Ok(if damaged { Exit::Input } else { Exit::Done })
     }
 
     fn result(

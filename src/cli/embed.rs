@@ -12,15 +12,17 @@ use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::format::Format;
+use sycl_bundle::bundle::image::Image;
 use sycl_bundle::bundle::property::set;
 use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::convert::with_payload;
 use sycl_bundle::rewrite::image_data::OutImage;
-use sycl_bundle::rewrite::layers;
+use sycl_bundle::rewrite::{layers, settle};
 
 const AFTER_HELP: &str = "\
 The images get a place in the list that the file registers with the runtime when it is loaded, and stand in a segment
@@ -53,7 +55,8 @@ pub struct Args {
     /// Remove images of the same target and entries
     #[arg(long)]
     replace: bool,
-    /// The target of images that do not tell it
+    /// Say that all images are for this target, whatever they were for: a name that the runtime compares
+    /// (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)
     #[arg(long, value_name = "TARGET")]
     as_target: Option<String>,
     #[command(flatten)]
@@ -136,15 +139,43 @@ impl Args {
             bundles.push(bundle);
         }
         let mut damaged = false;
+        // Tables and modules say nothing of targets.
+        let mut untold = HashSet::new();
+        let mut paths = Vec::new();
         for (bundle, path) in bundles.iter().zip(&self.images) {
             for problem in &bundle.problems {
                 damaged = true;
                 report(global, &problem.error.clone().context(named(path)));
             }
+            // As `Bundle::union` numbers them.
+            let first = paths.len();
+            paths.resize(
+                first.saturating_add(bundle.images.last().map_or(0, |image| image.index.saturating_add(1))),
+                path,
+            );
+            if matches!(bundle.kind, Kind::Table | Kind::SpirV | Kind::LlvmBitcode) {
+                untold.extend(first..paths.len());
+            }
         }
         let bundle = Bundle::union(bundles);
         let images = selection::keep(&selector, examine(&bundle))?;
-        let new = images.iter().map(|image| self.image(image)).collect::<Result<Vec<OutImage<'_>>>>()?;
+        for image in &images {
+            for problem in image.problems() {
+                damaged = true;
+                let error = problem.error.context(format!("image {}", image.image.index));
+                report(
+                    global,
+                    &error.context(paths.get(image.image.index).map(|path| named(path)).unwrap_or_default()),
+                );
+            }
+        }
+        let arena = Arena::with_limit(u64::MAX);
+        let settle = |image: &Examined<'_, '_>| {
+            let settled = self.settle(&arena, image, untold.contains(&image.image.index));
+            settled.context(|| format!("image {}", image.image.index))
+        };
+        let settled = images.iter().map(settle).collect::<Result<Vec<Image<'_>>>>()?;
+        let new: Vec<OutImage<'_>> = images.iter().zip(&settled).map(|(image, new)| out(image, new)).collect();
         for (image, new) in images.iter().zip(&new) {
             if new.entries.is_empty() && image.image.properties.set(set::DEVICELIB).is_empty() {
                 global.note(&format!("image {} lists no kernel, so the runtime will ignore it", image.image.index));
@@ -163,36 +194,45 @@ impl Args {
         Ok(if damaged { Exit::Input } else { exit })
     }
 
-    /// The image as it is to be written.
-    fn image<'i>(&'i self, image: &'i Examined<'_, '_>) -> Result<OutImage<'i>> {
-        let known = Some(image.image.target).filter(|target| !target.is_empty());
-        let sniffed = match image.format {
-            _ if image.march.is_some() => Some("spir64_x86_64"),
-            Format::SpirV => Some("spir64"),
-            Format::Zebin | Format::PatchTokens => Some("spir64_gen"),
-            _ => None,
-        };
-        let target = known.or(self.as_target.as_deref()).or(sniffed).ok_or_else(|| {
-            let message = format!("nothing tells for which target image {} is", image.image.index);
-            Error::new(ErrorKind::Usage, message).with_remedy("name it with --as-target, e.g. `spir64_gen`")
-        })?;
-        let native = image.march.is_some() || matches!(image.format, Format::Zebin | Format::PatchTokens);
-        let declared = match image.image.declared.number() {
-            0 if native => 1,
-            number => number,
-        };
-        let mut new = with_payload(image.image, target, declared, Cow::Borrowed(image.image.stored));
-        if image.image.origin.is_none() && new.entries.is_empty() {
-            new.entries = image.kernels.iter().chain(&image.exports).map(String::as_str).collect();
+    /// The image with its target, which the user says, it tells itself, or its code does.
+    fn settle<'k>(&'k self, arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> Result<Image<'k>> {
+        let mut image = settle::own(arena, examined, untold)?;
+        if let Some(target) = &self.as_target {
+            settle::retarget(arena, &mut image, target)?;
         }
-        Ok(new)
+        if image.target.is_empty() {
+            image.target = match examined.format {
+                _ if examined.march.is_some() => "spir64_x86_64",
+                Format::SpirV => "spir64",
+                Format::Zebin | Format::PatchTokens => "spir64_gen",
+                _ => {
+                    let error = Error::new(ErrorKind::Usage, "nothing tells for which target this is");
+                    return Err(error.with_remedy("name it with --as-target, e.g. `spir64_gen`"));
+                }
+            };
+        }
+        Ok(image)
     }
+}
+
+/// The image as it is to be written.
+fn out<'i>(examined: &'i Examined<'_, '_>, image: &'i Image<'i>) -> OutImage<'i> {
+    let native = examined.march.is_some() || matches!(examined.format, Format::Zebin | Format::PatchTokens);
+    let declared = match image.declared.number() {
+        0 if native => 1,
+        number => number,
+    };
+    let mut new = with_payload(image, image.target, declared, Cow::Borrowed(image.stored));
+    if image.origin.is_none() && examined.image.entries.is_empty() {
+        new.entries = examined.kernels.iter().chain(&examined.exports).map(String::as_str).collect();
+    }
+    new
 }
 
 /// Numbers of aspects mean other things in files of other years, and property sets are copied as they are.
 fn check_epoch(own: &Bundle<'_>, host: &Host<'_>, bundle: &Bundle<'_>) -> Result<()> {
     let said = host.producer.is_some() || host.sycl_abi.is_some() || bundle.images.iter().any(|i| i.origin.is_some());
-    let uses = |image: &sycl_bundle::bundle::image::Image<'_>| {
+    let uses = |image: &Image<'_>| {
         let aspects = image.properties.get(set::REQUIREMENTS, "aspects");
         aspects.and_then(|value| value.words()).is_some_and(|words| !words.is_empty())
     };

@@ -19,9 +19,9 @@ use sycl_bundle::rewrite::extract::{self, Names, Stems};
 const AFTER_HELP: &str = "\
 Each image makes STEM_INDEX.EXT (.spv, .bc, .bin, ...), STEM_INDEX.prop (its property sets) and
 STEM_INDEX.sym (its entries); `images.table` lists them as `[Code|Properties|Symbols]`. A part that
-an image does not have is an empty cell. STEM is the file's name without its extension; for libraries
-in a package, a folder or a process it is the library's path in there, with `_` for what is not a
-letter, digit, `.` or `-`.
+an image does not have is an empty cell; options of the device compiler have no place there. STEM is
+the file's name without its extension; for libraries in a package, a folder or a process it is the
+library's path in there, with `_` for what is not a letter, digit, `.` or `-`.
 
 With --emit all images go into one output, as `wrap` writes them (`--emit table -o NAME.table` names the table).
 
@@ -80,10 +80,10 @@ impl Args {
         let mut streamed = None;
         let mut set = Set::default();
         let exit = each_file(global, std::slice::from_ref(&self.file), &selector, |facts| {
+            report_problems(global, facts);
             if facts.images.is_empty() {
                 return Ok(());
             }
-            report_problems(global, facts);
             if to_stdout { one(facts, self.stored, &mut streamed) } else { self.add(global, facts, &mut set) }
         })?;
         if let Some(code) = streamed {

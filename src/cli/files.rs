@@ -115,6 +115,13 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
             (Ok(None), Some(beside)) => beside.open(Path::new(leaf.path)),
             (parts, _) => parts,
         };
+        if module.is_none() && host.is_ok() && self.beside.is_some_and(Beside::is_named) {
+            let error =
+                Error::new(ErrorKind::Usage, "--properties and --symbols are of a bare module, which this is not");
+            let error =
+                error.with_remedy("leave them away; `extract` makes modules of images, with such files beside them");
+            return Err(error.context(leaf.path));
+        }
         if let Ok(Some(parts)) = &parts {
             facts.bytes = facts.bytes.saturating_add(parts.bytes());
         }

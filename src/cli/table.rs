@@ -29,6 +29,11 @@ pub struct Beside {
 }
 
 impl Beside {
+    /// Whether files were named.
+    pub fn is_named(&self) -> bool {
+        self.properties.is_some() || self.symbols.is_some()
+    }
+
     /// Opens what belongs to a module; none where nothing does.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! `wrap`: how do images get to a linker, a loader or another tool?
 
-use super::emit::{self, Emit, EmitArgs, Form};
+use super::emit::{self, Earlier, Emit, EmitArgs, Form};
 use super::exit::Exit;
 use super::gather::gather;
 use super::global::Global;
@@ -119,15 +119,17 @@ impl Inputs<'_> {
         if let Some(target) = target {
             gathered.images.iter_mut().try_for_each(|image| retarget(arena, image, target))?;
         }
+        let mut earlier = Earlier::default();
         if form.emit == Emit::Table {
             let (stem, _) = emit::stem_and_folder(output);
             let names: Vec<Names> =
                 gathered.images.iter().map(|image| Names::of_settled(&stem, image.index, image)).collect();
             let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-            emit::check_parts(names.iter().flat_map(Names::all), output, &inputs)?;
+            earlier = emit::check_parts(names.iter().flat_map(Names::all), output, &inputs)?;
         }
         let images = counted(gathered.images.len(), "image");
         let total = emit::write(global, form, gathered.images, &gathered.origin, output)?;
+        earlier.clear(output);
         global.note(&format!("{images}, {}, written to {} ({})", bytes(total), output.display(), form.emit.name()));
         Ok(gathered.exit)
     }

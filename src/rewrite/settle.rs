@@ -9,7 +9,7 @@ use crate::bundle::property::{Property, PropertySet, Value, set};
 use crate::compat::examine::Examined;
 use crate::container::arena::Arena;
 use crate::container::inflate;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 
 /// How a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,10 @@ const ZSTD_THRESHOLD: usize = 512;
 /// `Input` where the arena is full.
 pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> Result<Image<'k>> {
     let image = examined.image;
+    if examined.format == Format::NativeCpu {
+        let error = Error::new(ErrorKind::Usage, "native CPU code is part of its host program, and cannot leave it");
+        return Err(error.with_remedy("select the other images with --image or --target"));
+    }
     let text = |text: &str| -> Result<&'k str> {
         // What was text is text.
         Ok(if text.is_empty() { "" } else { std::str::from_utf8(arena.keep(text.into())?).unwrap_or_default() })

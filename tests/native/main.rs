@@ -7,6 +7,7 @@
 
 mod amd;
 mod bitcode;
+mod cpu;
 mod hcf;
 mod hostile;
 mod intel;

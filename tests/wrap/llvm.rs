@@ -57,14 +57,14 @@ fn theirs_are_read_and_written_anew() {
     for version in VERSIONS {
         let folder = Folder::new();
         folder.put("one.spv", spirv::module("add_one"));
-        folder.put("native.o", b"\x7fELF native code");
+        folder.put("native.o", b"native code of a GPU");
         let one = "--image=file=one.spv,triple=spir64-unknown-unknown,arch=generic,kind=openmp";
         let two = "--image=file=native.o,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip";
         folder.run(packager(version), ["-o", "theirs", one, two]);
         let check = |images: &[Image<'_>]| {
             let seen: Vec<_> = images.iter().map(|image| (image.target, image.arch, image.stored.to_vec())).collect();
             let expected =
-                [("spir64", "", spirv::module("add_one")), ("amdgcn", "gfx906", b"\x7fELF native code".to_vec())];
+                [("spir64", "", spirv::module("add_one")), ("amdgcn", "gfx906", b"native code of a GPU".to_vec())];
             assert_eq!(seen, expected, "LLVM {version}");
         };
         images(&folder, "theirs", check);
@@ -79,7 +79,7 @@ fn theirs_are_read_and_written_anew() {
             assert_eq!(list("ours"), list("theirs"));
         }
         folder.run(packager(version), ["ours", "--image=file=back,triple=amdgcn-amd-amdhsa,arch=gfx906"]);
-        assert_eq!(folder.read("back"), b"\x7fELF native code");
+        assert_eq!(folder.read("back"), b"native code of a GPU");
     }
 }
 

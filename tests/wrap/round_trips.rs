@@ -63,7 +63,7 @@ fn made() -> impl Strategy<Value = Made> {
     ];
     let set = (set_name(), proptest::collection::vec((name(), value()), 0..4));
     (
-        proptest::sample::select(&["spir64", "spir64_gen", "spir64_x86_64", "nvptx64", "native_cpu"][..]),
+        proptest::sample::select(&["spir64", "spir64_gen", "spir64_x86_64", "nvptx64", "amdgcn"][..]),
         ["[ -~]{0,12}", "[ -~]{0,12}"],
         payload,
         // Symbols are listed one a line.

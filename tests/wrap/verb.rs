@@ -185,6 +185,87 @@ fn several_inputs_of_all_kinds_are_numbered_through() {
     assert_eq!((refused.status.code(), folder.read("mine_0.spv")), (Some(2), b"precious".to_vec()));
 }
 
+/// Parts that a smaller table left would be nobody's, and in the way of a larger one.
+#[test]
+fn a_table_takes_its_old_parts_with_it() {
+    let folder = Folder::new();
+    library(&folder);
+    folder.put("out_77.txt", "mine");
+    folder.tool(["wrap", "lib.so", "-o", "out.table"]);
+    let all = facts(&folder, "out.table");
+    let parts = || {
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("out_")).count()
+    };
+    let many = parts();
+    folder.tool(["wrap", "lib.so", "--image", "1", "-o", "out.table"]);
+    assert!(parts() < many && parts() <= 4);
+    assert_eq!(facts(&folder, "out.table").len(), 1);
+    folder.tool(["wrap", "lib.so", "-o", "out.table"]);
+    assert_eq!((facts(&folder, "out.table"), parts()), (all, many));
+    assert_eq!(folder.read("out_77.txt"), b"mine");
+}
+
+/// What means nothing is refused, not ignored.
+#[test]
+fn property_files_are_of_a_bare_module() {
+    let folder = Folder::new();
+    library(&folder);
+    folder.put("other", "[SYCL/misc properties]\noptLevel=1|3\n");
+    for option in ["--properties", "--symbols"] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        let command = command.current_dir(folder.path()).args(["wrap", "lib.so", option, "other", "-o", "out.o"]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8(output.stderr).unwrap().contains("bare module"));
+    }
+}
+
+#[test]
+fn embedding_settles_targets_as_wrapping_does() {
+    let folder = Folder::new();
+    let before = library(&folder).len();
+    folder.put("m.spv", spirv::module("add_one"));
+    folder.tool(["embed", "lib.so", "m.spv", "--as-target", "intel_gpu_pvc", "-o", "out.so"]);
+    let fact = facts(&folder, "out.so").remove(before);
+    assert_eq!(fact[1], "spir64_gen");
+    assert_eq!(fact[4]["SYCL/device requirements"]["compile_target"]["decoded"], "intel_gpu_pvc");
+    folder.tool([
+        "embed",
+        "lib.so",
+        "out.so",
+        "--image",
+        &before.to_string(),
+        "--as-target",
+        "spir64",
+        "-o",
+        "back.so",
+    ]);
+    let fact = facts(&folder, "back.so").remove(before);
+    assert_eq!((&fact[1], &fact[4]["SYCL/device requirements"]["compile_target"]), (&"spir64".into(), &Json::Null));
+}
+
+/// A damaged module is added as it is, and named.
+#[test]
+fn damage_that_is_embedded_is_told() {
+    let folder = Folder::new();
+    library(&folder);
+    let mut module = spirv::module("add_one");
+    // A word count that leads out of the module.
+    module[22] = 0xff;
+    folder.put("m.spv", &module);
+    let run = |arguments: [&str; 5]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, told) = run(["embed", "lib.so", "m.spv", "-o", "out.so"]);
+    assert!(code == Some(3) && told.contains("m.spv"), "{told}");
+    folder.put("n.spv", spirv::module("halve"));
+    let (code, told) = run(["embed", "out.so", "n.spv", "-o", "more.so"]);
+    assert!(code == Some(3) && told.contains("out.so"), "{told}");
+}
+
 #[test]
 fn modules_alone_are_a_file_or_a_folder() {
     let folder = Folder::new();

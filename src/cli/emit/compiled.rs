@@ -5,8 +5,9 @@
 //! compiled from where a kernel may be there once only.
 
 use super::args::{Emit, Form};
+use super::earlier::{self, Earlier};
+use super::stem_and_folder;
 use super::write::{self, Origin};
-use super::{parts, stem_and_folder};
 use crate::cli::global::Global;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -70,9 +71,9 @@ pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &P
 ///
 /// # Errors
 /// `Usage`, naming the file.
-pub fn check_parts(emit: Emit, path: &Path, images: &[Examined<'_, '_>], inputs: &[&Path]) -> Result<()> {
+pub fn check_parts(emit: Emit, path: &Path, images: &[Examined<'_, '_>], inputs: &[&Path]) -> Result<Earlier> {
     if emit != Emit::Table {
-        return Ok(());
+        return Ok(Earlier::default());
     }
     let (stem, _) = stem_and_folder(path);
     let mut names = Vec::new();
@@ -81,7 +82,7 @@ pub fn check_parts(emit: Emit, path: &Path, images: &[Examined<'_, '_>], inputs:
         names.extend(parts.all().map(str::to_owned));
         names.push(format!("{stem}_{}{}", image.image.index, Format::Elf.extension()));
     }
-    parts::check(names.iter().map(String::as_str), path, inputs)
+    earlier::check(names.iter().map(String::as_str), path, inputs)
 }
 
 /// Whether all native images of a rewritten file are for one instruction set, whatever made them.

@@ -5,11 +5,13 @@
 
 mod args;
 pub mod compiled;
+mod earlier;
 mod parts;
 mod write;
 
 pub use args::{Emit, EmitArgs, Form};
-pub use parts::{check as check_parts, stem_and_folder};
+pub use earlier::{Earlier, check as check_parts};
+pub use parts::stem_and_folder;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use sycl_bundle::error::{Error, ErrorKind, Result};

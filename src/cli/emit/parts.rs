@@ -1,8 +1,6 @@
-//! How do images become files of their own, and what may those not replace?
+//! How do images become files of their own?
 
 use crate::cli::output::{self, Folder};
-use crate::cli::sources::same_file;
-use std::collections::HashSet;
 use std::path::Path;
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
@@ -16,13 +14,14 @@ pub(super) fn table(images: &[Image<'_>], path: &Path) -> Result<u64> {
         return Err(Error::new(ErrorKind::Usage, "a table has parts beside it").with_remedy("name a file with `-o`"));
     }
     let (stem, folder) = stem_and_folder(path);
-    let (mut names, mut total) = (Vec::new(), 0u64);
+    let mut total = 0u64;
     // All is made before the first part is written, so that an image that cannot be leaves nothing behind.
     let texts =
         images.iter().map(|image| property_text::write(&image.properties).context(|| format!("image {}", image.index)));
     let texts = texts.collect::<Result<Vec<_>>>()?;
-    for (image, text) in images.iter().zip(texts) {
-        let name = Names::of_settled(&stem, image.index, image);
+    let names: Vec<Names> = images.iter().map(|image| Names::of_settled(&stem, image.index, image)).collect();
+    let table = extract::table(&names)?;
+    for ((image, name), text) in images.iter().zip(&names).zip(texts) {
         let mut put = |name: &str, bytes: &[u8]| -> Result<()> {
             total = total.saturating_add(bytes.len() as u64);
             output::write_atomically(&folder.join(name), bytes, None).map(|_| ())
@@ -35,12 +34,10 @@ pub(super) fn table(images: &[Image<'_>], path: &Path) -> Result<u64> {
             let lines: String = image.entries.iter().flat_map(|entry| [entry, "\n"]).collect();
             put(symbols, lines.as_bytes())?;
         }
-        names.push(name);
     }
     // The table last: where it is, so is everything it names.
-    let text = extract::table(&names)?;
-    output::write_atomically(path, text.as_bytes(), None)?;
-    Ok(total.saturating_add(text.len() as u64))
+    output::write_atomically(path, table.as_bytes(), None)?;
+    Ok(total.saturating_add(table.len() as u64))
 }
 
 /// Bare modules: one as a file, several in a folder.
@@ -67,26 +64,6 @@ pub(super) fn spirv(images: &[Image<'_>], path: &Path) -> Result<u64> {
     }
     folder.finish()?;
     Ok(total)
-}
-
-/// Whether the parts of a table would replace files that are no parts of an earlier one.
-///
-/// # Errors
-/// `Usage`, naming the file.
-pub fn check<'n>(names: impl Iterator<Item = &'n str>, path: &Path, inputs: &[&Path]) -> Result<()> {
-    let (_, folder) = stem_and_folder(path);
-    let earlier = std::fs::read_to_string(path).unwrap_or_default();
-    let listed: HashSet<&str> = earlier.lines().flat_map(|line| line.split('|')).collect();
-    for name in names {
-        let part = folder.join(name);
-        let is_input = inputs.iter().any(|input| same_file(input, &part));
-        if is_input || part.exists() && !listed.contains(name) {
-            let what = if is_input { "an input" } else { "a file that no table of that name lists" };
-            let message = format!("a part of the table would replace `{}`, {what}", part.display());
-            return Err(Error::new(ErrorKind::Usage, message).with_remedy("give the table another name or folder"));
-        }
-    }
-    Ok(())
 }
 
 /// What parts are named after, and where they are.

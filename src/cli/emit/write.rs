@@ -8,6 +8,7 @@ use std::path::Path;
 use sycl_bundle::bundle::image::{EntryLayout, Image};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::blobs;
 use sycl_bundle::rewrite::convert::out_image;
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage};
@@ -50,10 +51,16 @@ pub fn write(global: &Global, form: &Form, mut images: Vec<Image<'_>>, origin: &
     let bytes = match form.emit {
         Emit::Embed => {
             let error = Error::new(ErrorKind::Usage, "there is no linked file here to embed images into");
-            return Err(error.with_remedy("use --emit object or --emit shared"));
+            return Err(error.with_remedy("`sycl-bundle embed` adds images to a linked file"));
         }
-        Emit::Table => return parts::table(&settled, path),
-        Emit::Spirv => return parts::spirv(&settled, path),
+        Emit::Table => {
+            dropped(global, &settled, "a table");
+            return parts::table(&settled, path);
+        }
+        Emit::Spirv => {
+            dropped(global, &settled, "a bare module");
+            return parts::spirv(&settled, path);
+        }
         Emit::Object | Emit::Shared => return registered(global, form, &settled, origin, path),
         Emit::Syclbin => {
             dropped(global, &settled, "a SYCLBIN");
@@ -75,7 +82,8 @@ pub(super) fn dropped(global: &Global, images: &[Image<'_>], what: &str) {
     let options = |image: &&Image<'_>| !image.compile_options.is_empty() || !image.link_options.is_empty();
     let count = images.iter().filter(options).count();
     if count > 0 {
-        global.note(&format!("{what} has no place for options of the device compiler; {count} images had some"));
+        let images = counted(count, "image");
+        global.note(&format!("{what} has no place for options of the device compiler; {images} had some"));
     }
 }
 

@@ -69,11 +69,9 @@ pub fn every_property() -> Vec<ImageSpec> {
     let devicelib = ImageSpec::new(spirv::module("add_one"))
         .set("SYCL/devicelib metadata", &[("bfloat16", Value::U32(1))])
         .set("SYCL/exported symbols", &[("__devicelib_ConvertFToBF16INTEL", Value::U32(1))]);
-    // Not a program of any device: what counts is that nothing looks into a native image.
-    let native = ImageSpec::new(b"\x7fELF native code for one device".to_vec())
-        .of("spir64_x86_64", 1)
-        .entry("add_one")
-        .aspects(&[]);
+    // No program of any device, but a sound header of one: what is damaged is told and costs the exit code.
+    let header = [&b"\x7fELF\x02\x01\x01"[..], &[0; 9], &[2, 0, 62, 0, 1], &[0; 31], &[64], &[0; 11]].concat();
+    let native = ImageSpec::new(header).of("spir64_x86_64", 1).entry("add_one").aspects(&[]);
     let bare = ImageSpec::new(spirv::module("twice_half")).entry("twice_half");
     vec![
         everything,
