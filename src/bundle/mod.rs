@@ -164,7 +164,8 @@ impl<'a> Bundle<'a> {
         images
             .extend(blobs.images.into_iter().map(|image| Image { index: image.index.saturating_add(index), ..image }));
         problems.extend(blobs.problems);
-        let known: HashSet<u64> = images.iter().filter_map(|image| Some(image.origin?.payload)).collect();
+        let wanted = images.iter().filter(|_| !listed.is_empty());
+        let known: HashSet<u64> = wanted.filter_map(|image| Some(image.origin?.payload)).collect();
         let payloads = listed.iter().map(|listed| listed.payload);
         let missing: Vec<u64> = payloads.filter(|address| !known.contains(address)).collect();
         if let Some(first) = missing.first() {
