@@ -199,6 +199,6 @@ mod tests {
             parts += 1;
             if parts < 3 { Ok(()) } else { Err(Error::input("full")) }
         });
-        assert_eq!((result.unwrap_err().message(), parts), ("full", 3));
+        assert_eq!((result.unwrap_err().message().as_str(), parts), ("full", 3));
     }
 }
