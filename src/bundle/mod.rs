@@ -144,7 +144,9 @@ impl<'a> Bundle<'a> {
         let mut walker = structure::Walker::new(&host.addresses, host.bytes.len());
         let mut index = 0usize;
         'all: for (place, found) in descriptors.iter().enumerate() {
-            for image in walker.images(found, place, index).into_iter().flatten() {
+            let lists = walker.images(found, place, index);
+            images.reserve(lists.iter().map(Vec::len).sum());
+            for image in lists.into_iter().flatten() {
                 if index >= limits::MAX_IMAGES || problems.len() >= limits::MAX_PROBLEMS {
                     let stop = Error::input(format!(
                         "more images than the limit of {}, or too many damaged",

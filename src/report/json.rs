@@ -12,7 +12,7 @@ pub(crate) mod schema;
 mod stream;
 
 use super::FileFacts;
-use crate::compat::examine::examine_image;
+use crate::compat::examine::{Examined, examine_images};
 use crate::error::{Error, Problem, Result};
 use serde::Serialize;
 use std::io::Write;
@@ -110,40 +110,38 @@ pub fn lines(out: &mut impl Write, facts: &mut FileFacts<'_>) -> Result<()> {
 fn images(facts: &mut FileFacts<'_>, out: &mut impl Write, path: Option<&str>, around: (&str, &str)) -> Result<()> {
     let base = facts.absolute.map(super::name::uri);
     let base = base.as_deref();
+    let put = |text: &mut String, examined: &Examined<'_, '_>| {
+        text.push_str(around.0);
+        image::put(text, facts, path, base, examined);
+        text.push_str(around.1);
+    };
+    let mut first = true;
+    let write = |text: &str| {
+        // The first image goes without the comma that would part it from the one before.
+        let text = if std::mem::take(&mut first) { text.strip_prefix(',').unwrap_or(text) } else { text };
+        write(out, text.as_bytes())
+    };
     let problems = match facts.bundle.filter(|_| facts.deferred) {
-        Some(bundle) => each(&bundle.images, out, around, |text, image| {
-            let examined = examine_image(image, bundle.epoch);
-            image::put(text, facts, path, base, &examined);
-            examined.problems().collect()
-        })?,
-        None => each(&facts.images, out, around, |text, examined| {
-            image::put(text, facts, path, base, examined);
-            Vec::new()
-        })?,
+        Some(bundle) => stream::stream(
+            &bundle.images,
+            |text, images| {
+                let examined = examine_images(images, bundle.epoch);
+                examined.iter().for_each(|one| put(text, one));
+                examined.iter().flat_map(Examined::problems).collect()
+            },
+            write,
+        )?,
+        None => stream::stream(
+            &facts.images,
+            |text, images| {
+                images.iter().for_each(|one| put(text, one));
+                Vec::new()
+            },
+            write,
+        )?,
     };
     facts.problems.extend(problems);
     Ok(())
-}
-
-/// Writes what `put` makes of each item, in parallel, in order, each between two texts. The first goes without the comma
-/// that would part it from the one before.
-fn each<T: Sync>(
-    items: &[T],
-    out: &mut impl Write,
-    around: (&str, &str),
-    put: impl Fn(&mut String, &T) -> Vec<Problem> + Sync,
-) -> Result<Vec<Problem>> {
-    let mut first = true;
-    let put = |text: &mut String, item: &T| {
-        text.push_str(around.0);
-        let problems = put(text, item);
-        text.push_str(around.1);
-        problems
-    };
-    stream::stream(items, put, |text| {
-        let text = if std::mem::take(&mut first) { text.strip_prefix(',').unwrap_or(text) } else { text };
-        write(out, text.as_bytes())
-    })
 }
 
 fn to_vec(value: &impl Serialize) -> Result<Vec<u8>> {

@@ -4,12 +4,11 @@
 //! alone has the writer, works like the others and writes what is complete in between. What is ahead of the writer is
 //! bounded, and its texts are used again, so that memory follows neither the items nor the speed of the output.
 
+use crate::compat::examine::SHARE;
 use crate::error::{Problem, Result};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Items that a thread serialises at a time.
-const SHARE: usize = 16;
 /// Shares per thread that may be begun before the first of them is written.
 const AHEAD: usize = 4;
 
@@ -43,11 +42,11 @@ struct Stream<'i, T, P> {
     changed: Condvar,
 }
 
-/// Writes what `put` makes of each item, in order; gives what was found wrong with them.
+/// Writes what `put` makes of each share of the items, in order; gives what was found wrong with them.
 ///
 /// # Errors
 /// What `write` returns.
-pub(super) fn stream<T: Sync, P: Fn(&mut String, &T) -> Vec<Problem> + Sync>(
+pub(super) fn stream<T: Sync, P: Fn(&mut String, &[T]) -> Vec<Problem> + Sync>(
     items: &[T],
     put: P,
     write: impl FnMut(&str) -> Result<()>,
@@ -90,7 +89,7 @@ impl<T, P> Stream<'_, T, P> {
     }
 }
 
-impl<T, P: Fn(&mut String, &T) -> Vec<Problem>> Stream<'_, T, P> {
+impl<T, P: Fn(&mut String, &[T]) -> Vec<Problem>> Stream<'_, T, P> {
     /// Takes a share and a text for it, where one may be begun now.
     fn take(&self, line: &mut Line) -> Option<(usize, String)> {
         let share = line.next;
@@ -103,10 +102,7 @@ impl<T, P: Fn(&mut String, &T) -> Vec<Problem>> Stream<'_, T, P> {
 
     fn fill(&self, share: usize, mut text: String) -> Done {
         text.clear();
-        let mut problems = Vec::new();
-        for item in self.items.chunks(SHARE).nth(share).unwrap_or_default() {
-            problems.extend((self.put)(&mut text, item));
-        }
+        let problems = (self.put)(&mut text, self.items.chunks(SHARE).nth(share).unwrap_or_default());
         Done { text, problems }
     }
 
@@ -165,10 +161,10 @@ mod tests {
     use crate::error::Error;
 
     /// Problems whose texts say which items they are of.
-    fn put(text: &mut String, item: &usize) -> Vec<Problem> {
-        text.push_str(&format!("{item},"));
-        let problem = || Problem::of_image(*item, Error::input("odd"));
-        (item % 7 == 3).then(problem).into_iter().collect()
+    fn put(text: &mut String, items: &[usize]) -> Vec<Problem> {
+        items.iter().for_each(|item| text.push_str(&format!("{item},")));
+        let odd = items.iter().filter(|&item| item % 7 == 3);
+        odd.map(|&item| Problem::of_image(item, Error::input("odd"))).collect()
     }
 
     #[test]
