@@ -59,9 +59,10 @@ impl Examined<'_, '_> {
 /// Images that a thread examines at a time: enough that hashing them together pays, few for the memory.
 pub const SHARE: usize = 16;
 
-/// Examines every image of a bundle. The order of the images is kept.
+/// Examines every image of a bundle, one by one, as few large ones are to keep all threads busy. The order of the
+/// images is kept.
 pub fn examine<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
-    bundle.images.par_chunks(SHARE).flat_map_iter(|images| examine_images(images, bundle.epoch)).collect()
+    bundle.images.par_iter().map(|image| examine_image(image, bundle.epoch)).collect()
 }
 
 /// Examines some images, whose hashes are computed together.
