@@ -144,7 +144,9 @@ impl<'a> Bundle<'a> {
         let mut walker = structure::Walker::new(&host.addresses, host.bytes.len());
         let mut index = 0usize;
         'all: for (place, found) in descriptors.iter().enumerate() {
-            for image in walker.images(found, place, index).into_iter().flatten() {
+            let lists = walker.images(found, place, index);
+            images.reserve(lists.iter().map(Vec::len).sum());
+            for image in lists.into_iter().flatten() {
                 if index >= limits::MAX_IMAGES || problems.len() >= limits::MAX_PROBLEMS {
                     let stop = Error::input(format!(
                         "more images than the limit of {}, or too many damaged",
@@ -164,7 +166,8 @@ impl<'a> Bundle<'a> {
         images
             .extend(blobs.images.into_iter().map(|image| Image { index: image.index.saturating_add(index), ..image }));
         problems.extend(blobs.problems);
-        let known: HashSet<u64> = images.iter().filter_map(|image| Some(image.origin?.payload)).collect();
+        let wanted = images.iter().filter(|_| !listed.is_empty());
+        let known: HashSet<u64> = wanted.filter_map(|image| Some(image.origin?.payload)).collect();
         let payloads = listed.iter().map(|listed| listed.payload);
         let missing: Vec<u64> = payloads.filter(|address| !known.contains(address)).collect();
         if let Some(first) = missing.first() {

@@ -178,10 +178,11 @@ impl<'a> Walker<'a> {
         }
         self.spend(|left| &mut left.entries, table.len() / stride, "entries")
             .map_err(|error| self.place(begin, error))?;
-        let names = table
-            .chunks_exact(stride)
-            .map(|entry| self.string(bytes::u64_at(entry, name).unwrap_or(0), begin, "entry name"))
-            .collect::<Result<Vec<_>>>()?;
+        // Exactly as long as it is: there is a list like this in each of thousands of images.
+        let mut names = Vec::with_capacity(table.len() / stride);
+        for entry in table.chunks_exact(stride) {
+            names.push(self.string(bytes::u64_at(entry, name).unwrap_or(0), begin, "entry name")?);
+        }
         Ok((names, Some(layout)))
     }
 
@@ -194,7 +195,7 @@ impl<'a> Walker<'a> {
         if table.len() % 24 != 0 || count > limits::MAX_PROPERTY_SETS {
             return Err(self.error(begin, format!("property-set table of {} bytes", table.len())));
         }
-        let mut sets = Vec::new();
+        let mut sets = Vec::with_capacity(count);
         for set in table.chunks_exact(24) {
             let at = |offset| bytes::u64_at(set, offset).unwrap_or(0);
             let name = self.string(at(0), begin, "property set's name")?;
@@ -211,7 +212,11 @@ impl<'a> Walker<'a> {
         }
         self.spend(|left| &mut left.properties, table.len() / 32, "properties")
             .map_err(|error| self.place(begin, error))?;
-        table.chunks_exact(32).map(|property| self.property(property, begin)).collect()
+        let mut properties = Vec::with_capacity(table.len() / 32);
+        for property in table.chunks_exact(32) {
+            properties.push(self.property(property, begin)?);
+        }
+        Ok(properties)
     }
 
     /// `{char* name; void* value; u32 type; pad; u64 size}`; a number stands in the low half of the size.
@@ -222,7 +227,9 @@ impl<'a> Walker<'a> {
         let value = if kind == 1 {
             Value::U32(bytes::u32_at(data, 24).unwrap_or(0))
         } else {
-            let stored = self.sized(at(8), at(24), table, &format!("value of property `{name}`"))?;
+            let stored = self.map.slice(at(8), at(24));
+            let stored =
+                stored.ok_or_else(|| self.outside(at(8), at(24), table, &format!("value of property `{name}`")))?;
             match kind {
                 2 if stored.len() < 8 => {
                     return Err(self.error(
@@ -249,9 +256,12 @@ impl<'a> Walker<'a> {
     }
 
     fn sized(&self, begin: u64, len: u64, holder: u64, what: &str) -> Result<&'a [u8]> {
-        self.map.slice(begin, len).ok_or_else(|| {
-            self.error(holder, format!("the {what} at address {begin:#x}, {len} bytes, is not in the file"))
-        })
+        self.map.slice(begin, len).ok_or_else(|| self.outside(begin, len, holder, what))
+    }
+
+    #[cold]
+    fn outside(&self, begin: u64, len: u64, holder: u64, what: &str) -> Error {
+        self.error(holder, format!("the {what} at address {begin:#x}, {len} bytes, is not in the file"))
     }
 
     pub(super) fn bytes(&self, address: u64, len: u64, what: &str) -> Result<&'a [u8]> {

@@ -63,8 +63,10 @@ pub fn each_file_with(
         empty: Vec::new(),
         unmatched: None,
         matched: false,
+        last: false,
     };
-    for path in paths {
+    for (at, path) in paths.iter().enumerate() {
+        files.last = at.saturating_add(1) == paths.len();
         let mut useful = false;
         let form = expand(path, &mut |form, leaf| {
             useful |= files.leaf(form, leaf)?;
@@ -89,6 +91,8 @@ struct Files<'f, F> {
     /// What to say where nothing matches.
     unmatched: Option<Error>,
     matched: bool,
+    /// Whether no argument follows.
+    last: bool,
 }
 
 impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
@@ -165,6 +169,11 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         (self.each)(&mut facts)?;
         if facts.bundle.is_some() && !facts.problems.is_empty() {
             self.tally.damaged();
+        }
+        // The process ends next, and gives back at once what would be freed here piece by piece.
+        if self.last && form == Form::Plain {
+            std::mem::forget(facts);
+            bundle.map(std::mem::forget).unwrap_or_default();
         }
         Ok(true)
     }

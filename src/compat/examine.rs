@@ -3,6 +3,7 @@
 //! One pass over the payload of every image, in parallel: size, hash, SPIR-V facts, kernels, requirements. A damaged
 //! payload costs that image its facts, not the file.
 
+use super::digest::digests;
 use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
@@ -14,6 +15,7 @@ use crate::error::{Error, Problem};
 use crate::native::Native;
 use crate::spirv::Module;
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// An image with everything that can be told without a device.
 #[derive(Debug)]
@@ -54,13 +56,46 @@ impl Examined<'_, '_> {
     }
 }
 
-/// Examines every image of a bundle. The order of the images is kept.
+/// Images that a thread examines at a time: enough that hashing them together pays, few for the memory.
+pub const SHARE: usize = 16;
+
+/// Examines every image of a bundle, one by one, as few large ones are to keep all threads busy. The order of the
+/// images is kept.
 pub fn examine<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
     bundle.images.par_iter().map(|image| examine_image(image, bundle.epoch)).collect()
 }
 
+/// Examines some images, whose hashes are computed together.
+pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch) -> Vec<Examined<'b, 'a>> {
+    let mut examined = Vec::with_capacity(images.len());
+    let mut payloads: Vec<(usize, &[u8])> = Vec::with_capacity(images.len());
+    for (at, image) in images.iter().enumerate() {
+        let (mut one, contents) = walk(image, epoch);
+        match contents {
+            Cow::Borrowed(payload) => payloads.push((at, payload)),
+            // What was inflated is not kept until the others are there.
+            Cow::Owned(payload) => one.blake3 = *blake3::hash(&payload).as_bytes(),
+        }
+        examined.push(one);
+    }
+    let stored: Vec<&[u8]> = payloads.iter().map(|&(_, payload)| payload).collect();
+    for ((at, _), digest) in payloads.into_iter().zip(digests(&stored)) {
+        if let Some(one) = examined.get_mut(at) {
+            one.blake3 = digest;
+        }
+    }
+    examined
+}
+
 /// Examines one image.
 pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b, 'a> {
+    let (mut examined, contents) = walk(image, epoch);
+    examined.blake3 = *blake3::hash(&contents).as_bytes();
+    examined
+}
+
+/// What there is to tell of an image but the hash of its contents, which come with it.
+fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
     let (contents, mut problem) = match image.contents() {
         Ok(contents) => (contents, None),
         Err(error) => (image.stored.into(), Some(error)),
@@ -97,11 +132,11 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         }
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
     };
-    Examined {
+    let examined = Examined {
         image,
         format,
         size: contents.len() as u64,
-        blake3: *blake3::hash(&contents).as_bytes(),
+        blake3: [0; 32],
         march: CpuArch::of_binary(&contents),
         native,
         module,
@@ -111,7 +146,8 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
         state,
         requirements: Requirements::of(image, epoch),
         problem,
-    }
+    };
+    (examined, contents)
 }
 
 /// The error of a module, placed in the file where the module is stored as it is.

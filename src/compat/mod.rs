@@ -2,6 +2,7 @@
 
 pub mod aspects;
 pub mod choice;
+mod digest;
 pub mod examine;
 pub mod fit;
 pub mod gate;

@@ -9,11 +9,11 @@ mod native;
 mod put;
 #[cfg(test)]
 pub(crate) mod schema;
+mod stream;
 
 use super::FileFacts;
-use crate::compat::examine::examine_image;
+use crate::compat::examine::{Examined, examine_images};
 use crate::error::{Error, Problem, Result};
-use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write;
 
@@ -106,60 +106,42 @@ pub fn lines(out: &mut impl Write, facts: &mut FileFacts<'_>) -> Result<()> {
     images(facts, out, Some(facts.path), ("", "\n"))
 }
 
-/// Images that a thread serialises at a time.
-const SHARE: usize = 16;
-/// Shares that are serialised before they are written: enough for the threads, few for the memory.
-const SHARES: usize = 64;
-
 /// Writes images in order, each between two texts; examines them on the way where that is still to be done.
 fn images(facts: &mut FileFacts<'_>, out: &mut impl Write, path: Option<&str>, around: (&str, &str)) -> Result<()> {
     let base = facts.absolute.map(super::name::uri);
     let base = base.as_deref();
+    let put = |text: &mut String, examined: &Examined<'_, '_>| {
+        text.push_str(around.0);
+        image::put(text, facts, path, base, examined);
+        text.push_str(around.1);
+    };
+    let mut first = true;
+    let write = |text: &str| {
+        // The first image goes without the comma that would part it from the one before.
+        let text = if std::mem::take(&mut first) { text.strip_prefix(',').unwrap_or(text) } else { text };
+        write(out, text.as_bytes())
+    };
     let problems = match facts.bundle.filter(|_| facts.deferred) {
-        Some(bundle) => shares(&bundle.images, out, around, |text, image| {
-            let examined = examine_image(image, bundle.epoch);
-            image::put(text, facts, path, base, &examined);
-            examined.problems().collect()
-        })?,
-        None => shares(&facts.images, out, around, |text, examined| {
-            image::put(text, facts, path, base, examined);
-            Vec::new()
-        })?,
+        Some(bundle) => stream::stream(
+            &bundle.images,
+            |text, images| {
+                let examined = examine_images(images, bundle.epoch);
+                examined.iter().for_each(|one| put(text, one));
+                examined.iter().flat_map(Examined::problems).collect()
+            },
+            write,
+        )?,
+        None => stream::stream(
+            &facts.images,
+            |text, images| {
+                images.iter().for_each(|one| put(text, one));
+                Vec::new()
+            },
+            write,
+        )?,
     };
     facts.problems.extend(problems);
     Ok(())
-}
-
-/// Writes what `put` makes of each item, in parallel, in order, each between two texts. The first goes without the comma
-/// that would part it from the one before.
-fn shares<T: Sync>(
-    items: &[T],
-    out: &mut impl Write,
-    around: (&str, &str),
-    put: impl Fn(&mut String, &T) -> Vec<Problem> + Sync,
-) -> Result<Vec<Problem>> {
-    // The same texts serve each batch: what they take is taken once.
-    let mut done: Vec<(String, Vec<Problem>)> = Vec::new();
-    done.resize_with(SHARES, Default::default);
-    let mut all = Vec::new();
-    let mut first = true;
-    for batch in items.chunks(SHARE.saturating_mul(SHARES)) {
-        done.par_iter_mut().zip(batch.par_chunks(SHARE)).for_each(|((text, problems), share)| {
-            text.clear();
-            for item in share {
-                text.push_str(around.0);
-                problems.extend(put(text, item));
-                text.push_str(around.1);
-            }
-        });
-        for (text, problems) in done.iter_mut().take(batch.len().div_ceil(SHARE)) {
-            let text = text.as_str();
-            let text = if std::mem::take(&mut first) { text.strip_prefix(',').unwrap_or(text) } else { text };
-            write(out, text.as_bytes())?;
-            all.append(problems);
-        }
-    }
-    Ok(all)
 }
 
 fn to_vec(value: &impl Serialize) -> Result<Vec<u8>> {
