@@ -34,7 +34,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s h -l help -d 'P
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s V -l version -d 'Print version'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "inspect" -d 'Show the device images of files'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
-complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "check" -d 'Warn of aspects that kernels use and nobody declared'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "targets" -d 'List targets and what is known of them'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "extract" -d 'Write the images of a file to files of their own'
@@ -89,7 +89,13 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -s h -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l declared -d 'The aspects that `[[sycl::device_has()]]` lists, by SYCL name; \'\' for none' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l fixed-targets -d 'The targets of `-fsycl-fixed-targets`, as `targets` lists them' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l format -d 'The form of the output' -r -f -a "table\t'For people'
-json\t'One document'"
+json\t'One document'
+sarif\t'SARIF 2.1.0, for code scanning; with -t'
+junit\t'JUnit\'s XML, a test case for each kernel; with -t'
+github\t'Annotations of a GitHub workflow; with -t'
+markdown\t'A summary for a pull request; with -t'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s t -l for -d 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l device-config -d 'Add targets from a device configuration, in place of those of the same name (repeatable)' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l image -d 'Only these images, by number or range (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
@@ -100,8 +106,9 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l color 
 always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l external -d 'Warn of functions of other images that use what the calling kernel\'s image does not record'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l strict -d 'End with 1 where the verdict is unknown too'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l schema -d 'Print the JSON Schema of `--format json` and end'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l require-native -d 'The image that the runtime chooses must be compiled for the target already'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l strict -d 'End with 1 where the verdict is unknown too'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l no-demangle -d 'Show kernel names as they are in the file'
@@ -331,7 +338,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l no-de
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s h -l help -d 'Print help'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "check" -d 'Warn of aspects that kernels use and nobody declared'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'

@@ -134,7 +134,12 @@ fn holds(one: &Compiled, made: &Made, aspect: &str, reason: Reason) -> bool {
     match reason {
         Reason::NotShown => promised || by_header,
         Reason::NotInModule => !shown,
-        Reason::Unused | Reason::DeclaredOnly | Reason::NeverStored | Reason::NotStored | Reason::Possible => shown,
+        Reason::Unused
+        | Reason::Elsewhere
+        | Reason::DeclaredOnly
+        | Reason::NeverStored
+        | Reason::NotStored
+        | Reason::Possible => shown,
     }
 }
 
