@@ -55,6 +55,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// For each third-party crate, the only places that may name it.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli/", "src/main.rs"]),
+    ("mimalloc", &["src/main.rs"]),
     ("clap_complete", &["src/cli/"]),
     ("clap_mangen", &["src/cli/"]),
     ("indicatif", &["src/cli/progress.rs"]),
