@@ -13,7 +13,7 @@
 //! | [`process`] | how does the parent talk to one worker, and get rid of it? |
 //! | [`protocol`] | what do the two say to each other? |
 //! | [`serve`] | what does a worker do with what it is told? |
-//! | [`inventory`] | which OpenCL devices are there, and what is each of them like? |
+//! | [`mod@inventory`] | which OpenCL devices are there, and what is each of them like? |
 //! | [`query`] | what does a device answer about a kernel, and what does SYCL make of it? |
 //! | [`choose`] | which live device does the user mean? |
 //! | [`opencl`] | how does the driver compile one module? |

@@ -1,7 +1,7 @@
 //! How does the driver compile one module, and which driver is the right one?
 //!
 //! The only file, with its children, that speaks OpenCL. It runs in a worker process: what it calls may crash, hang or
-//! exit. [`ask`] asks about kernels, [`describe`] about devices.
+//! exit. `ask` asks about kernels, `describe` about devices.
 //!
 //! For the target `spir64_x86_64` only Intel's CPU driver will do: the SYCL runtime hands the image to any OpenCL CPU
 //! device, and only this driver takes what it wrote. So the platform's vendor must be Intel, the device a CPU, and it

@@ -1,6 +1,6 @@
 //! How are the operands of an instruction laid out?
 //!
-//! One table, opcode to layout, compiled once from rspirv's grammar tables and from [`missing`], which holds what those
+//! One table, opcode to layout, compiled once from rspirv's grammar tables and from `missing`, which holds what those
 //! lack. A layout knows only what matters to whoever follows ids: which words are ids, and how long the rest is.
 
 mod missing;

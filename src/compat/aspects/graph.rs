@@ -2,7 +2,7 @@
 //!
 //! The call graphs of modules, linked by symbol: a function that one module declares leads to the one that another
 //! defines. For each aspect one walk backwards from its uses tells which nodes reach it, and gives each the next step
-//! towards the nearest; a second walk ([`origin`]) gives the steps that a compiler's warning tells. Recursion ends by
+//! towards the nearest; a second walk (`origin`) gives the steps that a compiler's warning tells. Recursion ends by
 //! itself, and the whole is linear in the size of the graph.
 
 use super::code::{Call, Code, Kernel, Kind, Node, Use};
