@@ -77,6 +77,10 @@ impl Module {
                 Err(error) => walk.module.stopped = Some(error),
             }
         }
+        if let Some(function) = walk.function.filter(|_| walk.module.stopped.is_none()) {
+            let error = Error::at(bytes.len() as u64, format!("the SPIR-V module ends within function %{function}"));
+            walk.module.stopped = Some(error);
+        }
         Ok(walk.finish())
     }
 
@@ -201,5 +205,24 @@ impl<'m> Walk<'m> {
             self.module.used_aspects.insert("atomic64");
         }
         self.module
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_cut_between_instructions_of_a_function_is_told() {
+        // OpFunction, OpLabel, OpReturn, OpFunctionEnd
+        let code = [0x0005_0036, 1, 2, 0, 3, 0x0002_00f8, 4, 0x0001_00fd, 0x0001_0038];
+        let words = [&[0x0723_0203, 0x0001_0200, 0, 10, 0], code.as_slice()].concat();
+        let bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+        assert!(Module::parse(&bytes).unwrap().stopped.is_none());
+        for end in [bytes.len() - 4, bytes.len() - 8] {
+            let stopped = Module::parse(&bytes[..end]).unwrap().stopped.unwrap();
+            assert_eq!(stopped.offset(), Some(end as u64));
+            assert!(stopped.message().starts_with("the SPIR-V module ends within function %2"), "{stopped}");
+        }
     }
 }
