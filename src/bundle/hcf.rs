@@ -10,6 +10,7 @@ use super::image::Image;
 use super::property::{Properties, Property, PropertySet, Value, set};
 use crate::bytes;
 use crate::container::Host;
+use crate::container::address::find;
 use crate::container::place::Place;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -155,11 +156,6 @@ pub(super) fn embedded<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
             from = appendix.saturating_add(APPENDIX.len());
         }
     }
-}
-
-/// Where the first of such bytes are.
-fn find(data: &[u8], wanted: &[u8]) -> Option<usize> {
-    crate::container::address::find(data, wanted)
 }
 
 #[cfg(test)]

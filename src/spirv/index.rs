@@ -15,7 +15,7 @@ use super::op;
 use super::operands::{self, Role, Surroundings};
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
-use annotations::{Annotations, WHOLE};
+use annotations::Annotations;
 use ids::Ids;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -128,13 +128,9 @@ impl<'a> Index<'a> {
                     function.defined = true;
                 }
             }
-            op::NAME => self.annotations.names.push((target(), WHOLE, number)),
-            op::MEMBER_NAME => self.annotations.names.push((target(), instruction.word(1), number)),
+            op::NAME => self.annotations.names.push((target(), number)),
             op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING => {
-                self.annotations.decorations.push((target(), WHOLE, number));
-            }
-            op::MEMBER_DECORATE | op::MEMBER_DECORATE_STRING => {
-                self.annotations.decorations.push((target(), instruction.word(1), number));
+                self.annotations.decorations.push((target(), number));
             }
             op::FUNCTION => {
                 self.close(number);
@@ -173,13 +169,8 @@ impl<'a> Index<'a> {
                 at: number as usize,
             }),
             op::GROUP_DECORATE => {
-                let targets = (1..instruction.len()).map(|at| (instruction.word(at), WHOLE, target()));
+                let targets = (1..instruction.len()).map(|at| (instruction.word(at), target()));
                 self.annotations.groups.extend(targets);
-            }
-            op::GROUP_MEMBER_DECORATE => {
-                let members = (1..instruction.len()).step_by(2);
-                let members = members.map(|at| (instruction.word(at), instruction.word(at.wrapping_add(1)), target()));
-                self.annotations.groups.extend(members);
             }
             _ => {}
         }

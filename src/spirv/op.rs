@@ -12,7 +12,6 @@ macro_rules! opcodes {
 
 opcodes! {
     NAME = Name,
-    MEMBER_NAME = MemberName,
     STRING = String,
     LINE = Line,
     NO_LINE = NoLine,
@@ -85,11 +84,8 @@ opcodes! {
     DECORATE = Decorate,
     DECORATE_ID = DecorateId,
     DECORATE_STRING = DecorateString,
-    MEMBER_DECORATE = MemberDecorate,
-    MEMBER_DECORATE_STRING = MemberDecorateString,
     DECORATION_GROUP = DecorationGroup,
     GROUP_DECORATE = GroupDecorate,
-    GROUP_MEMBER_DECORATE = GroupMemberDecorate,
     ATOMIC_LOAD = AtomicLoad,
     ATOMIC_STORE = AtomicStore,
     ATOMIC_EXCHANGE = AtomicExchange,

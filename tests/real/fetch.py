@@ -64,7 +64,7 @@ def install(root):
     if not driver.exists():
         fail(f"the wheels installed, but {driver} is not among them")
     (root / "icd").mkdir()
-    # The .icd file of the wheel names a placeholder path.
+    # The .icd file of the wheel names a path that is nowhere.
     (root / "icd" / "intel-cpu.icd").write_text(f"{driver}\n")
 
 

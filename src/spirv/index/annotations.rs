@@ -6,7 +6,7 @@
 use super::Index;
 use crate::limits;
 
-/// A decoration of an id or of a member of a structure.
+/// A decoration of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decoration {
     /// The decoration's number.
@@ -51,68 +51,52 @@ impl LinkageKind {
     }
 }
 
-/// Stands for "the whole id" where a member's number stands.
-pub(super) const WHOLE: u32 = u32::MAX;
+/// The operand word at which a decoration's own operands begin: after the target and the decoration.
+const OPERANDS: usize = 2;
 
-/// Lists of (id, member or [`WHOLE`], instruction), sorted by id, in module order within.
+/// Lists of (id, instruction), sorted by id, in module order within. What is said of members of structures is not kept.
 #[derive(Debug, Default)]
 pub(super) struct Annotations {
-    pub(super) names: Vec<(u32, u32, u32)>,
-    pub(super) decorations: Vec<(u32, u32, u32)>,
-    /// The last is the id of the group.
-    pub(super) groups: Vec<(u32, u32, u32)>,
+    pub(super) names: Vec<(u32, u32)>,
+    pub(super) decorations: Vec<(u32, u32)>,
+    /// The second is the id of the group.
+    pub(super) groups: Vec<(u32, u32)>,
 }
 
 impl Annotations {
     pub(super) fn sort(&mut self) {
         for list in [&mut self.names, &mut self.decorations, &mut self.groups] {
             // Compilers write them nearly in order; the sort is stable and takes that for granted.
-            if !list.is_sorted_by_key(|entry| (entry.0, entry.1)) {
-                list.sort_by_key(|entry| (entry.0, entry.1));
+            if !list.is_sorted_by_key(|entry| entry.0) {
+                list.sort_by_key(|entry| entry.0);
             }
         }
     }
 }
 
-/// What a list holds for an id, or for a member of it.
-pub(super) fn of(list: &[(u32, u32, u32)], id: u32, member: u32) -> &[(u32, u32, u32)] {
-    let begin = list.partition_point(|entry| (entry.0, entry.1) < (id, member));
+/// What a list holds for an id.
+fn of(list: &[(u32, u32)], id: u32) -> &[(u32, u32)] {
+    let begin = list.partition_point(|entry| entry.0 < id);
     let rest = list.get(begin..).unwrap_or_default();
-    let count = rest.partition_point(|entry| (entry.0, entry.1) == (id, member));
+    let count = rest.partition_point(|entry| entry.0 == id);
     rest.get(..count).unwrap_or_default()
 }
 
 impl Index<'_> {
     /// The name that `OpName` gives to an id. Kernels have theirs in [`Index::entry_points`] alone.
     pub fn name(&self, id: u32) -> Option<String> {
-        let (.., at) = of(&self.annotations.names, id, WHOLE).first()?;
+        let (_, at) = of(&self.annotations.names, id).first()?;
         Some(self.instruction(*at as usize)?.string(1).0)
-    }
-
-    /// The name that `OpMemberName` gives to a member of a structure.
-    pub fn member_name(&self, id: u32, member: u32) -> Option<String> {
-        let (.., at) = of(&self.annotations.names, id, member).first()?;
-        Some(self.instruction(*at as usize)?.string(2).0)
     }
 
     /// The decorations of an id, its own before those of its groups.
     pub fn decorations(&self, id: u32) -> impl Iterator<Item = Decoration> + '_ {
-        self.decorated(id, WHOLE)
-    }
-
-    /// The decorations of a member of a structure.
-    pub fn member_decorations(&self, id: u32, member: u32) -> impl Iterator<Item = Decoration> + '_ {
-        self.decorated(id, member)
-    }
-
-    fn decorated(&self, id: u32, member: u32) -> impl Iterator<Item = Decoration> + '_ {
-        let own = of(&self.annotations.decorations, id, member);
-        let groups = of(&self.annotations.groups, id, member);
-        let of_groups = groups.iter().flat_map(|(.., group)| of(&self.annotations.decorations, *group, WHOLE));
-        own.iter().chain(of_groups).take(limits::MAX_DECORATIONS).filter_map(|(_, member, at)| {
-            let operands = if *member == WHOLE { 2 } else { 3 };
-            let decoration = self.instruction(*at as usize)?.word(operands - 1);
-            Some(Decoration { decoration, at: *at as usize, operands })
+        let own = of(&self.annotations.decorations, id);
+        let groups = of(&self.annotations.groups, id);
+        let of_groups = groups.iter().flat_map(|(_, group)| of(&self.annotations.decorations, *group));
+        own.iter().chain(of_groups).take(limits::MAX_DECORATIONS).filter_map(|(_, at)| {
+            let decoration = self.instruction(*at as usize)?.word(OPERANDS - 1);
+            Some(Decoration { decoration, at: *at as usize, operands: OPERANDS })
         })
     }
 
@@ -141,8 +125,8 @@ impl Index<'_> {
     /// imports too, are not among them.
     pub fn linked(&self) -> Vec<(u32, Linkage)> {
         const BUILT_IN: u32 = rspirv::spirv::Decoration::BuiltIn as u32;
-        let mut ids: Vec<u32> = self.annotations.decorations.iter().map(|(id, ..)| *id).collect();
-        ids.extend(self.annotations.groups.iter().map(|(id, ..)| *id));
+        let mut ids: Vec<u32> = self.annotations.decorations.iter().map(|(id, _)| *id).collect();
+        ids.extend(self.annotations.groups.iter().map(|(id, _)| *id));
         ids.sort_unstable();
         ids.dedup();
         let linked = ids.into_iter().filter_map(|id| Some((id, self.linkage(id)?)));
