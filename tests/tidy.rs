@@ -16,6 +16,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("native", &["error", "limits", "bytes", "container", "bundle", "device"]),
     ("compat", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "native"]),
     ("select", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "native", "compat"]),
+    ("policy", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "native", "compat", "select"]),
     ("rewrite", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "native", "compat", "select"]),
     (
         "build",
@@ -46,6 +47,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "native",
             "compat",
             "select",
+            "policy",
             "rewrite",
             "build",
         ],
@@ -73,6 +75,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("bzip2", &["src/container/package/stream.rs"]),
     ("lzma_rust2", &["src/container/package/stream.rs"]),
     ("rspirv", &["src/spirv/"]),
+    ("toml", &["src/policy/text.rs"]),
     ("saphyr_parser", &["src/device/yaml.rs"]),
     ("opencl3", &["src/build/opencl.rs", "src/build/opencl/"]),
     ("comfy_table", &["src/report/table.rs"]),

@@ -4,6 +4,7 @@
 //! [`fit`](super::fit), with the aspects that its code uses, and with the images that define what it imports. Images
 //! that differ in nothing the rules look at are judged once: thousands of images are a few dozen kinds.
 
+mod clause;
 mod kind;
 mod matter;
 pub mod remedy;
@@ -15,6 +16,7 @@ use super::choice::choose_among;
 use super::examine::Examined;
 use super::fit::{Finding, Fit, Rule, Subject, fit_with};
 use crate::bundle::image::State;
+pub use clause::Clause;
 use kind::Kind;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -26,6 +28,8 @@ pub struct Demand {
     pub states: Vec<State>,
     /// Whether the image must be compiled for the device already.
     pub native: bool,
+    /// Aspects that no image may need.
+    pub forbidden: Vec<String>,
 }
 
 /// What a finding is about.
@@ -39,6 +43,8 @@ pub enum Matter {
     State,
     /// The image is not compiled for the device.
     NotNative,
+    /// A part of a policy.
+    Policy(Clause),
 }
 
 /// Something that speaks against kernels.
@@ -61,7 +67,7 @@ pub struct Against {
 pub struct Found {
     /// What speaks against it, shared by all kernels that it speaks against.
     pub against: Arc<Against>,
-    /// The kernel's mangled name.
+    /// The kernel's mangled name; empty where it is about a file as a whole.
     pub kernel: Arc<str>,
     /// The number of the image in its file, where it is about one.
     pub image: Option<usize>,
@@ -222,6 +228,10 @@ impl<'g> Gate<'g> {
             }
         }
         let native = self.images.get(chosen).is_some_and(|image| !image.format.is_intermediate());
+        if let Some(image) = self.images.get(chosen).filter(|_| !demand.forbidden.is_empty()) {
+            let used = kind::used(&self.graph, chosen, image);
+            judgement.extend(clause::forbidden(image, &used, &demand.forbidden).map(|one| (Arc::new(one), place)));
+        }
         if demand.native && !native {
             let message = format!("Kernel has no image compiled for {}.", target.name);
             judgement.push(own(Matter::NotNative, true, message));
@@ -307,7 +317,11 @@ fn evidence(
 pub fn fingerprint(target: &str, file: &str, found: &Found) -> String {
     let name = file.rsplit(['/', '\\', '!']).next().unwrap_or(file);
     let rule = found.against.matter.rule();
-    let about = found.against.aspect.as_deref().unwrap_or(&found.against.message);
+    let about = match found.against.matter {
+        // Numbers and offsets in these change with every build.
+        Matter::Policy(_) | Matter::Image(Rule::Damaged) => found.against.aspect.as_deref().unwrap_or_default(),
+        _ => found.against.aspect.as_deref().unwrap_or(&found.against.message),
+    };
     let certain = if found.against.certain { "sure" } else { "open" };
     let text = [rule, certain, target, name, &found.kernel, about].join("\0");
     blake3::hash(text.as_bytes()).to_hex().chars().take(32).collect()
