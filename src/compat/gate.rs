@@ -315,7 +315,7 @@ fn evidence(
 
 /// What a finding is known by from one build to the next: not by numbers and offsets, which change with every build.
 pub fn fingerprint(target: &str, file: &str, found: &Found) -> String {
-    let name = file.rsplit(['/', '\\', '!']).next().unwrap_or(file);
+    let name = base_name(file);
     let rule = found.against.matter.rule();
     let about = match found.against.matter {
         // Numbers and offsets in these change with every build.
@@ -325,4 +325,9 @@ pub fn fingerprint(target: &str, file: &str, found: &Found) -> String {
     let certain = if found.against.certain { "sure" } else { "open" };
     let text = [rule, certain, target, name, &found.kernel, about].join("\0");
     blake3::hash(text.as_bytes()).to_hex().chars().take(32).collect()
+}
+
+/// The name of a file without the folders and packages that it is in: what stays when a tree is built elsewhere.
+pub fn base_name(file: &str) -> &str {
+    file.rsplit(['/', '\\', '!']).next().unwrap_or(file)
 }

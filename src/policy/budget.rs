@@ -23,6 +23,11 @@ impl Budget {
     pub fn is_open(&self) -> bool {
         *self == Budget::default()
     }
+
+    /// Whether it limits kernels and not only files.
+    pub fn is_of_kernels(&self) -> bool {
+        self.spill.is_some() || self.spilled_registers.is_some()
+    }
 }
 
 /// Whether an image is compiled for a target: it says so, or its code does. SPIR-V for any device is for `spir64`.

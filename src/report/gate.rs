@@ -1,5 +1,6 @@
 //! What did the gate find, in each of its forms?
 
+pub mod baseline;
 mod github;
 mod json;
 mod junit;
@@ -10,14 +11,15 @@ mod table;
 mod tests;
 
 pub use github::github;
-pub use json::json;
+pub use json::{Trouble, json, jsonl};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use sarif::sarif;
 pub use table::table;
 
 use super::check::Verdict;
-use crate::compat::gate::{Against, Found, fingerprint};
+use super::units::counted;
+use crate::compat::gate::{Against, Found, Matter, fingerprint};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -30,12 +32,14 @@ pub struct Finding {
     pub found: Found,
     /// Why it does not count, where it does not.
     pub excused: Option<Arc<str>>,
+    /// Whether the baseline has it, where there is one.
+    pub known: Option<bool>,
 }
 
 /// What was found for a target.
 #[derive(Debug, Clone, Default)]
 pub struct OfTarget {
-    /// Its name.
+    /// Its name; empty for what a policy demands whatever the target.
     pub target: String,
     /// All kernels that were judged, in order: the file and the mangled name.
     pub kernels: Arc<[(Arc<str>, Arc<str>)]>,
@@ -60,6 +64,24 @@ pub(super) struct Group<'r> {
     pub findings: Vec<&'r Finding>,
 }
 
+impl Group<'_> {
+    /// What it is about and of how much: `cannot run: 3 kernels (aspect)`.
+    fn heading(&self) -> String {
+        let rule = self.against.matter.rule();
+        let what = match (self.against.matter, self.against.certain) {
+            (_, false) => "unknown",
+            (Matter::Policy(_), true) => "against the policy",
+            (_, true) => "cannot run",
+        };
+        format!("{what}: {} ({rule})", self.count())
+    }
+
+    fn count(&self) -> String {
+        let whole = self.findings.iter().all(|finding| finding.found.kernel.is_empty());
+        counted(self.findings.len(), if whole { "file" } else { "kernel" })
+    }
+}
+
 impl Finding {
     /// What it is known by from one build to the next.
     pub fn fingerprint(&self, target: &str) -> String {
@@ -68,6 +90,11 @@ impl Finding {
 }
 
 impl OfTarget {
+    /// Its name, for people.
+    pub fn name(&self) -> &str {
+        if self.target.is_empty() { "policy" } else { &self.target }
+    }
+
     /// The verdict: one sure finding that counts says no; one that is not sure leaves it open.
     pub fn verdict(&self) -> Verdict {
         let counting = self.findings.iter().filter(|finding| finding.excused.is_none());
@@ -81,7 +108,8 @@ impl OfTarget {
     /// Kernels by verdict.
     pub fn counts(&self) -> Counts {
         let mut worst: HashMap<(&str, &str), bool> = HashMap::new();
-        for finding in self.findings.iter().filter(|finding| finding.excused.is_none()) {
+        let of_kernel = |finding: &&Finding| finding.excused.is_none() && !finding.found.kernel.is_empty();
+        for finding in self.findings.iter().filter(of_kernel) {
             let certain = worst.entry((&finding.file, &finding.found.kernel)).or_insert(false);
             *certain |= finding.found.against.certain;
         }
@@ -103,6 +131,21 @@ impl OfTarget {
             }
         }
         groups.sort_by_key(|group| (!group.against.certain, std::cmp::Reverse(group.findings.len())));
+        groups
+    }
+
+    /// The findings that do not count, by what they say and why they do not.
+    fn excuses(&self) -> Vec<(&str, Group<'_>)> {
+        let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+        let mut groups: Vec<(&str, Group<'_>)> = Vec::new();
+        for finding in &self.findings {
+            let (against, Some(why)) = (&*finding.found.against, &finding.excused) else { continue };
+            let place = *places.entry((&against.message, why)).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some((_, group)) => group.findings.push(finding),
+                None => groups.push((why, Group { against, findings: vec![finding] })),
+            }
+        }
         groups
     }
 

@@ -18,6 +18,8 @@ pub enum Clause {
     SpilledRegisters,
     /// An exception that has ended.
     Expired,
+    /// A kernel that must run, and is nowhere.
+    Missing,
 }
 
 impl Clause {
@@ -30,6 +32,7 @@ impl Clause {
             Clause::Spill => "budget-spill",
             Clause::SpilledRegisters => "budget-spilled-registers",
             Clause::Expired => "expired-exception",
+            Clause::Missing => "missing-kernel",
         }
     }
 
@@ -41,6 +44,7 @@ impl Clause {
             Clause::Images => "More device images than the policy's budget",
             Clause::Spill | Clause::SpilledRegisters => "A kernel spills more registers than the policy's budget",
             Clause::Expired => "An exception of the policy has ended",
+            Clause::Missing => "A kernel that the policy requires is in no file",
         }
     }
 
@@ -53,6 +57,7 @@ impl Clause {
                 "Spilled registers are memory traffic in the kernel's inner loops."
             }
             Clause::Expired => "What the exception covered counts again.",
+            Clause::Missing => "What is not there cannot be judged.",
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::compat::fit::Rule;
 
 impl Matter {
     /// All there are.
-    pub const ALL: [Matter; 20] = [
+    pub const ALL: [Matter; 21] = [
         Matter::Image(Rule::FixedTarget),
         Matter::Image(Rule::Aspect),
         Matter::Image(Rule::Matrix),
@@ -26,6 +26,7 @@ impl Matter {
         Matter::Policy(Clause::Spill),
         Matter::Policy(Clause::SpilledRegisters),
         Matter::Policy(Clause::Expired),
+        Matter::Policy(Clause::Missing),
     ];
 
     /// Its rule's name in reports.

@@ -97,6 +97,10 @@ impl Reader<'_> {
                 self.fault(name.place, "a budget is of no kernel, so nothing is excepted from it; raise the budget");
                 None
             }
+            Matter::Policy(Clause::Missing) => {
+                self.fault(name.place, "what must run is said by `kernels`; take the glob out there");
+                None
+            }
             Matter::Policy(Clause::Expired) => {
                 self.fault(name.place, "an exception has a last day; give it a later one");
                 None

@@ -7,7 +7,7 @@ use super::{Finding, OfTarget};
 use crate::compat::warnings::location;
 use crate::error::{Error, Result};
 use crate::report::evidence::{self, Names};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -26,18 +26,24 @@ pub fn junit(out: &mut impl Write, targets: &[OfTarget], names: Names, strict: b
 fn suite(out: &mut impl Write, target: &OfTarget, names: Names, strict: bool) -> Result<()> {
     let mut of: HashMap<(&str, &str), Vec<&Finding>> = HashMap::new();
     for finding in &target.findings {
-        of.entry((&finding.file, &finding.found.kernel)).or_default().push(finding);
+        of.entry((&finding.file, case(finding))).or_default().push(finding);
     }
     let fails = |finding: &&&Finding| finding.excused.is_none() && (finding.found.against.certain || strict);
     let failed = of.values().filter(|findings| findings.iter().any(|one| fails(&one))).count();
     let skipped = of.len().saturating_sub(failed);
-    let (name, tests) = (escaped(&target.target), target.kernels.len());
+    // What is of a file as a whole has a case of the rule's name.
+    let mut other: BTreeSet<(&str, &str)> = of.keys().copied().collect();
+    for (file, kernel) in target.kernels.iter() {
+        other.remove(&(&**file, &**kernel));
+    }
+    let (name, tests) = (escaped(target.name()), target.kernels.len().saturating_add(other.len()));
     let head = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"");
     put(out, &format!("  <testsuite name=\"{name}\" {head}>\n"))?;
-    for (file, kernel) in target.kernels.iter() {
-        let shown = escaped(&names.show(kernel));
-        let head = format!("    <testcase classname=\"{}\" name=\"{shown}\"", escaped(file));
-        let Some(findings) = of.get(&(&**file, &**kernel)) else {
+    let kernels = target.kernels.iter().map(|(file, kernel)| (&**file, &**kernel));
+    for (file, key) in kernels.chain(other) {
+        let shown = names.show(key);
+        let head = format!("    <testcase classname=\"{}\" name=\"{}\"", escaped(file), escaped(&shown));
+        let Some(findings) = of.get(&(file, key)) else {
             put(out, &format!("{head}/>\n"))?;
             continue;
         };
@@ -57,6 +63,11 @@ fn suite(out: &mut impl Write, target: &OfTarget, names: Names, strict: bool) ->
         put(out, "    </testcase>\n")?;
     }
     put(out, "  </testsuite>\n")
+}
+
+/// What the case of a finding is known by in its file: the kernel, else the rule.
+fn case(finding: &Finding) -> &str {
+    if finding.found.kernel.is_empty() { finding.found.against.matter.rule() } else { &finding.found.kernel }
 }
 
 fn details(finding: &Finding, names: Names) -> String {

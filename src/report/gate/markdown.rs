@@ -3,7 +3,7 @@
 use super::{Counts, OfTarget, word};
 use crate::report::evidence::{self, Names};
 use crate::report::name::shorten;
-use crate::report::units::{count, counted};
+use crate::report::units::count;
 use std::fmt::Write as _;
 
 /// Kernels that are named for each thing that is found.
@@ -20,16 +20,17 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
         let Counts { compatible, unknown, incompatible } = one.counts();
         let [runs, unknown, cannot, excused] = [compatible, unknown, incompatible, one.excused()].map(count);
         let verdict = word(one.verdict());
-        let _ = writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.target);
+        let _ = writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.name());
     }
     for one in targets {
         for group in one.groups() {
-            let sure = if group.against.certain { "cannot run" } else { "unknown" };
-            let kernels = counted(group.findings.len(), "kernel");
-            let rule = group.against.matter.rule();
-            let _ = writeln!(out, "\n**`{}`: {sure}: {kernels} ({rule})**", one.target);
+            let _ = writeln!(out, "\n**`{}`: {}**", one.name(), group.heading());
             let _ = writeln!(out, "\n> {}\n", escaped(&group.against.message));
             for finding in group.findings.iter().take(EXAMPLES) {
+                if finding.found.kernel.is_empty() {
+                    let _ = writeln!(out, "- {}", code(&finding.file));
+                    continue;
+                }
                 let kernel = names.show(&finding.found.kernel);
                 let _ = writeln!(out, "- {} in {}", code(&shorten(&kernel, SHOWN)), code(&finding.file));
                 if let Some(found) = &finding.found.evidence {
@@ -44,6 +45,13 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
                 let _ = writeln!(out, "- and {} more", count(more));
             }
             let _ = writeln!(out, "\n{}", escaped(&group.against.remedy));
+        }
+    }
+    for one in targets.iter().filter(|one| one.excused() > 0) {
+        out.push('\n');
+        for (why, group) in one.excuses() {
+            let (rule, count) = (group.against.matter.rule(), group.count());
+            let _ = writeln!(out, "- `{}`: excused: {count} ({rule}): {}", one.name(), escaped(why));
         }
     }
     out

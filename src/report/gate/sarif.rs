@@ -55,10 +55,18 @@ fn rule(matter: Matter) -> Value {
 }
 
 fn result(finding: &Finding, target: &OfTarget, rules: &[Matter]) -> Value {
-    let Finding { file, found, excused } = finding;
+    let Finding { file, found, excused, known } = finding;
     let matter = found.against.matter;
-    let kernel = display(&found.kernel);
-    let text = format!("{} (kernel {kernel}, target {})", found.against.message, target.target);
+    let of_kernel = !found.kernel.is_empty();
+    let mut about = Vec::new();
+    if of_kernel {
+        about.push(format!("kernel {}", display(&found.kernel)));
+    }
+    if !target.target.is_empty() {
+        about.push(format!("target {}", target.target));
+    }
+    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
+    let text = format!("{}{about}", found.against.message);
     let place = found.evidence.as_ref().and_then(|evidence| evidence.place.as_ref());
     let physical = match place {
         Some(place) => physical(&place.file, Some((place.line, place.column))),
@@ -70,24 +78,26 @@ fn result(finding: &Finding, target: &OfTarget, rules: &[Matter]) -> Value {
         "kind": "fail",
         "level": if found.against.certain { "error" } else { "warning" },
         "message": { "text": text },
-        "locations": [{
-            "physicalLocation": physical,
-            "logicalLocations": [{
-                "name": demangle(&found.kernel),
-                "fullyQualifiedName": &*found.kernel,
-                "kind": "function",
-            }],
-        }],
+        "locations": [{ "physicalLocation": physical }],
         "partialFingerprints": { "syclBundleFinding/v1": finding.fingerprint(&target.target) },
         "properties": {
-            "target": target.target,
+            "target": Some(&target.target).filter(|name| !name.is_empty()),
             "file": &**file,
             "image": found.image,
             "aspect": found.against.aspect,
             "remedy": found.against.remedy,
         },
     });
+    if let Some(location) = result.pointer_mut("/locations/0").and_then(Value::as_object_mut).filter(|_| of_kernel) {
+        let name = demangle(&found.kernel);
+        let logical = json!([{ "name": name, "fullyQualifiedName": &*found.kernel, "kind": "function" }]);
+        location.insert("logicalLocations".to_owned(), logical);
+    }
     if let Some(members) = result.as_object_mut() {
+        if let Some(known) = known {
+            let state = if *known { "unchanged" } else { "new" };
+            members.insert("baselineState".to_owned(), state.into());
+        }
         if let Some(evidence) = &found.evidence {
             members.insert("codeFlows".to_owned(), json!([{ "threadFlows": [{ "locations": flow(evidence) }] }]));
         }

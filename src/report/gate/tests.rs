@@ -31,6 +31,7 @@ fn answers() -> Vec<OfTarget> {
             evidence,
         },
         excused: None,
+        known: None,
     };
     let step = |function: &str, call| Step { module: 0, function: function.to_owned(), call };
     let evidence = Evidence {
