@@ -4,6 +4,8 @@ mod baseline;
 mod gate;
 mod policy;
 
+pub use gate::named as named_targets;
+
 use super::exit::Exit;
 use super::files::each_file;
 use super::global::Global;

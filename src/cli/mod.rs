@@ -22,6 +22,7 @@ mod gather;
 #[cfg(test)]
 mod generated;
 mod global;
+mod has;
 mod input;
 mod inspect;
 mod kernels;
@@ -99,6 +100,7 @@ verbs! {
     inspect => Inspect,
     kernels => Kernels,
     check => Check,
+    has => Has,
     targets => Targets,
     devices => Devices,
     extract => Extract,

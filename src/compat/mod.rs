@@ -6,6 +6,7 @@ mod digest;
 pub mod examine;
 pub mod fit;
 pub mod gate;
+pub mod has;
 pub mod kernels;
 pub mod native;
 pub mod warnings;

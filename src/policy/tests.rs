@@ -44,7 +44,7 @@ fn exceptions_hold_through_their_last_day() {
     assert_eq!(excuse(day(2027, 3, 31), "intel_gpu_acm_g10", &found(rule, "", Some("fp64"))), None);
     assert_eq!(policy.expired(day(2026, 12, 31)).len(), 0);
     let expired = policy.expired(day(2027, 1, 1));
-    let message = "p.toml:44:1: the exception for rule not-native of kernel `acme::solve_sparse*` ended on 2026-12-31: \
+    let message = "p.toml:40:1: the exception for rule not-native of kernel `acme::solve_sparse*` ended on 2026-12-31: \
                    the driver of 2026.1 cannot compile it";
     assert_eq!(expired.iter().map(|one| one.against.message.as_str()).collect::<Vec<_>>(), [message]);
     assert_eq!(policy.exceptions[0].excuse(), "launched only where device.has(aspect::fp64), issue 12 (until 2027-03-31)");
@@ -57,7 +57,7 @@ fn wrong(text: &str) -> Vec<String> {
 
 #[test]
 fn typos_are_told_with_their_place() {
-    assert_eq!(wrong("targest = []"), ["p.toml:2:1: unknown key `targest` | did you mean `targets`?"]);
+    assert_eq!(wrong("targest = []"), ["p.toml:2:1: unknown key `targest` | did you mean `target`?"]);
     assert_eq!(wrong("targets = [\"intel_gpu_pvd\"]"), [
         "p.toml:2:12: `intel_gpu_pvd` is no target | did you mean `intel_gpu_pvc`?"
     ]);
@@ -97,7 +97,7 @@ fn rules_that_undo_each_other_are_told_with_their_place() {
         ("targets = [\"pvc\"]".to_owned() + &aspect("k") + &aspect("k"), "stands at 3:1 already"),
         ("targets = [\"pvc\"]".to_owned() + &aspect("k") + "\ntargets = [\"dg1\"]", "is no target of this policy"),
         ("targets = [\"pvc\", \"intel_gpu_pvc\"]".to_owned(), "named at 2:12 already"),
-        ("[check.target.pvc]\n[check.target.intel_gpu_pvc]".to_owned(), "given rules at 3:15 already"),
+        ("[check.target.pvc]\n[check.target.intel_gpu_pvc]".to_owned(), "given rules at 2:15 already"),
         ("targets = [\"dg1\"]\n[check.target.pvc]".to_owned(), "is not among `targets`"),
         ("targets = [\"spir64\"]\nrequire-native = true".to_owned(), "SPIR-V for any device"),
         ("budget = { bytes = 1 }\ntarget.pvc.budget.bytes = 2".to_owned(), "more than that of the whole file"),

@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn values_know_their_place() {
-        let text = "# c\n[a]\nö = 1\nday = 2026-02-28\nsize = \"8 MiB\"\nlist = [\"x\",\n  \"y\"]\n";
+        let text = "# c\n[a]\n\"ö\" = 1\nday = 2026-02-28\nsize = \"8 MiB\"\nlist = [\"x\",\n  \"y\"]\n";
         let mut faults = Vec::new();
         with_table(text, |root| {
             let a = root.table("a", &mut faults).unwrap();

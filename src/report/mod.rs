@@ -9,6 +9,7 @@ pub mod edited;
 pub mod evidence;
 pub mod extracted;
 pub mod gate;
+pub mod has;
 pub mod image;
 pub mod inspect;
 pub mod json;

@@ -2,6 +2,8 @@
 
 mod findings;
 
+pub use findings::named;
+
 use super::super::device_config::DeviceConfigs;
 use super::super::exit::Exit;
 use super::super::files::{each_file, report_problems};
@@ -65,7 +67,7 @@ impl GateArgs {
         let policy = self.policy.load(global, &table)?;
         let today = policy.as_ref().filter(|policy| !policy.exceptions.is_empty()).map(|_| policy::today()).transpose()?;
         let known = self.baseline.read()?;
-        let asked = self.asked(global, findings::named(global, &table, &self.targets)?, policy.as_ref(), &table)?;
+        let asked = self.asked(global, named(global, &table, &self.targets)?, policy.as_ref(), &table)?;
         // These choose among kernels and among the images of each, and hide none that others import from.
         let kernels = std::mem::take(&mut selector.kernels);
         let states = std::mem::take(&mut selector.states);

@@ -2,6 +2,7 @@
 
 use super::{Against, Matter};
 use crate::compat::examine::Examined;
+use crate::device::aspect::current;
 
 /// A part of a policy beyond that kernels run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,7 +70,7 @@ pub(super) fn forbidden<'f>(
     forbidden: &'f [String],
 ) -> impl Iterator<Item = Against> + 'f {
     forbidden.iter().filter_map(move |aspect| {
-        let recorded = image.requirements.aspects.iter().any(|own| own == aspect);
+        let recorded = image.requirements.aspects.iter().any(|own| current(own) == aspect);
         let found = used.iter().filter(|(name, _)| name == aspect).map(|(_, certain)| *certain).max();
         let certain = found.filter(|_| !recorded).or_else(|| recorded.then_some(true))?;
         Some(Against {
