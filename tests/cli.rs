@@ -83,7 +83,6 @@ fn transcript(case: &Path) -> String {
                 let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
                 writeln!(file, "{}", value.strip_prefix(' ').unwrap_or(value)).unwrap();
             }
-            "REMOVE" => std::fs::remove_file(folder.path().join(text)).unwrap(),
             "SHOW" => {
                 let shown = std::fs::read(folder.path().join(text)).unwrap();
                 write!(out, "--- {text}\n{}", String::from_utf8_lossy(&shown)).unwrap();

@@ -42,6 +42,8 @@ mod ocloc;
 mod operands;
 #[path = "real/prune.rs"]
 mod prune;
+#[path = "real/recipes.rs"]
+mod recipes;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

@@ -46,7 +46,13 @@ pub struct Args {
     #[arg(value_name = "FILE", required_unless_present = "schema")]
     files: Vec<PathBuf>,
     /// The devices: targets, as `targets` lists them, in any spelling (repeatable)
-    #[arg(short = 't', long = "for", value_name = "TARGET,...", value_delimiter = ',', required_unless_present = "schema")]
+    #[arg(
+        short = 't',
+        long = "for",
+        value_name = "TARGET,...",
+        value_delimiter = ',',
+        required_unless_present = "schema"
+    )]
     targets: Vec<String>,
     /// The kernels, by mangled or demangled name; of a glob all that match (repeatable)
     #[arg(long, value_name = "NAME|GLOB")]
@@ -95,11 +101,12 @@ impl Args {
             bundles.file(&facts.images, &codes(&facts.images), wanted);
             Ok(())
         })?;
-        if exit != Exit::Done {
+        if exit != Exit::Done && bundles.is_empty() {
             return Ok(exit);
         }
         for pattern in &patterns {
-            if !bundles.names().any(|name| matches(pattern, name)) {
+            // What could not be read may have it.
+            if exit == Exit::Done && !bundles.names().any(|name| matches(pattern, name)) {
                 let error = Error::new(ErrorKind::Usage, format!("No kernel named {} was found", pattern.text()));
                 let near = did_you_mean(pattern.text(), others.iter().map(String::as_str));
                 let remedy = near.unwrap_or_else(|| "`sycl-bundle kernels` lists them".to_owned());
@@ -110,15 +117,14 @@ impl Args {
         let conclusion = bundles.conclude(by_id);
         if !global.quiet {
             let text = match self.format {
-                Format::Table => {
-                    page::text(&conclusion, state, &targets, by_id, Names { demangle: global.demangle })
-                }
+                Format::Table => page::text(&conclusion, state, &targets, by_id, Names { demangle: global.demangle }),
                 Format::Json => page::json(&conclusion, state, &targets, &problems)?,
             };
             let mut out = output::stdout();
             out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
         }
-        Ok(if conclusion.verdict == Verdict::Runs { Exit::Done } else { Exit::No })
+        let answer = if conclusion.verdict == Verdict::Runs { Exit::Done } else { Exit::No };
+        Ok(if exit == Exit::Done { answer } else { exit })
     }
 }
 

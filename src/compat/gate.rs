@@ -319,7 +319,8 @@ pub fn fingerprint(target: &str, file: &str, found: &Found) -> String {
     let rule = found.against.matter.rule();
     let about = match found.against.matter {
         // Numbers and offsets in these change with every build.
-        Matter::Policy(_) | Matter::Image(Rule::Damaged) => found.against.aspect.as_deref().unwrap_or_default(),
+        Matter::Policy(Clause::Bytes | Clause::Images | Clause::Spill | Clause::SpilledRegisters)
+        | Matter::Image(Rule::Damaged) => found.against.aspect.as_deref().unwrap_or_default(),
         _ => found.against.aspect.as_deref().unwrap_or(&found.against.message),
     };
     let certain = if found.against.certain { "sure" } else { "open" };

@@ -205,7 +205,8 @@ mod tests {
     #[test]
     fn states_need_their_aspect_of_all_devices() {
         let lacking = answer(&[spirv("k", &[])], State::Input, &["intel_gpu_pvc", "spir64"], true);
-        let lacks: Vec<_> = lacking.lacks.iter().map(|lack| (lack.target.as_str(), lack.aspect, lack.certain)).collect();
+        let lacks: Vec<_> =
+            lacking.lacks.iter().map(|lack| (lack.target.as_str(), lack.aspect, lack.certain)).collect();
         assert_eq!(lacks, [("spir64", "online_compiler", false)]);
         assert_eq!(lacking.verdict, Verdict::Unknown);
     }

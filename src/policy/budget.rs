@@ -36,7 +36,8 @@ pub fn is_for(image: &Examined<'_, '_>, target: &Target) -> bool {
     let stated = if stated.is_empty() && image.module.is_some() { "spir64" } else { stated };
     let arch = stated.split('-').next().unwrap_or(stated);
     let devices = image.native.iter().flat_map(|native| native.devices()).any(|device| device == target.name);
-    devices || [stated, arch].iter().any(|name| *name == target.name || target.aliases.iter().any(|alias| alias == name))
+    devices
+        || [stated, arch].iter().any(|name| *name == target.name || target.aliases.iter().any(|alias| alias == name))
 }
 
 /// What exceeds the budget of a whole file of so many bytes.

@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn days_that_are_none() {
-        for (year, month, day) in [(2026, 2, 29), (2100, 2, 29), (2026, 13, 1), (2026, 0, 1), (2026, 4, 31), (2026, 1, 0)]
+        for (year, month, day) in
+            [(2026, 2, 29), (2100, 2, 29), (2026, 13, 1), (2026, 0, 1), (2026, 4, 31), (2026, 1, 0)]
         {
             assert_eq!(Date::new(year, month, day), None);
         }

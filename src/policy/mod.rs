@@ -106,14 +106,11 @@ impl Policy {
         let ended = self.exceptions.iter().filter(|one| one.until < today);
         let found = ended.map(|one| {
             let Place { line, column } = one.place;
-            let message = format!(
-                "{}:{line}:{column}: the exception for {} ended on {}: {}",
-                self.file,
-                one.describe(),
-                one.until,
-                one.reason
+            let message = format!("The exception for {} ended on {}: {}", one.describe(), one.until, one.reason);
+            let remedy = format!(
+                "mend the kernels and take the exception at {}:{line}:{column} out, or give it a later day",
+                self.file
             );
-            let remedy = "mend the kernels and take the exception out, or give it a later day".to_owned();
             let aspect = one.aspect.clone();
             let against = Against { matter: Matter::Policy(Clause::Expired), certain: true, message, aspect, remedy };
             Found { against: Arc::new(against), kernel: "".into(), image: None, evidence: None }

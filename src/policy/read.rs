@@ -88,7 +88,10 @@ impl Reader<'_> {
             let same = |one: &&Placed| one.demanded.target == target && one.demanded.march == march;
             if let Some(earlier) = placed.iter().find(same) {
                 let Place { line, column } = earlier.place;
-                let message = format!("`{}` is {target}, which is {what} at {line}:{column} already", spelling.value);
+                let spelled =
+                    if spelling.value == target { String::new() } else { format!("`{}` is ", spelling.value) };
+                let which = if spelled.is_empty() { "" } else { ", which" };
+                let message = format!("{spelled}{target}{which} is {what} at {line}:{column} already");
                 self.fault(spelling.place, message);
                 continue;
             }

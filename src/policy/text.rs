@@ -83,7 +83,8 @@ impl<'d> Table<'d> {
             let all = || Some(format!("the keys here are {}", known.join(", ")));
             let key_text: String = key.value.chars().take(80).collect();
             faults.push(
-                Fault::new(key.place, format!("unknown key `{}`", key_text.escape_debug())).with_remedy(near.or_else(all)),
+                Fault::new(key.place, format!("unknown key `{}`", key_text.escape_debug()))
+                    .with_remedy(near.or_else(all)),
             );
         }
     }

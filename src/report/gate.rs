@@ -95,12 +95,14 @@ impl OfTarget {
         if self.target.is_empty() { "policy" } else { &self.target }
     }
 
-    /// The verdict: one sure finding that counts says no; one that is not sure leaves it open.
+    /// The verdict: one sure finding that counts says no; one that is not sure leaves it open, and so does a target for
+    /// which no kernel was judged.
     pub fn verdict(&self) -> Verdict {
         let counting = self.findings.iter().filter(|finding| finding.excused.is_none());
         match counting.map(|finding| finding.found.against.certain).max() {
             Some(true) => Verdict::Incompatible,
             Some(false) => Verdict::Unknown,
+            None if self.kernels.is_empty() && !self.target.is_empty() => Verdict::Unknown,
             None => Verdict::Compatible,
         }
     }

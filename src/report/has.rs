@@ -32,7 +32,8 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
         let what = if lack.certain { "lacks" } else { "may lack" };
         let _ = writeln!(out, "  {} {what} aspect::{}", lack.target, lack.aspect);
     }
-    if !by_id || conclusion.kernels.len() > EACH {
+    let few = conclusion.kernels.len() <= EACH;
+    if !by_id || !few {
         for (at, target) in targets.iter().enumerate() {
             let of = |verdict| {
                 let outcome = |one: &Verdict| *one == verdict;
@@ -46,13 +47,13 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
             };
             let _ = writeln!(out, "  {target}: {} of {all}{unknown}", count(of(Verdict::Runs)));
         }
-        if !by_id {
+        // Why there is none is told where that can be told in short.
+        if !by_id && (conclusion.verdict == Verdict::Runs || !few) {
             return out;
         }
     }
     // What is missing is told of each where it is not too much.
-    let short = conclusion.kernels.len() <= EACH;
-    let told = conclusion.kernels.iter().filter(|(_, verdict, _)| short || *verdict != Verdict::Runs);
+    let told = conclusion.kernels.iter().filter(|(_, verdict, _)| few || *verdict != Verdict::Runs);
     let left = told.clone().count().saturating_sub(EACH);
     for (name, verdict, outcomes) in told.take(EACH) {
         let having: Vec<&str> = targets
@@ -83,9 +84,7 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
 /// None that can be met: what is written is text.
 pub fn json(conclusion: &Conclusion, state: State, targets: &[&str], problems: &[Trouble]) -> Result<String> {
     let kernel = |(name, verdict, outcomes): &(std::sync::Arc<str>, Verdict, Vec<crate::compat::has::Outcome>)| {
-        let of_target = |(target, outcome): (&&str, &crate::compat::has::Outcome)| {
-            json!({ "target": target, "answer": word(outcome.verdict), "reasons": outcome.reasons })
-        };
+        let of_target = |(target, outcome): (&&str, &crate::compat::has::Outcome)| json!({ "target": target, "answer": word(outcome.verdict), "reasons": outcome.reasons });
         json!({
             "name": &**name,
             "demangled": demangle(name),

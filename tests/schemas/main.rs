@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -17,8 +18,7 @@ fn judges() -> &'static Path {
     static JUDGES: OnceLock<PathBuf> = OnceLock::new();
     JUDGES.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let folder =
-            std::env::var_os("SYCL_BUNDLE_SCHEMAS").map_or_else(|| root.join("target/schemas"), PathBuf::from);
+        let folder = std::env::var_os("SYCL_BUNDLE_SCHEMAS").map_or_else(|| root.join("target/schemas"), PathBuf::from);
         let script = root.join("tests/schemas/fetch.py");
         let output = Command::new("python3").arg(script).arg(&folder).env("CARGO", env!("CARGO")).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -146,23 +146,21 @@ fn what_the_gate_writes_is_valid() {
     let own = scene.schema("check");
     let (sarif, junit) = (judges().join("sarif-2.1.0.json"), judges().join("junit-10.xsd"));
     for (at, (arguments, codes)) in scene.gates().into_iter().enumerate() {
-        for (format, schema, ending) in
-            [("sarif", &sarif, "sarif"), ("junit", &junit, "xml"), ("json", &own, "json")]
-        {
+        for (format, schema, ending) in [("sarif", &sarif, "sarif"), ("junit", &junit, "xml"), ("json", &own, "json")] {
             let arguments = [&arguments[..], &["--format", format]].concat();
             scene.document(schema, &format!("{at}.{ending}"), &arguments, &codes);
         }
     }
     let lines = [&scene.gates()[0].0[..], &["--format", "jsonl"]].concat();
     scene.document(&own, "gate.jsonl", &lines, &[1]);
-    let declared = ["check", "chain_lines.spv", "importer.spv", "exporter.spv", "cut.spv", "--declared", "", "--external"];
+    let declared =
+        ["check", "chain_lines.spv", "importer.spv", "exporter.spv", "cut.spv", "--declared", "", "--external"];
     scene.document(&own, "declared.json", &[&declared[..], &["--format", "json"]].concat(), &[3]);
     scene.document(&own, "declared.jsonl", &[&declared[..], &["--format", "jsonl"]].concat(), &[3]);
     scene.prove();
     // What they are of is there: every kind of finding that a policy has, excused, known and new ones.
-    let all: String = (0..6)
-        .map(|at| std::fs::read_to_string(scene.folder.path().join(format!("{at}.json"))).unwrap())
-        .collect();
+    let all: String =
+        (0..6).map(|at| std::fs::read_to_string(scene.folder.path().join(format!("{at}.json"))).unwrap()).collect();
     for part in [
         "\"expired-exception\"",
         "\"budget-bytes\"",
@@ -207,8 +205,16 @@ fn every_verb_writes_what_its_schema_says() {
     // A machine without devices has a document that says so.
     let devices = schema(&scene, "devices");
     scene.document(&devices, "devices.json", &["devices", "--format", "json"], &[0, 5]);
-    let baseline = scene.run(&["check", "--schema", "--write-baseline", "x.json"]);
-    assert!(baseline.status.success());
+    // A baseline is a list of what the schema of `check` calls known.
+    let known =
+        scene.run(&["check", "chain.spv", "pointers.spv", "-t", "dg1", "--no-policy", "--write-baseline", "b.json"]);
+    assert!(known.status.success(), "{}", String::from_utf8_lossy(&known.stderr));
+    let mut own: Value = serde_json::from_slice(&std::fs::read(schema(&scene, "check")).unwrap()).unwrap();
+    own["required"] = json!(["schema_version", "findings"]);
+    own["properties"] = json!({ "findings": { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/known" } } });
+    let of_baseline = scene.folder.path().join("baseline.schema.json");
+    std::fs::write(&of_baseline, own.to_string()).unwrap();
+    scene.documents.push((of_baseline, scene.folder.path().join("b.json")));
     scene.prove();
 }
 
@@ -223,7 +229,10 @@ fn the_judges_refuse_what_is_wrong() {
         output.status.code() == Some(1) && !output.stdout.is_empty()
     };
     let (sarif, junit) = (judges().join("sarif-2.1.0.json"), judges().join("junit-10.xsd"));
-    write("a.sarif", r#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x"}},"results":[{"message":{},"level":"bad"}]}]}"#);
+    write(
+        "a.sarif",
+        r#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x"}},"results":[{"message":{},"level":"bad"}]}]}"#,
+    );
     assert!(refused(&sarif, "a.sarif"));
     write("a.xml", "<testsuites><testsuite name=\"x\"><testcase/></testsuite></testsuites>");
     assert!(refused(&junit, "a.xml"));

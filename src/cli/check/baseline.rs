@@ -34,7 +34,8 @@ impl BaselineArgs {
         let Some(path) = &self.baseline else { return Ok(None) };
         let name = path.display().to_string();
         let input = Input::open(path).map_err(|error| error.context(name.clone()))?;
-        let text = std::str::from_utf8(input.bytes()).map_err(|_| Error::input("no UTF-8 text").context(name.clone()))?;
+        let text =
+            std::str::from_utf8(input.bytes()).map_err(|_| Error::input("no UTF-8 text").context(name.clone()))?;
         let baseline = Baseline::read(&name, text)?;
         Ok(Some((name, baseline)))
     }

@@ -65,7 +65,8 @@ impl GateArgs {
     pub fn run(&self, global: &Global, files: &[PathBuf], mut selector: Selector, format: Format) -> Result<Exit> {
         let table = self.configs.table(global)?;
         let policy = self.policy.load(global, &table)?;
-        let today = policy.as_ref().filter(|policy| !policy.exceptions.is_empty()).map(|_| policy::today()).transpose()?;
+        let today =
+            policy.as_ref().filter(|policy| !policy.exceptions.is_empty()).map(|_| policy::today()).transpose()?;
         let known = self.baseline.read()?;
         let asked = self.asked(global, named(global, &table, &self.targets)?, policy.as_ref(), &table)?;
         // These choose among kernels and among the images of each, and hide none that others import from.
@@ -91,7 +92,8 @@ impl GateArgs {
                 return Err(error.with_remedy("`sycl-bundle kernels` lists them"));
             }
             if policy.as_ref().is_none_or(|policy| policy.budget.is_open()) {
-                let error = Error::new(ErrorKind::NoDeviceCode, "the files hold no kernel, so there is nothing to judge");
+                let error =
+                    Error::new(ErrorKind::NoDeviceCode, "the files hold no kernel, so there is nothing to judge");
                 return Err(error.with_remedy("`sycl-bundle inspect` tells what is in them"));
             }
         }
@@ -127,7 +129,7 @@ impl GateArgs {
             Some(policy) => {
                 for one in &mut asked {
                     if policy.targets.iter().all(|own| own.target != one.target.name) {
-                        global.note(&format!("{} says nothing of {} alone", policy.file, one.target.name));
+                        global.note(&format!("{} has no rules for {} alone", policy.file, one.target.name));
                     }
                     one.demanded = policy.demanded(&one.target.name, one.march).cloned();
                 }

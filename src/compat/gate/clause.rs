@@ -76,7 +76,9 @@ pub(super) fn forbidden<'f>(
         Some(Against {
             matter: Matter::Policy(Clause::ForbiddenAspect),
             certain,
-            message: format!("Kernel uses optional feature corresponding to 'aspect::{aspect}', which the policy forbids."),
+            message: format!(
+                "Kernel uses optional feature corresponding to 'aspect::{aspect}', which the policy forbids."
+            ),
             aspect: Some(aspect.clone()),
             remedy: "keep the feature out of the kernel, or write an exception into the policy".to_owned(),
         })

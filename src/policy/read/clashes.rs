@@ -56,12 +56,12 @@ fn covers(exception: &Exception, one: &Placed) -> bool {
 /// Whether what is demanded of targets, all of those an exception holds for, is undone by it.
 fn undone(exception: &Exception, covered: &[&Placed]) -> Option<Fault> {
     let glob = exception.kernel.text();
-    let fault = |message: String, remedy: &str| {
-        Some(Fault::new(exception.place, message).with_remedy(Some(remedy.to_owned())))
-    };
+    let fault =
+        |message: String, remedy: &str| Some(Fault::new(exception.place, message).with_remedy(Some(remedy.to_owned())));
     let all = |test: &dyn Fn(&Placed) -> bool| covered.iter().all(|one| test(one));
     if all(&|one| one.demanded.kernels.iter().any(|own| own.text() == glob)) {
-        let at = covered.first().and_then(|one| one.kernels).map(|Place { line, column }| format!(" at {line}:{column}"));
+        let at =
+            covered.first().and_then(|one| one.kernels).map(|Place { line, column }| format!(" at {line}:{column}"));
         let message = format!("`{glob}` is required by `kernels`{} and excepted here", at.unwrap_or_default());
         return fault(message, "leave it out of `kernels`, or except fewer kernels");
     }

@@ -57,5 +57,8 @@ fn lines_are_findings() {
     let mut text = Vec::new();
     jsonl(&mut text, &[Answer { question: Question::Target("spir64"), findings, partial: false }]).unwrap();
     let line: Value = serde_json::from_slice(&text).unwrap();
-    assert_eq!((&line["target"], &line["question"], &line["kernel"]), (&"spir64".into(), &"target".into(), &"k".into()));
+    assert_eq!(
+        (&line["target"], &line["question"], &line["kernel"]),
+        (&"spir64".into(), &"target".into(), &"k".into())
+    );
 }

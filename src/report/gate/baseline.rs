@@ -13,9 +13,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The JSON Schema of a baseline.
-pub const SCHEMA: &str = include_str!("baseline.schema.json");
-
 /// A finding that is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {

@@ -127,7 +127,9 @@ pub fn json(
     compared: Option<&Compared>,
 ) -> Result<()> {
     let version = crate::report::json::SCHEMA_VERSION;
-    let total = text(&verdict(targets))?;
+    // What could not be read may hold anything.
+    let unread = if problems.is_empty() { Verdict::Compatible } else { Verdict::Unknown };
+    let total = text(&verdict(targets).max(unread))?;
     put(out, &format!("{{\"schema_version\":{version},\"verdict\":{total},\"targets\":["))?;
     for (at, one) in targets.iter().enumerate() {
         let Counts { compatible, unknown, incompatible } = one.counts();
