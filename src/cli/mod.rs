@@ -16,6 +16,7 @@ mod embed;
 mod emit;
 pub mod exit;
 mod expand;
+mod explain;
 mod extract;
 mod files;
 mod gather;
@@ -99,6 +100,7 @@ verbs! {
     inspect => Inspect,
     kernels => Kernels,
     check => Check,
+    explain => Explain,
     targets => Targets,
     devices => Devices,
     extract => Extract,

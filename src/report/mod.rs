@@ -7,6 +7,7 @@ pub mod check;
 pub mod devices;
 pub mod edited;
 pub mod evidence;
+pub mod explain;
 pub mod extracted;
 pub mod gate;
 pub mod image;
