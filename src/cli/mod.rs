@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod device_config;
 mod devices;
+mod diff;
 mod doctor;
 mod driver;
 mod edited;
@@ -101,6 +102,7 @@ verbs! {
     kernels => Kernels,
     check => Check,
     explain => Explain,
+    diff => Diff,
     targets => Targets,
     devices => Devices,
     extract => Extract,

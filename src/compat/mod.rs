@@ -2,6 +2,7 @@
 
 pub mod aspects;
 pub mod choice;
+pub mod diff;
 mod digest;
 pub mod examine;
 pub mod explain;
