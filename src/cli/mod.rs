@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod device_config;
 mod devices;
+mod diff;
 mod doctor;
 mod driver;
 mod edited;
@@ -16,6 +17,7 @@ mod embed;
 mod emit;
 pub mod exit;
 mod expand;
+mod explain;
 mod extract;
 mod files;
 mod gather;
@@ -99,6 +101,8 @@ verbs! {
     inspect => Inspect,
     kernels => Kernels,
     check => Check,
+    explain => Explain,
+    diff => Diff,
     targets => Targets,
     devices => Devices,
     extract => Extract,
