@@ -8,6 +8,7 @@ pub mod image_data;
 pub mod layers;
 pub mod object_file;
 pub mod pe;
+pub mod property_sets;
 pub mod prune;
 pub mod settle;
 pub mod shared;
