@@ -46,6 +46,8 @@ pub struct Source<'a> {
     pub required: Option<HashSet<&'a str>>,
     /// New numbers for specialization constants (`SpecId`), by the old; those that are not in it stay.
     pub spec_ids: HashMap<u32, u32>,
+    /// Whether what it exports is for the other modules alone: the result does not export it.
+    pub internal: bool,
 }
 
 /// How to link.
@@ -53,8 +55,6 @@ pub struct Source<'a> {
 pub struct Options {
     /// Imports that nothing defines stay open.
     pub partial: bool,
-    /// Nothing is exported from the result.
-    pub internalize: bool,
 }
 
 /// A linked module.
@@ -111,15 +111,15 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
     let mut globals = Globals::new(&mut parts, sources, &mut sections, next);
     globals.write().map_err(one)?;
     let next = globals.next();
-    let adapted = symbols.agree(&parts).map_err(|mut mismatches| std::mem::take(&mut mismatches))?;
-    annotations(&mut parts, sources, &symbols, options, &mut sections, next).map_err(one).and_then(|next| {
+    let adapted = symbols.agree(&parts)?;
+    annotations(&mut parts, sources, &symbols, &mut sections, next).map_err(one).and_then(|next| {
         let calls = calls(&parts, &adapted).map_err(one)?;
         let next = functions(&parts, &calls, &mut sections, next).map_err(one)?;
         interface::entry_points(&parts, &mut sections).map_err(one)?;
         Ok(Linked {
             bytes: sections.assemble(&parts, next),
             resolved: symbols.resolved,
-            exports: if options.internalize { Vec::new() } else { symbols.exports() },
+            exports: symbols.exports(sources),
             imports: symbols.imports(),
             folded: symbols.folded,
         })

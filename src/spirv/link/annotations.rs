@@ -6,7 +6,7 @@ use super::globals::{Merging, merging};
 use super::part::{Fate, Part, first_word};
 use super::sections::{GROUP_MEMBER_DECORATE, Kind, MEMBER_NAME, Sections, kind};
 use super::symbols::Symbols;
-use super::{Ids, Options, Source};
+use super::{Ids, Source};
 use crate::error::Result;
 use crate::spirv::index::LinkageKind;
 use crate::spirv::op;
@@ -36,7 +36,6 @@ pub fn annotations(
     parts: &mut [Part<'_>],
     sources: &[Source<'_>],
     symbols: &Symbols,
-    options: &Options,
     sections: &mut Sections,
     next: u32,
 ) -> Result<u32> {
@@ -52,6 +51,7 @@ pub fn annotations(
             }
         }
         let part = &*part;
+        let is_internal = sources.get(number).is_some_and(|source| source.internal);
         for at in 0..part.functions_begin {
             let Some(instruction) = part.index.instruction(at) else { continue };
             let section = match kind(instruction.opcode) {
@@ -67,7 +67,7 @@ pub fn annotations(
                     let said = said(part, instruction.word(0));
                     let is_name = matches!(instruction.opcode, op::NAME | MEMBER_NAME);
                     if said == Said::Dropped
-                        || options.internalize && is_export(&instruction)
+                        || is_internal && is_export(&instruction)
                         || said == Said::Once && is_name && is_merged(part, instruction.word(0))
                     {
                         continue;

@@ -49,7 +49,7 @@ pub fn calls(parts: &[Part<'_>], adapted: &HashMap<Place, Place>) -> Result<Call
             if calls.contains_key(&(number, instruction.word(2))) {
                 let name = part.call(instruction.word(2));
                 let message = format!("a pointer to `{name}` is taken, and what defines it has other pointer types");
-                return Err(part.error(at, message));
+                return Err(part.refuse(at, message));
             }
         }
     }

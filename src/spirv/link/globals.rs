@@ -199,7 +199,7 @@ impl<'g, 'a> Globals<'g, 'a> {
                 Fate::Open => needs.push(needed),
                 Fate::Underway => {
                     let message = "this and what other modules define need each other to begin with";
-                    failed = Some(part.error(place.at, message));
+                    failed = Some(part.refuse(place.at, message));
                 }
                 Fate::Own | Fate::Merged | Fate::Replaced => {}
             }
@@ -343,7 +343,7 @@ impl<'g, 'a> Globals<'g, 'a> {
                 let message =
                     format!("specialization constant {number} has another type or default here than in {other}");
                 let remedy = "images whose property sets name their constants get new numbers; bare modules do not";
-                Err(part.error(place.at, message).with_remedy(remedy))
+                Err(part.refuse(place.at, message).with_remedy(remedy))
             }
             Some(_) => Ok(()),
             None => {

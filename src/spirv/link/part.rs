@@ -2,7 +2,7 @@
 
 use super::sections::{GROUP_MEMBER_DECORATE, MEMBER_DECORATE, MEMBER_DECORATE_STRING, MEMBER_NAME};
 use super::{Ids, Source};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::spirv::grammar;
 use crate::spirv::index::{Function, Index};
 use crate::spirv::op;
@@ -292,11 +292,21 @@ impl<'a> Part<'a> {
         self.error(at, format!("{name}: not all of its operands are known, so it cannot be linked"))
     }
 
-    /// An error at an instruction.
+    /// The error of what cannot be linked with the others, at an instruction.
+    #[cold]
+    pub fn refuse(&self, at: usize, message: impl Into<String>) -> Error {
+        self.error_of(ErrorKind::Build, at, message)
+    }
+
+    /// The error of what cannot be linked at all, at an instruction.
     #[cold]
     pub fn error(&self, at: usize, message: impl Into<String>) -> Error {
+        self.error_of(ErrorKind::Input, at, message)
+    }
+
+    fn error_of(&self, kind: ErrorKind, at: usize, message: impl Into<String>) -> Error {
         let offset = self.index.instruction(at).map_or(0, |instruction| instruction.offset);
-        let error = Error::at(offset, message);
+        let error = Error::new(kind, message).with_offset(offset);
         let error = match self.index.function_at(at).filter(|_| at >= self.functions_begin) {
             Some(function) => error.context(format!("function {}", self.call(function.id))),
             None => error,

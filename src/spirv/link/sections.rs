@@ -143,7 +143,7 @@ impl Sections {
                                     model_name(&mine),
                                     model_name(known)
                                 );
-                                return Err(part.error(at, message));
+                                return Err(part.refuse(at, message));
                             }
                             Some(_) => {}
                         }

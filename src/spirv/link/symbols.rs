@@ -2,7 +2,7 @@
 
 use super::part::{Part, Place};
 use super::{Folded, Options, Source};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::op;
 use crate::spirv::types::{self, Type};
@@ -135,7 +135,7 @@ impl Symbols {
                         let other = parts.get(other).map_or("", |part| part.name);
                         let message = format!("the kernel `{}` is in {other} too", entry.name);
                         let remedy = "leave one of the two out: a module has each kernel once";
-                        errors.push(part.error(entry.at, message).with_remedy(remedy));
+                        errors.push(part.refuse(entry.at, message).with_remedy(remedy));
                     }
                     None => {
                         self.taken.entry(entry.name.clone()).or_insert(number);
@@ -168,7 +168,7 @@ impl Symbols {
                         true => format!("`{}` is imported and has a body", linkage.name),
                         false => format!("`{}` is exported and has no body", linkage.name),
                     };
-                    errors.push(part.error(claim.place.at, message));
+                    errors.push(part.refuse(claim.place.at, message));
                 }
             }
         }
@@ -176,8 +176,11 @@ impl Symbols {
     }
 
     /// The names of what the result exports.
-    pub fn exports(&self) -> Vec<String> {
-        self.list.iter().filter(|symbol| symbol.is_defined).map(|symbol| symbol.name.clone()).collect()
+    pub fn exports(&self, sources: &[Source<'_>]) -> Vec<String> {
+        let stays = |symbol: &&Symbol| {
+            symbol.is_defined && sources.get(symbol.kept.part).is_none_or(|source| !source.internal)
+        };
+        self.list.iter().filter(stays).map(|symbol| symbol.name.clone()).collect()
     }
 
     /// The names of what the result imports.
@@ -218,7 +221,7 @@ impl Symbols {
                         describe(&theirs.index, defined, 0),
                         theirs.name
                     );
-                    errors.push(mine.error(place.at, message));
+                    errors.push(mine.refuse(place.at, message));
                     continue;
                 }
             }
@@ -240,7 +243,7 @@ fn claim(number: usize, part: &Part<'_>, id: u32) -> Result<Option<Claim>, Error
         part.index.instruction(found.at).is_some_and(|instruction| instruction.word(0) == id)
     };
     if part.index.decorations(id).any(|found| found.decoration == LINKAGE && !own(&found)) {
-        return Err(part.error(at, "a group of decorations says how this is linked, which is not followed"));
+        return Err(part.refuse(at, "a group of decorations says how this is linked, which is not followed"));
     }
     Ok(Some(Claim { place: Place { part: number, at }, id, is_function }))
 }
@@ -249,8 +252,8 @@ fn claim(number: usize, part: &Part<'_>, id: u32) -> Result<Option<Claim>, Error
 fn twice(parts: &[Part<'_>], name: &str, first: Claim, second: Claim) -> Error {
     let other = parts.get(first.place.part).map_or("", |part| part.name);
     let message = format!("`{name}` is defined here and in {other}");
-    let error = parts.get(second.place.part).map(|part| part.error(second.place.at, &message));
-    error.unwrap_or_else(|| Error::input(message)).with_remedy("link with one of the two")
+    let error = parts.get(second.place.part).map(|part| part.refuse(second.place.at, &message));
+    error.unwrap_or_else(|| Error::new(ErrorKind::Build, message)).with_remedy("link with one of the two")
 }
 
 #[cold]
@@ -258,8 +261,8 @@ fn kinds(parts: &[Part<'_>], name: &str, claim: Claim, kept: Claim) -> Error {
     let what = |claim: Claim| if claim.is_function { "a function" } else { "a variable" };
     let other = parts.get(kept.place.part).map_or("", |part| part.name);
     let message = format!("`{name}` is {} here, and {} in {other}", what(claim), what(kept));
-    let error = parts.get(claim.place.part).map(|part| part.error(claim.place.at, &message));
-    error.unwrap_or_else(|| Error::input(message))
+    let error = parts.get(claim.place.part).map(|part| part.refuse(claim.place.at, &message));
+    error.unwrap_or_else(|| Error::new(ErrorKind::Build, message))
 }
 
 /// One error for each import that nothing defines, with the functions that want it.
@@ -286,7 +289,8 @@ fn unresolved(part: &Part<'_>, wanted: &[(u32, String)], errors: &mut Vec<Error>
         let by = if names.is_empty() { String::new() } else { format!("; it is wanted by {}", names.join(", ")) };
         let at = part.index.definition(*id).unwrap_or(0);
         let offset = part.index.instruction(at).map_or(0, |instruction| instruction.offset);
-        let error = Error::at(offset, format!("nothing defines `{name}`{by}")).context(part.name);
+        let error = Error::new(ErrorKind::Build, format!("nothing defines `{name}`{by}"));
+        let error = error.with_offset(offset).context(part.name);
         errors.push(error.with_remedy("link with what exports it, or leave it open with --partial"));
     }
 }
@@ -327,7 +331,7 @@ fn passing(name: &str, mine: &Part<'_>, id: u32, theirs: &Part<'_>, kept: u32) -
                     "parameter {at} of `{name}` is {here}passed {how} here, and {there}so in {}",
                     theirs.name
                 );
-                return Some(mine.error(wanted.instructions.start, message));
+                return Some(mine.refuse(wanted.instructions.start, message));
             }
         }
     }
