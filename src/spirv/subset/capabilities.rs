@@ -13,6 +13,8 @@ use crate::spirv::op;
 use rspirv::dr::Operand;
 use rspirv::grammar::INSTRUCTION_TABLE;
 use rspirv::spirv as s;
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 /// Capabilities that may go. Each is needed only by opcodes, by enumerants that [`Seen`] notes, or by what [`typed`] says.
 #[rustfmt::skip]
@@ -109,12 +111,24 @@ impl Kept {
             "SPV_KHR_non_semantic_info" => self.non_semantic,
             "SPV_KHR_linkonce_odr" => self.link_once,
             _ => {
-                self.extensions.contains(&name)
-                    || !(SPECIAL.contains(&name)
-                        || JUDGED.iter().any(|number| extensions_of(*number).contains(&name)))
+                self.extensions.contains(&name) || !judged_extensions().contains(name)
             }
         }
     }
+}
+
+type Known = rspirv::grammar::Instruction<'static>;
+
+/// What the grammar says of an opcode.
+fn instruction(opcode: u16) -> Option<&'static Known> {
+    static TABLE: OnceLock<HashMap<u16, &'static Known>> = OnceLock::new();
+    TABLE.get_or_init(|| INSTRUCTION_TABLE.iter().map(|known| (known.opcode as u16, known)).collect()).get(&opcode).copied()
+}
+
+/// The extensions of the capabilities that may go.
+fn judged_extensions() -> &'static HashSet<&'static str> {
+    static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    NAMES.get_or_init(|| JUDGED.iter().flat_map(|number| extensions_of(*number)).chain(SPECIAL).collect())
 }
 
 fn of_capability(number: u32) -> Option<Operand> {
@@ -153,7 +167,7 @@ fn needs(seen: &Seen) -> Vec<Need> {
         }
         let typed = matches!(opcode, op::ATOMIC_F_MIN | op::ATOMIC_F_MAX | op::ATOMIC_F_ADD)
             && seen.kinds & kind::OTHER_ATOMIC == 0;
-        if let Some(known) = INSTRUCTION_TABLE.lookup_opcode(opcode).filter(|_| !typed) {
+        if let Some(known) = instruction(opcode).filter(|_| !typed) {
             needs.push((numbers(known.capabilities), known.extensions.to_vec()));
         }
     }
