@@ -9,7 +9,6 @@ use super::output;
 use super::selection::StateName;
 use std::io::Write as _;
 use std::path::PathBuf;
-use sycl_bundle::compat::aspects::codes;
 use sycl_bundle::compat::fit::{Subject, Verdict};
 use sycl_bundle::compat::has::{Asked, Bundles};
 use sycl_bundle::device::near::did_you_mean;
@@ -98,7 +97,7 @@ impl Args {
             let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, name));
             let names = facts.images.iter().flat_map(|image| &image.kernels);
             others.extend(names.filter(|name| !wanted(name)).map(|name| display(name)));
-            bundles.file(&facts.images, &codes(&facts.images), wanted);
+            bundles.file(&facts.images, wanted);
             Ok(())
         })?;
         if exit != Exit::Done && bundles.is_empty() {

@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod device_config;
 mod devices;
+mod diff;
 mod doctor;
 mod driver;
 mod edited;
@@ -16,6 +17,7 @@ mod embed;
 mod emit;
 pub mod exit;
 mod expand;
+mod explain;
 mod extract;
 mod files;
 mod gather;
@@ -25,7 +27,9 @@ mod global;
 mod has;
 mod input;
 mod inspect;
+mod join;
 mod kernels;
+mod link;
 mod live;
 mod man;
 mod output;
@@ -101,10 +105,14 @@ verbs! {
     kernels => Kernels,
     check => Check,
     has => Has,
+    explain => Explain,
+    diff => Diff,
     targets => Targets,
     devices => Devices,
     extract => Extract,
     build => Build,
+    link => Link,
+    join => Join,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,

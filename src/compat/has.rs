@@ -4,10 +4,9 @@
 //! device at least; without kernel ids, one kernel at least is so. A bundle of input needs `aspect::online_compiler` of all
 //! devices, one of objects `aspect::online_linker`. An image can be represented in its own state and in those after it.
 
-use super::aspects::Code;
 use super::examine::Examined;
 use super::fit::{Subject, Verdict};
-use super::gate::{Demand, Gate};
+use super::gate::{Demand, Gate, codes};
 use crate::bundle::image::State;
 use crate::device::target::{Has, Target};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -68,12 +67,13 @@ impl<'t> Bundles<'t> {
     }
 
     /// Adds the kernels of a file that are wanted, by their mangled names.
-    pub fn file(&mut self, images: &[Examined<'_, '_>], codes: &[Code], wanted: impl Fn(&str) -> bool) {
+    pub fn file(&mut self, images: &[Examined<'_, '_>], wanted: impl Fn(&str) -> bool) {
         let state = self.asked.state;
         let states: Vec<State> =
             [State::Input, State::Object, State::Executable].into_iter().filter(|own| *own <= state).collect();
-        let mut gate = Gate::new(images, codes, wanted);
-        let names: Vec<Arc<str>> = gate.names().map(Arc::from).collect();
+        let codes = codes(images);
+        let gate = Gate::new(images, &codes, wanted);
+        let names: Vec<Arc<str>> = gate.kernels().names().cloned().collect();
         let compiled: HashSet<&str> = images
             .iter()
             .filter(|image| image.state != State::Input)
@@ -87,8 +87,8 @@ impl<'t> Bundles<'t> {
                 *verdict = (*verdict).max(if certain { Verdict::CannotRun } else { Verdict::Unknown });
                 all.push(message.to_owned());
             };
-            for found in gate.judge(subject, &demand) {
-                against(&found.kernel, found.against.certain, &found.against.message);
+            for found in gate.judge(subject, &demand).findings() {
+                against(found.kernel, found.against.certain, &found.against.message);
             }
             let compiler = subject.target.has("online_compiler");
             if state > State::Input && compiler != Has::Yes {
@@ -158,7 +158,6 @@ mod tests {
     use super::*;
     use crate::bundle::aspect::Epoch;
     use crate::bundle::image::Image;
-    use crate::compat::aspects::codes;
     use crate::compat::examine::examine_image;
     use crate::compat::fit::tests::{array, image, module, words};
     use crate::device;
@@ -168,7 +167,7 @@ mod tests {
         let table = device::table();
         let subjects = targets.iter().map(|name| Subject::new(table.target(name).unwrap())).collect();
         let mut bundles = Bundles::new(Asked { state, subjects });
-        bundles.file(&examined, &codes(&examined), |_| true);
+        bundles.file(&examined, |_| true);
         bundles.conclude(by_id)
     }
 

@@ -1,9 +1,9 @@
 //! Do files keep to their budgets?
 
 use crate::compat::examine::Examined;
-use crate::compat::gate::{Against, Clause, Found, Matter};
+use crate::compat::gate::{Against, Clause, Matter};
 use crate::device::target::Target;
-use std::sync::Arc;
+use crate::native::Kernel;
 
 /// What something may take at most; no limit where none is given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,88 +40,146 @@ pub fn is_for(image: &Examined<'_, '_>, target: &Target) -> bool {
         || [stated, arch].iter().any(|name| *name == target.name || target.aliases.iter().any(|alias| alias == name))
 }
 
+/// Something that takes more than its budget, or of which it cannot be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// The kernel's mangled name, where it is about one; else it is about the file.
+    pub kernel: Option<String>,
+    /// The place, among the images that were given, of the kernel's image.
+    pub at: usize,
+    /// What it says.
+    pub against: Against,
+}
+
 /// What exceeds the budget of a whole file of so many bytes.
-pub fn of_file(budget: &Budget, bytes: u64, images: &[Examined<'_, '_>]) -> Vec<Found> {
-    let all: Vec<&Examined<'_, '_>> = images.iter().collect();
+pub fn of_file(budget: &Budget, bytes: u64, images: &[Examined<'_, '_>]) -> Vec<Over> {
+    let all: Vec<(usize, &Examined<'_, '_>)> = images.iter().enumerate().collect();
     over(budget, "the file", bytes, &all)
 }
 
 /// What exceeds the budget of the images that are compiled for a target.
-pub fn of_target(budget: &Budget, target: &Target, images: &[Examined<'_, '_>]) -> Vec<Found> {
+pub fn of_target(budget: &Budget, target: &Target, images: &[Examined<'_, '_>]) -> Vec<Over> {
     if budget.is_open() {
         return Vec::new();
     }
-    let own: Vec<&Examined<'_, '_>> = images.iter().filter(|image| is_for(image, target)).collect();
-    let bytes = own.iter().map(|one| one.image.stored.len() as u64).fold(0, u64::saturating_add);
+    let own: Vec<(usize, &Examined<'_, '_>)> =
+        images.iter().enumerate().filter(|(_, image)| is_for(image, target)).collect();
+    let bytes = own.iter().map(|(_, one)| one.image.stored.len() as u64).fold(0, u64::saturating_add);
     over(budget, &format!("what is compiled for {}", target.name), bytes, &own)
 }
 
-fn over(budget: &Budget, whose: &str, bytes: u64, images: &[&Examined<'_, '_>]) -> Vec<Found> {
+fn over(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examined<'_, '_>)]) -> Vec<Over> {
     let mut found = Vec::new();
-    let whole = |clause, message: String, remedy: &str| found_of(clause, true, message, remedy, ("", None));
-    if let Some(most) = budget.bytes.filter(|most| bytes > *most) {
-        let message = format!("The budget of {whose} is {most} bytes, and it takes {bytes}.");
-        found.push(whole(Clause::Bytes, message, "`sycl-bundle inspect --sizes` tells who takes the space"));
-    }
     let count = images.len() as u64;
-    if let Some(most) = budget.images.filter(|most| count > *most) {
-        let message = format!("The budget of {whose} is {most} images, and it has {count}.");
-        found.push(whole(Clause::Images, message, "-fsycl-device-code-split=per_source makes fewer"));
-    }
-    let native = images.iter().filter(|image| !image.format.is_intermediate());
-    for image in native {
-        let kernels = image.native.iter().flat_map(|native| &native.parts).flat_map(|part| &part.kernels);
-        let mut told = false;
-        for kernel in kernels {
-            told = true;
-            let registers = kernel.spilled_registers.map(|[vector, scalar]| vector.saturating_add(scalar));
-            let about = (kernel.name.as_str(), Some(image.image.index));
-            let takes = [
-                (Clause::Spill, budget.spill, kernel.spill, "bytes of spilled registers"),
-                (Clause::SpilledRegisters, budget.spilled_registers, registers, "spilled registers"),
-            ];
-            // What one kind of device counts in bytes another counts in registers: one of them is enough.
-            let silent = kernel.spill.is_none() && registers.is_none();
-            for (clause, most, has, what) in takes {
-                let Some(most) = most else { continue };
-                if let Some(has) = has.filter(|has| *has > most) {
-                    let message = format!("The budget of a kernel is {most} {what}, and it has {has}.");
-                    let remedy = "hold less at a time, or compile with large GRF (-ftarget-register-alloc-mode)";
-                    found.push(found_of(clause, true, message, remedy, about));
-                }
-                if silent {
-                    found.push(open(clause, about));
-                }
-            }
+    let whole = [
+        (Clause::Bytes, budget.bytes, bytes, "bytes", "`sycl-bundle inspect --sizes` tells who takes the space"),
+        (Clause::Images, budget.images, count, "images", "-fsycl-device-code-split=per_source makes fewer"),
+    ];
+    for (clause, most, has, what, remedy) in whole {
+        if let Some(most) = most.filter(|most| has > *most) {
+            let message = format!("The budget of {whose} is {most} {what}, and it has {has}.");
+            found.push(Over { kernel: None, at: 0, against: against(clause, true, message, remedy) });
         }
-        let clause = match (budget.spill, budget.spilled_registers) {
-            (Some(_), _) => Some(Clause::Spill),
-            (None, Some(_)) => Some(Clause::SpilledRegisters),
-            (None, None) => None,
-        };
-        if let Some(clause) = clause.filter(|_| !told) {
-            for name in &image.kernels {
-                found.push(open(clause, (name, Some(image.image.index))));
-            }
+    }
+    if budget.is_of_kernels() {
+        for (at, image) in images.iter().filter(|(_, image)| !image.format.is_intermediate()) {
+            spills(budget, *at, image, &mut found);
         }
     }
     found
 }
 
-/// How much a kernel spills is not told.
-fn open(clause: Clause, about: (&str, Option<usize>)) -> Found {
-    let message = "How many registers the kernel spills is not told by its code.".to_owned();
-    found_of(clause, false, message, "give this budget to targets whose code tells: Intel's and AMD's GPUs", about)
+/// The kernels of an image that spill more registers than they may, and those of which it is not told.
+fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<Over>) {
+    let parts = image.native.iter().flat_map(|native| &native.parts);
+    let told: Vec<&Kernel> = parts.flat_map(|part| &part.kernels).collect();
+    let mut push = |kernel: &str, against| found.push(Over { kernel: Some(kernel.to_owned()), at, against });
+    let remedy = "hold less at a time, or compile with large GRF (-ftarget-register-alloc-mode)";
+    for kernel in &told {
+        let registers = kernel.spilled_registers.map(|[vector, scalar]| vector.saturating_add(scalar));
+        let takes = [
+            (Clause::Spill, budget.spill, kernel.spill, "bytes of spilled registers"),
+            (Clause::SpilledRegisters, budget.spilled_registers, registers, "spilled registers"),
+        ];
+        for (clause, most, has, what) in takes {
+            if let Some((most, has)) = most.zip(has).filter(|(most, has)| has > most) {
+                let message = format!("The budget of a kernel is {most} {what}, and it has {has}.");
+                push(&kernel.name, against(clause, true, message, remedy));
+            }
+        }
+    }
+    // What one kind of device counts in bytes another counts in registers: one of them is enough.
+    let clause = if budget.spill.is_some() { Clause::Spill } else { Clause::SpilledRegisters };
+    for name in &image.kernels {
+        let tells =
+            |kernel: &&&Kernel| kernel.name == *name && (kernel.spill, kernel.spilled_registers) != (None, None);
+        if told.iter().find(tells).is_none() {
+            let message = "How many registers the kernel spills is not told by its code.".to_owned();
+            let remedy = "give this budget to targets whose code tells: Intel's and AMD's GPUs";
+            push(name, against(clause, false, message, remedy));
+        }
+    }
 }
 
-fn found_of(
-    clause: Clause,
-    certain: bool,
-    message: String,
-    remedy: &str,
-    (kernel, image): (&str, Option<usize>),
-) -> Found {
-    let matter = Matter::Policy(clause);
-    let against = Against { matter, certain, message, aspect: None, remedy: remedy.to_owned() };
-    Found { against: Arc::new(against), kernel: kernel.into(), image, evidence: None }
+fn against(clause: Clause, certain: bool, message: String, remedy: &str) -> Against {
+    Against { matter: Matter::Policy(clause), certain, message, aspect: None, remedy: remedy.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundle::aspect::Epoch;
+    use crate::bundle::image::Image;
+    use crate::compat::examine::examine_image;
+    use crate::device;
+    use crate::native::Part;
+
+    fn image(target: &'static str, stored: &'static [u8]) -> Image<'static> {
+        Image { target, ..Image::bare(stored, 0) }
+    }
+
+    #[test]
+    fn images_are_of_the_target_that_they_name() {
+        let table = device::table();
+        let images = [image("spir64", b"abc"), image("spir64_x86_64-unknown-unknown", b"defg")];
+        let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+        let cpu = table.target("spir64_x86_64").unwrap();
+        let budget = Budget { bytes: Some(3), images: Some(0), ..Budget::default() };
+        let messages: Vec<String> =
+            of_target(&budget, cpu, &examined).into_iter().map(|one| one.against.message).collect();
+        assert_eq!(
+            messages,
+            [
+                "The budget of what is compiled for spir64_x86_64 is 3 bytes, and it has 4.",
+                "The budget of what is compiled for spir64_x86_64 is 0 images, and it has 1."
+            ]
+        );
+        assert_eq!(of_target(&budget, table.target("intel_gpu_pvc").unwrap(), &examined), []);
+        assert_eq!(of_file(&Budget { images: Some(2), bytes: Some(7), ..budget }, 7, &examined), []);
+    }
+
+    #[test]
+    fn kernels_that_spill_are_told_and_those_that_do_not_say() {
+        let stored = image("intel_gpu_pvc", b"x");
+        let mut one = examine_image(&stored, Epoch::From2026);
+        one.format = crate::bundle::format::Format::Zebin;
+        one.kernels = vec!["much".to_owned(), "some".to_owned(), "silent".to_owned()];
+        let kernel = |name: &str, spill| Kernel { name: name.to_owned(), spill, ..Kernel::default() };
+        let part = Part {
+            name: String::new(),
+            format: one.format,
+            devices: vec!["intel_gpu_pvc".to_owned()],
+            stated: String::new(),
+            version: None,
+            producer: None,
+            size: 1,
+            kernels: vec![kernel("much", Some(2048)), kernel("some", Some(1024)), kernel("silent", None)],
+        };
+        one.native = Some(crate::native::Native { container: None, parts: vec![part], problems: Vec::new() });
+        let budget = Budget { spill: Some(1024), spilled_registers: Some(0), ..Budget::default() };
+        let target = device::table().target("intel_gpu_pvc").unwrap();
+        let found = of_target(&budget, target, std::slice::from_ref(&one));
+        let found: Vec<_> = found.iter().map(|one| (one.kernel.as_deref(), one.against.certain)).collect();
+        assert_eq!(found, [(Some("much"), true), (Some("silent"), false)]);
+    }
 }

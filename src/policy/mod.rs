@@ -10,7 +10,7 @@ mod read;
 mod tests;
 mod text;
 
-use crate::compat::gate::{Against, Clause, Found, Matter};
+use crate::compat::gate::{Against, Clause, Matter};
 use crate::device::cpu::CpuArch;
 use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};
@@ -18,7 +18,6 @@ use crate::error::Error;
 use crate::select::Pattern;
 use budget::Budget;
 use date::Date;
-use std::sync::Arc;
 
 /// A policy that uses every key.
 pub const EXAMPLE: &str = include_str!("example.toml");
@@ -94,15 +93,15 @@ impl Policy {
         self.targets.iter().find(of_target).or(self.other.as_ref())
     }
 
-    /// The first exception that covers a finding and has not ended, by its number. `demangle` gives a kernel's name as
-    /// the source has it.
-    pub fn excuse(&self, today: Date, target: &str, found: &Found, demangle: &dyn Fn(&str) -> String) -> Option<usize> {
-        let covers = |one: &Exception| today <= one.until && one.covers(target, found, demangle);
+    /// The first exception that covers what speaks against a kernel, and has not ended, by its number. The kernel has a
+    /// mangled and a demangled name.
+    pub fn excuse(&self, today: Date, target: &str, against: &Against, kernel: (&str, &str)) -> Option<usize> {
+        let covers = |one: &Exception| today <= one.until && one.covers(target, against, kernel);
         self.exceptions.iter().position(covers)
     }
 
     /// A finding for each exception that has ended.
-    pub fn expired(&self, today: Date) -> Vec<Found> {
+    pub fn expired(&self, today: Date) -> Vec<Against> {
         let ended = self.exceptions.iter().filter(|one| one.until < today);
         let found = ended.map(|one| {
             let Place { line, column } = one.place;
@@ -112,23 +111,20 @@ impl Policy {
                 self.file
             );
             let aspect = one.aspect.clone();
-            let against = Against { matter: Matter::Policy(Clause::Expired), certain: true, message, aspect, remedy };
-            Found { against: Arc::new(against), kernel: "".into(), image: None, evidence: None }
+            Against { matter: Matter::Policy(Clause::Expired), certain: true, message, aspect, remedy }
         });
         found.collect()
     }
 }
 
 impl Exception {
-    /// Whether a finding is one that it speaks of, on whatever day.
-    pub fn covers(&self, target: &str, found: &Found, demangle: &dyn Fn(&str) -> String) -> bool {
-        let against = &found.against;
-        let name = &*found.kernel;
+    /// Whether what speaks against a kernel, of a mangled and a demangled name, is what it speaks of, on whatever day.
+    pub fn covers(&self, target: &str, against: &Against, (name, demangled): (&str, &str)) -> bool {
         (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
             && self.rule.is_none_or(|rule| rule == against.matter)
             && self.aspect.as_ref().is_none_or(|aspect| against.aspect.as_ref() == Some(aspect))
             && !name.is_empty()
-            && (self.kernel.matches(name) || self.kernel.matches(&demangle(name)))
+            && (self.kernel.matches(name) || self.kernel.matches(demangled))
     }
 
     /// Why it excuses, and until when.

@@ -26,6 +26,11 @@ pub struct BaselineArgs {
 }
 
 impl BaselineArgs {
+    /// Whether findings are compared with any.
+    pub fn asked(&self) -> bool {
+        self.baseline.is_some() || self.write_baseline.is_some()
+    }
+
     /// The baseline that is named, with its name.
     ///
     /// # Errors
@@ -63,8 +68,11 @@ pub fn compare(
     files: &[Arc<str>],
     whole: bool,
 ) -> Compared {
-    let gone = baseline.apply(targets, files, &format!("in the baseline {name}").into());
-    let gone = if whole { gone } else { Vec::new() };
+    let mut compared = baseline.apply(name, targets, files);
+    if !whole {
+        compared.gone.clear();
+    }
+    let gone = &compared.gone;
     for one in gone.iter().take(NAMED) {
         let kernel = if global.demangle { display(&one.kernel) } else { one.kernel.clone() };
         let aspect = one.aspect.as_ref().map(|aspect| format!(" {aspect}")).unwrap_or_default();
@@ -82,5 +90,5 @@ pub fn compare(
     if !gone.is_empty() {
         global.note(&format!("`--write-baseline {name}` takes them out of the baseline"));
     }
-    Compared { file: name.to_owned(), gone }
+    compared
 }

@@ -1,23 +1,22 @@
 //! `check -t` and policies: does every kernel run on the targets, and do files keep to what is demanded?
 
+mod asked;
 mod findings;
 
-pub use findings::named;
+pub use asked::named;
 
 use super::super::device_config::DeviceConfigs;
 use super::super::exit::Exit;
-use super::super::files::{each_file, report_problems};
+use super::super::files::{How, each_file_with, report_problems};
 use super::super::global::Global;
 use super::super::output;
 use super::{Format, baseline, policy};
-use findings::{Asked, Findings};
+use findings::Findings;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use sycl_bundle::compat::aspects::codes;
-use sycl_bundle::compat::gate::Gate;
+use sycl_bundle::compat::gate::proof::Depth;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::policy::Policy;
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::baseline::Compared;
@@ -68,7 +67,8 @@ impl GateArgs {
         let today =
             policy.as_ref().filter(|policy| !policy.exceptions.is_empty()).map(|_| policy::today()).transpose()?;
         let known = self.baseline.read()?;
-        let asked = self.asked(global, named(global, &table, &self.targets)?, policy.as_ref(), &table)?;
+        let named = named(global, &table, &self.targets)?;
+        let asked = asked::asked(global, named, policy.as_ref(), &table, self.require_native)?;
         // These choose among kernels and among the images of each, and hide none that others import from.
         let kernels = std::mem::take(&mut selector.kernels);
         let states = std::mem::take(&mut selector.states);
@@ -76,17 +76,21 @@ impl GateArgs {
             let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
             kernels.is_empty() || kernels.iter().any(matches)
         };
-        let mut findings = Findings::new(asked, states, policy.as_ref(), today);
+        // What is shown of a few kernels is looked for in these alone; which they are, a baseline decides later.
+        let depth = match format {
+            Format::Table | Format::Markdown if !self.baseline.asked() => Depth::First(report::EXAMPLES),
+            _ => Depth::All,
+        };
+        let mut findings = Findings::new(asked, states, policy.as_ref(), today, depth);
         let mut problems: Vec<Trouble> = Vec::new();
-        let exit = each_file(global, files, &selector, |facts| {
+        let how = How { unhashed: true, ..How::default() };
+        let exit = each_file_with(global, files, &selector, how, |facts| {
             report_problems(global, facts);
             problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
-            let codes = codes(&facts.images);
-            let mut gate = Gate::new(&facts.images, &codes, wanted);
-            findings.file(facts, &mut gate);
+            findings.file(facts, wanted);
             Ok(())
         })?;
-        if findings.names.is_empty() && exit == Exit::Done {
+        if !findings.any && exit == Exit::Done {
             if !kernels.is_empty() {
                 let error = Error::new(ErrorKind::NoMatch, "no kernel matches `--kernel`");
                 return Err(error.with_remedy("`sycl-bundle kernels` lists them"));
@@ -114,41 +118,6 @@ impl GateArgs {
         };
         Ok(if fails && exit == Exit::Done { Exit::No } else { exit })
     }
-
-    /// What is asked: of the targets that are named, else of those of the policy.
-    fn asked<'t>(
-        &self,
-        global: &Global,
-        named: Vec<Asked<'t>>,
-        policy: Option<&Policy>,
-        table: &'t sycl_bundle::device::table::TargetTable,
-    ) -> Result<Vec<Asked<'t>>> {
-        let mut asked = named;
-        match policy {
-            Some(policy) if asked.is_empty() => asked = findings::of_policy(policy, table),
-            Some(policy) => {
-                for one in &mut asked {
-                    if policy.targets.iter().all(|own| own.target != one.target.name) {
-                        global.note(&format!("{} has no rules for {} alone", policy.file, one.target.name));
-                    }
-                    one.demanded = policy.demanded(&one.target.name, one.march).cloned();
-                }
-            }
-            None => {}
-        }
-        for one in &mut asked {
-            one.native = self.require_native || one.demanded.as_ref().is_some_and(|demanded| demanded.native);
-        }
-        if !asked.is_empty() || policy.is_some_and(|policy| !policy.budget.is_open()) {
-            return Ok(asked);
-        }
-        let what = match policy {
-            Some(policy) => format!("{} names no target and no budget", policy.file),
-            None => "nothing is said to check for".to_owned(),
-        };
-        let remedy = "say `-t TARGET` or `--declared ASPECT,...`, or write a policy: `--example-policy` prints one";
-        Err(Error::new(ErrorKind::Usage, what).with_remedy(remedy))
-    }
 }
 
 fn print(global: &Global, targets: &[OfTarget], shape: &Shape<'_>) -> Result<()> {
@@ -162,8 +131,8 @@ fn print(global: &Global, targets: &[OfTarget], shape: &Shape<'_>) -> Result<()>
         Format::Json => {
             return report::json(&mut out, targets, shape.problems, shape.compared).and_then(|()| flush(&mut out));
         }
-        Format::Jsonl => return report::jsonl(&mut out, targets).and_then(|()| flush(&mut out)),
-        Format::Sarif => return report::sarif(&mut out, targets).and_then(|()| flush(&mut out)),
+        Format::Jsonl => return report::jsonl(&mut out, targets, shape.compared).and_then(|()| flush(&mut out)),
+        Format::Sarif => return report::sarif(&mut out, targets, shape.compared).and_then(|()| flush(&mut out)),
         Format::Junit => {
             return report::junit(&mut out, targets, names, shape.strict).and_then(|()| flush(&mut out));
         }

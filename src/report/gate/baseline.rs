@@ -4,8 +4,9 @@
 //! by images, offsets or lines. Findings that are alike are counted. What a policy says of whole files, its budgets and
 //! exceptions that have ended, is in no baseline: there the policy is what to change.
 
-use super::{Finding, OfTarget};
-use crate::compat::gate::{Clause, Matter, base_name};
+use super::OfTarget;
+use crate::compat::gate::judged::Found;
+use crate::compat::gate::{Against, Clause, Matter, base_name, fingerprint_of};
 use crate::error::{Error, Result};
 use crate::report::json::SCHEMA_VERSION;
 use crate::report::name::demangle;
@@ -43,6 +44,16 @@ pub struct Compared {
     pub file: String,
     /// What it holds and nobody found.
     pub gone: Vec<Known>,
+    /// What excuses those that it knows.
+    #[serde(skip)]
+    why: Arc<str>,
+}
+
+impl Compared {
+    /// Whether the baseline has a finding.
+    pub fn knows(&self, found: &Found<'_>) -> bool {
+        found.excused.is_some_and(|why| Arc::ptr_eq(why, &self.why))
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -58,9 +69,9 @@ pub struct Baseline {
 }
 
 /// Whether a finding may be in a baseline.
-fn may_be_known(finding: &Finding) -> bool {
+fn may_be_known(against: &Against) -> bool {
     !matches!(
-        finding.found.against.matter,
+        against.matter,
         Matter::Policy(
             Clause::Bytes
                 | Clause::Images
@@ -77,16 +88,17 @@ impl Baseline {
     pub fn of(targets: &[OfTarget]) -> Baseline {
         let mut known: HashMap<String, Known> = HashMap::new();
         for target in targets {
-            for finding in target.findings.iter().filter(|one| one.excused.is_none() && may_be_known(one)) {
-                let (fingerprint, against) = (finding.fingerprint(&target.target), &finding.found.against);
+            let counting = |found: &Found<'_>| found.excused.is_none() && may_be_known(found.against);
+            for finding in target.findings().filter(|one| counting(&one.found)) {
+                let (fingerprint, against) = (finding.fingerprint(&target.target), finding.found.against);
                 let one = known.entry(fingerprint.clone()).or_insert_with(|| Known {
                     fingerprint,
                     count: 0,
                     rule: against.matter.rule().to_owned(),
                     target: target.target.clone(),
-                    file: base_name(&finding.file).to_owned(),
+                    file: base_name(&finding.of.file).to_owned(),
                     kernel: finding.found.kernel.to_string(),
-                    demangled: demangle(&finding.found.kernel).into_owned(),
+                    demangled: demangle(finding.found.kernel).into_owned(),
                     aspect: against.aspect.clone(),
                     message: against.message.clone(),
                 });
@@ -146,23 +158,27 @@ impl Baseline {
         Ok(out)
     }
 
-    /// Marks findings as known or new; known ones do not count any more. Of alike ones as many are known as the baseline
-    /// counts. `why` is what excuses them. Returns what the baseline holds and nobody found, of these targets and files.
-    pub fn apply(&self, targets: &mut [OfTarget], files: &[Arc<str>], why: &Arc<str>) -> Vec<Known> {
+    /// Marks what is known, which does not count any more; of alike findings as many are known as the baseline counts.
+    /// `file` is what messages call the baseline. Tells what it holds and nobody found, of these targets and files.
+    pub fn apply(&self, file: &str, targets: &mut [OfTarget], files: &[Arc<str>]) -> Compared {
+        let why: Arc<str> = format!("in the baseline {file}").into();
         let mut left: HashMap<&str, usize> =
             self.findings.iter().map(|one| (one.fingerprint.as_str(), one.count)).collect();
         for target in targets.iter_mut() {
-            for finding in &mut target.findings {
-                finding.known = Some(false);
-                if finding.excused.is_some() || !may_be_known(finding) {
-                    continue;
-                }
-                let fingerprint = finding.fingerprint(&target.target);
-                if let Some(count) = left.get_mut(fingerprint.as_str()).filter(|count| **count > 0) {
-                    *count = count.saturating_sub(1);
-                    finding.known = Some(true);
-                    finding.excused = Some(why.clone());
-                }
+            for of in &mut target.files {
+                of.judged.refine(|kernels, kernel, items| {
+                    let name = kernels.name(kernel)?;
+                    let mut known = items.to_vec();
+                    let counting = |against: &Against| may_be_known(against);
+                    for item in known.iter_mut().filter(|one| one.excused.is_none() && counting(&one.against)) {
+                        let fingerprint = fingerprint_of(&target.target, &of.file, &item.against, name);
+                        if let Some(count) = left.get_mut(fingerprint.as_str()).filter(|count| **count > 0) {
+                            *count = count.saturating_sub(1);
+                            item.excused = Some(why.clone());
+                        }
+                    }
+                    (known != items).then_some(known)
+                });
             }
         }
         let asked = |one: &&Known| {
@@ -173,6 +189,6 @@ impl Baseline {
             let count = *left.get(one.fingerprint.as_str())?;
             (count > 0).then(|| Known { count, ..one.clone() })
         });
-        gone.collect()
+        Compared { file: file.to_owned(), gone: gone.collect(), why }
     }
 }

@@ -73,14 +73,14 @@ struct Line<'a> {
     entry: Entry<'a>,
 }
 
-fn entry<'f>(finding: &'f Finding, target: &str) -> Entry<'f> {
-    let Finding { file, found, excused, known } = finding;
-    let kernel = Some(&*found.kernel).filter(|name| !name.is_empty());
-    let evidence = found.evidence.as_deref();
+fn entry<'f>(finding: &Finding<'f>, target: &str, compared: Option<&Compared>) -> Entry<'f> {
+    let Finding { of, found } = *finding;
+    let kernel = Some(&**found.kernel).filter(|name| !name.is_empty());
+    let evidence = finding.evidence();
     Entry {
         rule: found.against.matter.rule(),
         certain: found.against.certain,
-        file,
+        file: &of.file,
         image: found.image,
         kernel,
         demangled: kernel.map(|name| demangle(name).into_owned()),
@@ -92,8 +92,8 @@ fn entry<'f>(finding: &'f Finding, target: &str) -> Entry<'f> {
         chain: evidence.map(evidence::chain).unwrap_or_default(),
         remedy: &found.against.remedy,
         fingerprint: finding.fingerprint(target),
-        excused: excused.as_deref(),
-        known: *known,
+        excused: found.excused.map(|why| &**why),
+        known: compared.map(|compared| compared.knows(&found)),
     }
 }
 
@@ -106,17 +106,17 @@ fn name(target: &OfTarget) -> Option<&str> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn jsonl(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
+pub fn jsonl(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compared>) -> Result<()> {
     for one in targets {
-        for finding in &one.findings {
-            let line = Line { target: name(one), entry: entry(finding, &one.target) };
+        for finding in one.findings() {
+            let line = Line { target: name(one), entry: entry(&finding, &one.target, compared) };
             put(out, &format!("{}\n", text(&line)?))?;
         }
     }
     Ok(())
 }
 
-/// Writes one JSON document, finding by finding, and what could not be read.
+/// Writes one JSON document, finding by finding, what could not be read, and what came of a baseline.
 ///
 /// # Errors
 /// `Io` where the writer fails.
@@ -139,8 +139,8 @@ pub fn json(
         let head = text(&Head { question, target, verdict: one.verdict(), kernels })?;
         let head = head.strip_suffix('}').unwrap_or(&head);
         put(out, &format!("{}{head},\"findings\":[", if at == 0 { "\n" } else { ",\n" }))?;
-        for (nth, finding) in one.findings.iter().enumerate() {
-            let entry = text(&entry(finding, &one.target))?;
+        for (nth, finding) in one.findings().enumerate() {
+            let entry = text(&entry(&finding, &one.target, compared))?;
             put(out, &format!("{}{entry}", if nth == 0 { "\n" } else { ",\n" }))?;
         }
         put(out, "]}")?;

@@ -1,13 +1,12 @@
 //! What did the gate find, as a summary for a pull request?
 
+use super::table::EXAMPLES;
 use super::{Counts, OfTarget, word};
 use crate::report::evidence::{self, Names};
 use crate::report::name::shorten;
 use crate::report::units::count;
 use std::fmt::Write as _;
 
-/// Kernels that are named for each thing that is found.
-const EXAMPLES: usize = 3;
 /// Characters of a kernel's name that are shown.
 const SHOWN: usize = 120;
 
@@ -26,21 +25,21 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
         for group in one.groups() {
             let _ = writeln!(out, "\n**`{}`: {}**", one.name(), group.heading());
             let _ = writeln!(out, "\n> {}\n", escaped(&group.against.message));
-            for finding in group.findings.iter().take(EXAMPLES) {
+            for finding in group.findings(EXAMPLES) {
                 if finding.found.kernel.is_empty() {
-                    let _ = writeln!(out, "- {}", code(&finding.file));
+                    let _ = writeln!(out, "- {}", code(&finding.of.file));
                     continue;
                 }
-                let kernel = names.show(&finding.found.kernel);
-                let _ = writeln!(out, "- {} in {}", code(&shorten(&kernel, SHOWN)), code(&finding.file));
-                if let Some(found) = &finding.found.evidence {
-                    let way = evidence::text(&finding.found.kernel, found, names);
+                let kernel = names.show(finding.found.kernel);
+                let _ = writeln!(out, "- {} in {}", code(&shorten(&kernel, SHOWN)), code(&finding.of.file));
+                if let Some(found) = finding.evidence() {
+                    let way = evidence::text(finding.found.kernel, found, names);
                     for line in way.lines().skip(1) {
                         let _ = writeln!(out, "  - {}", code(line.trim()));
                     }
                 }
             }
-            let more = group.findings.len().saturating_sub(EXAMPLES);
+            let more = group.count.saturating_sub(EXAMPLES);
             if more > 0 {
                 let _ = writeln!(out, "- and {} more", count(more));
             }
@@ -50,8 +49,7 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
     for one in targets.iter().filter(|one| one.excused() > 0) {
         out.push('\n');
         for (why, group) in one.excuses() {
-            let (rule, count) = (group.against.matter.rule(), group.count());
-            let _ = writeln!(out, "- `{}`: excused: {count} ({rule}): {}", one.name(), escaped(why));
+            let _ = writeln!(out, "- `{}`: excused: {}: {}", one.name(), group.extent(), escaped(why));
         }
     }
     out

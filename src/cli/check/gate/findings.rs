@@ -1,34 +1,23 @@
 //! What is found in each file, what of it does the policy excuse, and what does the policy itself find?
 
 use super::super::super::global::Global;
+use super::asked::{Asked, any_matches};
+use std::collections::HashMap;
 use std::sync::Arc;
 use sycl_bundle::bundle::image::State;
 use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::gate::{Against, Clause, Demand, Found, Gate, Matter};
-use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::device::target::Target;
+use sycl_bundle::compat::gate::judged::{Grouping, Item, Judged, Whose};
+use sycl_bundle::compat::gate::kernels::Kernels;
+use sycl_bundle::compat::gate::proof::Depth;
+use sycl_bundle::compat::gate::{Against, Clause, Demand, Gate, Matter, codes};
 use sycl_bundle::device::yaml::Place;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::policy::Policy;
+use sycl_bundle::policy::budget::{self, Over};
 use sycl_bundle::policy::date::Date;
-use sycl_bundle::policy::{Demanded, Policy, budget};
 use sycl_bundle::report::FileFacts;
-use sycl_bundle::report::gate::{Finding, OfTarget};
+use sycl_bundle::report::gate::{OfFile, OfTarget};
 use sycl_bundle::report::name::demangle;
 use sycl_bundle::select::Pattern;
-
-/// A target that is asked about.
-pub struct Asked<'t> {
-    pub target: &'t Target,
-    pub march: Option<CpuArch>,
-    /// What the policy demands for it.
-    pub demanded: Option<Demanded>,
-    /// Whether kernels must be compiled for it.
-    pub native: bool,
-}
-
-/// A file and a kernel in it.
-type Name = (Arc<str>, Arc<str>);
 
 /// What is found as files go by.
 pub struct Findings<'f> {
@@ -36,124 +25,122 @@ pub struct Findings<'f> {
     states: Vec<State>,
     policy: Option<&'f Policy>,
     today: Option<Date>,
+    depth: Depth,
     /// What is found for each target.
-    found: Vec<Vec<Finding>>,
+    targets: Vec<OfTarget>,
     /// What is found whatever the target.
-    general: Vec<Finding>,
+    general: Vec<OfFile>,
     /// Why each exception excuses, and whether it has.
     excuses: Vec<(Arc<str>, bool)>,
-    /// All kernels that are judged.
-    pub names: Vec<Name>,
+    /// The globs of kernels that must run and that some kernel matches.
+    met: Vec<String>,
+    /// Whether there is any kernel.
+    pub any: bool,
     /// The files with images.
     pub files: Vec<Arc<str>>,
 }
 
-/// The targets that spellings mean, each once.
-///
-/// # Errors
-/// `Usage` where one means none.
-pub fn named<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) -> Result<Vec<Asked<'t>>> {
-    let mut asked: Vec<Asked<'t>> = Vec::new();
-    for spelling in spellings.iter().filter(|spelling| !spelling.trim().is_empty()) {
-        let found = table.resolve(spelling)?;
-        if let Some(note) = &found.note {
-            global.note(note);
-        }
-        for target in found.targets {
-            if !asked.iter().any(|known| known.target.name == target.name && known.march == found.march) {
-                asked.push(Asked { target, march: found.march, demanded: None, native: false });
-            }
-        }
-    }
-    if asked.is_empty() && !spellings.is_empty() {
-        return Err(Error::new(ErrorKind::Usage, "`-t` names no target"));
-    }
-    Ok(asked)
-}
-
-/// The targets of a policy.
-pub fn of_policy<'t>(policy: &Policy, table: &'t TargetTable) -> Vec<Asked<'t>> {
-    let one = |demanded: &Demanded| {
-        let target = table.target(&demanded.target)?;
-        Some(Asked { target, march: demanded.march, demanded: Some(demanded.clone()), native: false })
-    };
-    policy.targets.iter().filter_map(one).collect()
-}
-
-fn any_matches(patterns: &[Pattern], name: &str) -> bool {
-    patterns.iter().any(|pattern| pattern.matches(name) || pattern.matches(&demangle(name)))
-}
-
 impl<'f> Findings<'f> {
-    pub fn new(asked: Vec<Asked<'f>>, states: Vec<State>, policy: Option<&'f Policy>, today: Option<Date>) -> Self {
-        let found = asked.iter().map(|_| Vec::new()).collect();
+    pub fn new(
+        asked: Vec<Asked<'f>>,
+        states: Vec<State>,
+        policy: Option<&'f Policy>,
+        today: Option<Date>,
+        depth: Depth,
+    ) -> Self {
+        let target = |one: &Asked<'_>| OfTarget { target: one.target.name.clone(), files: Vec::new() };
+        let targets = asked.iter().map(target).collect();
         let excuses = policy.iter().flat_map(|policy| &policy.exceptions).map(|one| (one.excuse().into(), false));
-        let (names, files, general) = (Vec::new(), Vec::new(), Vec::new());
-        Findings { asked, states, policy, today, found, general, excuses: excuses.collect(), names, files }
+        let excuses = excuses.collect();
+        let (general, met, files) = (Vec::new(), Vec::new(), Vec::new());
+        Findings { asked, states, policy, today, depth, targets, general, excuses, met, any: false, files }
     }
 
-    /// Judges a file.
-    pub fn file(&mut self, facts: &FileFacts<'_>, gate: &mut Gate<'_>) {
+    /// Judges a file, of which `wanted` selects kernels by their mangled names.
+    pub fn file(&mut self, facts: &FileFacts<'_>, wanted: impl Fn(&str) -> bool) {
         let file: Arc<str> = facts.path.into();
-        self.names.extend(gate.names().map(|name| (file.clone(), Arc::from(name))));
         if facts.bundle.is_some() {
             self.files.push(file.clone());
         }
-        for (one, all) in self.asked.iter().zip(&mut self.found) {
-            let demanded = one.demanded.as_ref();
-            let forbidden = demanded.map(|demanded| demanded.forbidden.clone()).unwrap_or_default();
-            let demand = Demand { states: self.states.clone(), native: one.native, forbidden };
-            let mut found = gate.judge(&Subject::new(one.target).with_march(one.march), &demand);
-            if let Some(demanded) = demanded {
-                found.retain(|one| demanded.kernels.is_empty() || any_matches(&demanded.kernels, &one.kernel));
-                found.extend(budget::of_target(&demanded.budget, one.target, &facts.images));
+        self.any |= facts.images.iter().any(|image| image.kernels.iter().any(|name| wanted(name)));
+        let codes = codes(&facts.images);
+        // Targets that demand the same kernels are judged together.
+        let mut sets: Vec<(&[Pattern], Vec<usize>)> = Vec::new();
+        for (at, one) in self.asked.iter().enumerate() {
+            let globs = one.globs();
+            let same = |set: &&mut (&[Pattern], Vec<usize>)| {
+                set.0.iter().map(Pattern::text).eq(globs.iter().map(Pattern::text))
+            };
+            match sets.iter_mut().find(same) {
+                Some((_, members)) => members.push(at),
+                None => sets.push((globs, vec![at])),
             }
-            for found in found {
-                let excused = self.policy.zip(self.today).and_then(|(policy, today)| {
-                    let at = policy.excuse(today, &one.target.name, &found, &|name| demangle(name).into_owned())?;
-                    let (why, used) = self.excuses.get_mut(at)?;
-                    *used = true;
-                    Some(why.clone())
-                });
-                all.push(Finding { file: file.clone(), found, excused, known: None });
+        }
+        for (globs, members) in sets {
+            let gate =
+                Gate::new(&facts.images, &codes, |name| wanted(name) && (globs.is_empty() || any_matches(globs, name)));
+            let own: Vec<&Asked<'_>> = members.iter().filter_map(|at| self.asked.get(*at)).collect();
+            let demands: Vec<_> = own.iter().map(|one| demand(one, &self.states)).collect();
+            let mut judged = gate.judge_each(&demands);
+            let mut whole: Vec<Vec<Against>> = Vec::new();
+            for (one, judged) in own.iter().zip(&mut judged) {
+                let limits = one.demanded.as_ref().map(|demanded| demanded.budget).unwrap_or_default();
+                whole.push(add(judged, budget::of_target(&limits, one.target, &facts.images)));
+                if let Some((policy, today)) = self.policy.zip(self.today) {
+                    excuse(policy, today, &one.target.name, judged, &mut self.excuses);
+                }
+            }
+            let proofs = Arc::new(gate.proofs(&judged.iter().collect::<Vec<_>>(), self.depth));
+            for ((at, judged), whole) in members.iter().zip(judged).zip(whole) {
+                let Some(target) = self.targets.get_mut(*at) else { continue };
+                target.files.push(OfFile { file: file.clone(), judged, proofs: proofs.clone() });
+                if !whole.is_empty() {
+                    target.files.push(OfFile::whole(file.clone(), whole));
+                }
+            }
+            let names = gate.kernels();
+            for glob in
+                globs.iter().filter(|glob| names.names().any(|name| any_matches(std::slice::from_ref(*glob), name)))
+            {
+                self.met.push(glob.text().to_owned());
             }
         }
         if let Some(policy) = self.policy.filter(|_| facts.bundle.is_some()) {
             let found = budget::of_file(&policy.budget, facts.bytes, &facts.images);
-            self.general.extend(found.into_iter().map(|found| finding(&file, found)));
+            let (kernels, whole): (Vec<Over>, Vec<Over>) = found.into_iter().partition(|one| one.kernel.is_some());
+            if !whole.is_empty() {
+                let whole = whole.into_iter().map(|one| one.against).collect();
+                self.general.push(OfFile::whole(file.clone(), whole));
+            }
+            if !kernels.is_empty() {
+                let numbers = facts.images.iter().map(|image| image.image.index).collect();
+                self.general.push(OfFile { file, judged: alone(kernels, numbers), proofs: Arc::default() });
+            }
         }
     }
 
     /// All that was found, by target. `whole` says that nothing was left out, so that what is not there is missing.
     pub fn end(mut self, global: &Global, whole: bool) -> Vec<OfTarget> {
-        let names: Arc<[Name]> = std::mem::take(&mut self.names).into();
-        let mut targets = Vec::new();
-        if let Some(policy) = self.policy {
-            let file: Arc<str> = policy.file.as_str().into();
-            let expired = self.today.map(|today| policy.expired(today)).unwrap_or_default();
-            self.general.extend(expired.into_iter().map(|found| finding(&file, found)));
-            if !self.general.is_empty() || !policy.budget.is_open() {
-                let findings = std::mem::take(&mut self.general);
-                let kernels = if policy.budget.is_of_kernels() { names.clone() } else { Arc::default() };
-                targets.push(OfTarget { target: String::new(), kernels, findings });
-            }
-            if whole {
-                self.unused(global, policy);
-                for (one, all) in self.asked.iter().zip(&mut self.found) {
-                    all.extend(missing(one, &names).map(|found| finding(&file, found)));
+        let Some(policy) = self.policy else { return self.targets };
+        let file: Arc<str> = policy.file.as_str().into();
+        if whole {
+            self.unused(global, policy);
+            for (one, target) in self.asked.iter().zip(&mut self.targets) {
+                let nowhere = one.globs().iter().filter(|glob| !self.met.iter().any(|met| met == glob.text()));
+                let missing: Vec<Against> = nowhere.map(missing).collect();
+                if !missing.is_empty() {
+                    target.files.push(OfFile::whole(file.clone(), missing));
                 }
             }
         }
-        for (one, findings) in self.asked.into_iter().zip(self.found) {
-            let kernels = match one.demanded.filter(|demanded| !demanded.kernels.is_empty()) {
-                Some(demanded) => {
-                    names.iter().filter(|(_, name)| any_matches(&demanded.kernels, name)).cloned().collect()
-                }
-                None => names.clone(),
-            };
-            targets.push(OfTarget { target: one.target.name.clone(), kernels, findings });
+        let expired = self.today.map(|today| policy.expired(today)).unwrap_or_default();
+        if !expired.is_empty() {
+            self.general.push(OfFile::whole(file, expired));
         }
-        targets
+        if !self.general.is_empty() || !policy.budget.is_open() {
+            self.targets.insert(0, OfTarget { target: String::new(), files: self.general });
+        }
+        self.targets
     }
 
     /// Tells of exceptions that have not ended and cover nothing.
@@ -170,19 +157,77 @@ impl<'f> Findings<'f> {
     }
 }
 
-fn finding(file: &Arc<str>, found: Found) -> Finding {
-    Finding { file: file.clone(), found, excused: None, known: None }
+/// What is asked of kernels for a target.
+fn demand<'t>(one: &Asked<'t>, states: &[State]) -> (Subject<'t>, Demand) {
+    let forbidden = one.demanded.as_ref().map(|demanded| demanded.forbidden.clone()).unwrap_or_default();
+    let subject = Subject::new(one.target).with_march(one.march);
+    (subject, Demand { states: states.to_vec(), native: one.native, forbidden })
 }
 
-/// What a policy says must run on a target, and no file has.
-fn missing<'m>(asked: &'m Asked<'_>, names: &'m [Name]) -> impl Iterator<Item = Found> + 'm {
-    let globs = asked.demanded.iter().flat_map(|demanded| &demanded.kernels);
-    let nowhere = globs.filter(|glob| !names.iter().any(|(_, name)| any_matches(std::slice::from_ref(*glob), name)));
-    nowhere.map(|glob| {
-        let message = format!("`{}` must run by the policy, and no kernel of these files matches.", glob.text());
-        let remedy = "check the file that has it together with these, or take it out of `kernels`".to_owned();
-        let matter = Matter::Policy(Clause::Missing);
-        let against = Against { matter, certain: false, message, aspect: None, remedy };
-        Found { against: Arc::new(against), kernel: "".into(), image: None, evidence: None }
-    })
+/// Adds what exceeds a budget to the kernels that it is about; what is about the file is given back.
+fn add(judged: &mut Judged, over: Vec<Over>) -> Vec<Against> {
+    let (mut of, mut whole): (HashMap<String, Vec<Item>>, Vec<Against>) = (HashMap::new(), Vec::new());
+    for one in over {
+        match one.kernel {
+            Some(kernel) => {
+                let item = Item { against: Arc::new(one.against), whose: Some(Whose::Other(one.at)), excused: None };
+                of.entry(kernel).or_default().push(item);
+            }
+            None => whole.push(one.against),
+        }
+    }
+    if !of.is_empty() {
+        judged.refine(|kernels, kernel, items| {
+            let more = of.get(&**kernels.name(kernel)?)?;
+            Some([items, more].concat())
+        });
+    }
+    whole
+}
+
+/// Findings of kernels of which nothing else was asked.
+fn alone(over: Vec<Over>, numbers: Vec<usize>) -> Judged {
+    let mut kernels: Vec<(Arc<str>, Vec<usize>)> = Vec::new();
+    let mut items: Vec<Vec<Item>> = Vec::new();
+    for Over { kernel, at, against } in over {
+        kernels.push((kernel.unwrap_or_default().into(), vec![at]));
+        items.push(vec![Item { against: Arc::new(against), whose: Some(Whose::Own(0)), excused: None }]);
+    }
+    let grouping = Arc::new(Grouping::new((0..items.len()).collect()));
+    Judged { kernels: Arc::new(Kernels::new(kernels, numbers)), grouping, items }
+}
+
+/// Excuses what exceptions cover.
+fn excuse(policy: &Policy, today: Date, target: &str, judged: &mut Judged, excuses: &mut [(Arc<str>, bool)]) {
+    if policy.exceptions.is_empty() {
+        return;
+    }
+    judged.refine(|kernels, kernel, items| {
+        if items.is_empty() {
+            return None;
+        }
+        let name = kernels.name(kernel)?;
+        let demangled = demangle(name);
+        let mut all = items.to_vec();
+        let mut changed = false;
+        for item in &mut all {
+            let covering = policy.excuse(today, target, &item.against, (name, &demangled));
+            if let Some((why, used)) = covering.and_then(|at| excuses.get_mut(at)) {
+                (*used, changed) = (true, true);
+                item.excused = Some(why.clone());
+            }
+        }
+        changed.then_some(all)
+    });
+}
+
+/// A policy says that a kernel must run, and no file has it.
+fn missing(glob: &Pattern) -> Against {
+    Against {
+        matter: Matter::Policy(Clause::Missing),
+        certain: false,
+        message: format!("`{}` must run by the policy, and no kernel of these files matches.", glob.text()),
+        aspect: None,
+        remedy: "check the file that has it together with these, or take it out of `kernels`".to_owned(),
+    }
 }
