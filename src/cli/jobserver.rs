@@ -136,15 +136,8 @@ mod tests {
         for _ in 0..3 {
             assert!(jobserver.acquire(&never));
         }
-        let mut asked = 0;
-        let asked = std::cell::Cell::new(&mut asked);
-        let later = || {
-            let count = asked.take();
-            *count += 1;
-            let enough = *count > 2;
-            asked.set(count);
-            enough
-        };
+        let asked = std::cell::Cell::new(0);
+        let later = || asked.replace(asked.get() + 1) > 1;
         assert!(!jobserver.acquire(&later), "there is no fourth");
         jobserver.release();
         assert!(jobserver.acquire(&never));
