@@ -10,6 +10,7 @@ mod check;
 mod completions;
 mod device_config;
 mod devices;
+mod diff;
 mod doctor;
 mod driver;
 mod edited;
@@ -17,6 +18,7 @@ mod embed;
 mod emit;
 pub mod exit;
 mod expand;
+mod explain;
 mod extract;
 mod files;
 mod gather;
@@ -27,7 +29,9 @@ mod input;
 mod inspect;
 mod interrupt;
 mod jobserver;
+mod join;
 mod kernels;
+mod link;
 mod live;
 mod man;
 mod output;
@@ -113,10 +117,14 @@ verbs! {
     inspect => Inspect,
     kernels => Kernels,
     check => Check,
+    explain => Explain,
+    diff => Diff,
     targets => Targets,
     devices => Devices,
     extract => Extract,
     build => Build,
+    link => Link,
+    join => Join,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,
