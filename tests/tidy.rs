@@ -57,6 +57,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// For each third-party crate, the only places that may name it.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli/", "src/main.rs"]),
+    ("signal_hook", &["src/cli/interrupt.rs"]),
     ("mimalloc", &["src/main.rs"]),
     ("clap_complete", &["src/cli/"]),
     ("clap_mangen", &["src/cli/"]),
@@ -84,7 +85,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("base64", &["src/report/", "src/bundle/property_text.rs"]),
     ("cpp_demangle", &["src/report/"]),
     ("globset", &["src/select.rs"]),
-    ("blake3", &["src/compat/", "src/rewrite/embed/"]),
+    ("blake3", &["src/compat/", "src/rewrite/embed/", "src/build/cache/"]),
     (
         "rayon",
         &[
