@@ -18,6 +18,7 @@ pub mod exit;
 mod expand;
 mod extract;
 mod files;
+mod filter;
 mod gather;
 #[cfg(test)]
 mod generated;
@@ -102,6 +103,7 @@ verbs! {
     targets => Targets,
     devices => Devices,
     extract => Extract,
+    filter => Filter,
     build => Build,
     wrap => Wrap,
     embed => Embed,

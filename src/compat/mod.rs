@@ -4,6 +4,7 @@ pub mod aspects;
 pub mod choice;
 mod digest;
 pub mod examine;
+pub mod filter;
 pub mod fit;
 pub mod gate;
 pub mod kernels;

@@ -8,6 +8,7 @@ pub mod devices;
 pub mod edited;
 pub mod evidence;
 pub mod extracted;
+pub mod filtered;
 pub mod gate;
 pub mod image;
 pub mod inspect;
