@@ -54,7 +54,7 @@ Exit status:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// A linked executable or shared library, or SPIR-V modules; `-` is standard input
+    /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// What to compile for
@@ -119,7 +119,7 @@ impl Args {
         }
         let mut bundles = Vec::new();
         for (source, host) in sources.iter().zip(&hosts) {
-            bundles.push(Bundle::read(host).context(|| source.name())?);
+            bundles.push(source.bundle(host).context(|| source.name())?);
         }
         let emit = self.emit(&hosts)?;
         let form = self.form.form(emit, &self.output)?;
@@ -210,7 +210,7 @@ impl Args {
             problems: problems.iter().map(Damaged::new).collect(),
             removed_options: plan.removed_options,
             native_bytes: compiled.iter().map(|(_, binary)| binary.len() as u64).sum(),
-            bytes_before: sources.iter().map(|source| source.bytes().len() as u64).sum(),
+            bytes_before: sources.iter().map(Source::size).sum(),
             bytes_after,
             seconds,
         };

@@ -95,7 +95,7 @@ pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
 
 /// The target of an image whose container names none: tables and bare files do not. What the image was compiled for
 /// tells, or the payload itself.
-fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
+pub fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
     let image = examined.image;
     // A module without a target is read as one for every device. A blob in a table may say more.
     if !matches!(image.target, "" | "spir64") {
