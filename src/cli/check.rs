@@ -1,6 +1,7 @@
 //! `check`: does the device code run on targets, and keep to what is declared?
 
 mod gate;
+mod link;
 
 use super::exit::Exit;
 use super::files::each_file;
@@ -25,7 +26,11 @@ use sycl_bundle::report::name;
 const AFTER_HELP: &str = "\
 With -t: of each kernel the image that the runtime would choose on the target, and whether that
 runs there. Targets are told apart by what they have: aspects, sizes, SPIR-V, matrix operations;
-what nobody has written down of one is unknown. Files are judged one by one.
+what nobody has written down of one is unknown. What an image imports may be defined in any of the
+files, as the runtime links all that are loaded.
+
+With --link: symbols that no image of all the files defines, those that several define in different
+ways, and kernels of one name in two files, of which the runtime may run either for both.
 
 Without: judges what the code of each kernel and of all functions it may call does, in all the
 files together: functions that one image imports are followed into the image that exports them.
@@ -40,6 +45,7 @@ Examples:
   sycl-bundle check libfoo.so --declared fp16,atomic64
   sycl-bundle check libfoo.so --fixed-targets intel_gpu_acm_g10,intel_gpu_pvc
   sycl-bundle check app libfoo.so --external --strict
+  sycl-bundle check app libfoo.so libbar.so --link
   sycl-bundle check libfoo.so --declared '' --format json | jq '.targets[].findings[].kernel'";
 
 /// Tell whether kernels run on targets, and keep to declared aspects
@@ -54,7 +60,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "ASPECT,...",
-        required_unless_present_any = ["fixed_targets", "external", "targets", "schema"]
+        required_unless_present_any = ["fixed_targets", "external", "targets", "link", "schema"]
     )]
     declared: Option<String>,
     /// The targets of `-fsycl-fixed-targets`, as `targets` lists them
@@ -63,6 +69,9 @@ pub struct Args {
     /// Warn of functions of other images that use what the calling kernel's image does not record
     #[arg(long)]
     external: bool,
+    /// Tell whether all files together define what their images import, and no symbol or kernel twice
+    #[arg(long, conflicts_with_all = ["declared", "fixed_targets", "external", "targets"])]
+    link: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
@@ -82,13 +91,13 @@ enum Format {
     Table,
     /// One document
     Json,
-    /// SARIF 2.1.0, for code scanning; with -t
+    /// SARIF 2.1.0, for code scanning; with -t or --link
     Sarif,
-    /// JUnit's XML, a test case for each kernel; with -t
+    /// JUnit's XML, a test case for each kernel; with -t or --link
     Junit,
-    /// Annotations of a GitHub workflow; with -t
+    /// Annotations of a GitHub workflow; with -t or --link
     Github,
-    /// A summary for a pull request; with -t
+    /// A summary for a pull request; with -t or --link
     Markdown,
 }
 
@@ -113,6 +122,9 @@ impl Args {
         }
         if self.gate.asked() {
             return self.gate.run(global, &self.files, self.selection.selector()?, self.format);
+        }
+        if self.link {
+            return link::run(global, &self.files, &self.selection.selector()?, self.format, self.gate.strict);
         }
         if !matches!(self.format, Format::Table | Format::Json) {
             let error = Error::new(ErrorKind::Usage, "warnings are told as table or JSON only");

@@ -8,5 +8,6 @@ pub mod filter;
 pub mod fit;
 pub mod gate;
 pub mod kernels;
+pub mod link;
 pub mod native;
 pub mod warnings;

@@ -14,6 +14,7 @@ pub mod image;
 pub mod inspect;
 pub mod json;
 pub mod kernels;
+pub mod link;
 pub mod name;
 pub mod native;
 pub mod sizes;

@@ -1,0 +1,58 @@
+//! `check --link`: do device symbols find their definitions across files?
+
+use super::super::exit::Exit;
+use super::super::files::{each_file, report_problems};
+use super::super::global::Global;
+use super::super::output;
+use super::Format;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use sycl_bundle::compat::aspects::codes_where;
+use sycl_bundle::compat::link::{self, Piece};
+use sycl_bundle::error::Result;
+use sycl_bundle::report::check::Verdict;
+use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::inspect::View;
+use sycl_bundle::report::{gate, link as report};
+use sycl_bundle::select::Selector;
+
+/// Links the images of the files and tells what is wrong.
+///
+/// # Errors
+/// What cannot be read, selected or written.
+pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Format, strict: bool) -> Result<Exit> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut partial = false;
+    let exit = each_file(global, files, selector, |facts| {
+        report_problems(global, facts);
+        let file: Arc<str> = facts.path.into();
+        let codes = codes_where(&facts.images, |image| !image.imports.is_empty());
+        partial |= facts.images.iter().any(|image| image.problem.is_some());
+        pieces.extend(link::pieces(&file, &facts.images, &codes));
+        Ok(())
+    })?;
+    let linked = link::link(&pieces);
+    let partial = partial || exit == Exit::Input;
+    let names = Names { demangle: global.demangle };
+    let of_gate = || [report::as_gate(&linked, &pieces)];
+    let mut out = output::stdout();
+    let text = match format {
+        Format::Table => {
+            let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+            report::table(&linked, partial, &view)
+        }
+        Format::Github => gate::github(&of_gate(), names),
+        Format::Markdown => gate::markdown(&of_gate(), names),
+        Format::Json => report::json(&mut out, &linked, partial).map(|()| String::new())?,
+        Format::Sarif => gate::sarif(&mut out, &of_gate()).map(|()| String::new())?,
+        Format::Junit => gate::junit(&mut out, &of_gate(), names, strict).map(|()| String::new())?,
+    };
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+    let fails = match report::verdict(&linked, partial) {
+        Verdict::Incompatible => true,
+        Verdict::Unknown => strict,
+        Verdict::Compatible => false,
+    };
+    Ok(if fails && exit == Exit::Done { Exit::No } else { exit })
+}

@@ -1,0 +1,230 @@
+//! How do the files of a set link, and what is wrong?
+
+use super::check::Verdict;
+use super::evidence::Names;
+use super::gate::{Finding as GateFinding, OfTarget};
+use super::inspect::View;
+use super::name::{demangle, shorten};
+use super::units::{count, counted};
+use crate::compat::gate::{Against, Found, Matter};
+use crate::compat::link::{Finding, Import, Linked, Piece, Place, Wrong};
+use crate::error::{Error, Result};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::Arc;
+
+/// What stands for the target in forms that are about targets.
+const TARGET: &str = "link";
+/// Places and names that are shown of each thing; `--format json` has all.
+const EXAMPLES: usize = 3;
+
+/// The verdict: a sure finding says no, one that is not sure or a damaged image leaves it open.
+pub fn verdict(linked: &Linked, partial: bool) -> Verdict {
+    match (linked.findings.iter().map(|finding| finding.certain).max(), partial) {
+        (Some(true), _) => Verdict::Incompatible,
+        (Some(false), _) | (None, true) => Verdict::Unknown,
+        (None, false) => Verdict::Compatible,
+    }
+}
+
+/// The findings, which files take symbols from which, and the verdict in a line.
+pub fn table(linked: &Linked, partial: bool, view: &View) -> String {
+    let names = Names { demangle: view.demangle };
+    let mut out = String::new();
+    for finding in &linked.findings {
+        section(&mut out, finding, names, view);
+        out.push('\n');
+    }
+    for link in &linked.links {
+        let first = link.symbols.first().map(|symbol| names.show(symbol)).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "{} takes {} from {}, such as {}",
+            link.from,
+            counted(link.symbols.len(), "symbol"),
+            link.to,
+            shorten(&first, view.width.saturating_sub(10))
+        );
+    }
+    let of = |wrong| linked.findings.iter().filter(|finding| finding.wrong == wrong).count();
+    let word = match verdict(linked, partial) {
+        Verdict::Compatible => "compatible",
+        Verdict::Unknown => "unknown",
+        Verdict::Incompatible => "incompatible",
+    };
+    let _ = writeln!(
+        out,
+        "linking: {word}; {} imported ({} by the device library), {} exported; {} unresolved, {} duplicate, {} in two files",
+        counted(linked.imports, "symbol"),
+        count(linked.of_the_device),
+        count(linked.exports),
+        count(of(Wrong::Unresolved)),
+        count(of(Wrong::Duplicate)),
+        counted(of(Wrong::Clash), "kernel")
+    );
+    out
+}
+
+fn section(out: &mut String, finding: &Finding, names: Names, view: &View) {
+    let sure = if finding.certain { "error" } else { "warning" };
+    let shown = names.show(&finding.name);
+    let message = finding.message.replace(&finding.name, &format!("`{shown}`"));
+    let subject = if finding.wrong == Wrong::Clash { format!(" `{shown}`") } else { String::new() };
+    let _ = writeln!(out, "{sure}:{subject} {message}");
+    let places: Vec<String> = finding.defined.iter().take(EXAMPLES).map(shown_place).collect();
+    if !places.is_empty() {
+        let more = finding.defined.len().saturating_sub(places.len());
+        let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
+        let _ = writeln!(out, "  in {}{more}", places.join(", "));
+    }
+    for (place, import) in finding.wanted.iter().take(EXAMPLES) {
+        let _ = writeln!(out, "  wanted in {}{}", shown_place(place), wanting(import, names, view.width));
+    }
+    let more = finding.wanted.len().saturating_sub(EXAMPLES);
+    if more > 0 {
+        let _ = writeln!(out, "  and in {}", counted(more, "more image"));
+    }
+    let _ = writeln!(out, "  help: {}", finding.remedy);
+}
+
+fn shown_place(place: &Place) -> String {
+    format!("{} image {}", place.0, place.1)
+}
+
+/// Who of an image wants a symbol.
+fn wanting(import: &Import, names: Names, width: usize) -> String {
+    let (what, all) =
+        if import.kernels.is_empty() { ("function", &import.functions) } else { ("kernel", &import.kernels) };
+    let Some(first) = all.first() else { return String::new() };
+    let more = all.len().saturating_sub(1);
+    let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
+    format!(" by {what} {}{more}", shorten(&names.show(first), width.saturating_sub(20)))
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    verdict: Verdict,
+    targets: [(); 0],
+    link: Body<'a>,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    imports: usize,
+    exports: usize,
+    of_the_device: usize,
+    links: Vec<Link<'a>>,
+    findings: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Link<'a> {
+    from: &'a str,
+    to: &'a str,
+    symbols: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    rule: &'static str,
+    certain: bool,
+    name: &'a str,
+    demangled: String,
+    message: &'a str,
+    remedy: &'a str,
+    wanted_by: Vec<Wanted<'a>>,
+    defined_in: Vec<Image<'a>>,
+}
+
+#[derive(Serialize)]
+struct Wanted<'a> {
+    file: &'a str,
+    image: usize,
+    kernels: &'a [String],
+    functions: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Image<'a> {
+    file: &'a str,
+    image: usize,
+}
+
+/// Writes one JSON document.
+///
+/// # Errors
+/// `Io` where the writer fails.
+pub fn json(out: &mut impl Write, linked: &Linked, partial: bool) -> Result<()> {
+    let links = linked.links.iter().map(|link| Link { from: &link.from, to: &link.to, symbols: &link.symbols });
+    let findings = linked.findings.iter().map(|finding| Entry {
+        rule: Matter::Link(finding.wrong).rule(),
+        certain: finding.certain,
+        name: &finding.name,
+        demangled: demangle(&finding.name).into_owned(),
+        message: &finding.message,
+        remedy: finding.remedy,
+        wanted_by: finding
+            .wanted
+            .iter()
+            .map(|((file, image), import)| Wanted {
+                file,
+                image: *image,
+                kernels: &import.kernels,
+                functions: &import.functions,
+            })
+            .collect(),
+        defined_in: finding.defined.iter().map(|(file, image)| Image { file, image: *image }).collect(),
+    });
+    let document = Document {
+        schema_version: super::json::SCHEMA_VERSION,
+        verdict: verdict(linked, partial),
+        targets: [],
+        link: Body {
+            imports: linked.imports,
+            exports: linked.exports,
+            of_the_device: linked.of_the_device,
+            links: links.collect(),
+            findings: findings.collect(),
+        },
+    };
+    let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
+    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+}
+
+/// The findings as those of the gate, for the forms that are about kernels on targets: one for each kernel, or where no
+/// kernel is the matter for each image with the symbol.
+pub fn as_gate(linked: &Linked, pieces: &[Piece]) -> OfTarget {
+    let mut kernels: Vec<(Arc<str>, Arc<str>)> = Vec::new();
+    for piece in pieces {
+        kernels.extend(piece.kernels.iter().map(|name| (piece.file.clone(), Arc::from(name.as_str()))));
+    }
+    let mut findings = Vec::new();
+    for finding in &linked.findings {
+        let against = Arc::new(Against {
+            matter: Matter::Link(finding.wrong),
+            certain: finding.certain,
+            message: finding.message.clone(),
+            aspect: None,
+            remedy: finding.remedy.to_owned(),
+        });
+        let mut add = |place: &Place, name: &str| {
+            let found =
+                Found { against: against.clone(), kernel: name.into(), image: Some(place.1), evidence: None };
+            findings.push(GateFinding { file: place.0.clone(), found, excused: None });
+        };
+        for (place, import) in &finding.wanted {
+            import.kernels.iter().for_each(|kernel| add(place, kernel));
+        }
+        if finding.wanted.iter().all(|(_, import)| import.kernels.is_empty()) {
+            let places = finding.wanted.iter().map(|(place, _)| place).chain(&finding.defined);
+            places.for_each(|place| add(place, &finding.name));
+        }
+    }
+    let named = |one: &GateFinding| (one.file.clone(), one.found.kernel.clone());
+    kernels.extend(findings.iter().map(named));
+    let mut seen = std::collections::HashSet::new();
+    kernels.retain(|kernel| seen.insert(kernel.clone()));
+    OfTarget { target: TARGET.to_owned(), kernels: kernels.into(), findings }
+}
