@@ -14,7 +14,6 @@ use super::aspects::{Code, Evidence, Graph};
 use super::choice::choose_among;
 use super::examine::Examined;
 use super::fit::{Finding, Fit, Rule, Subject, fit_with};
-use super::link::Wrong;
 use crate::bundle::image::State;
 use kind::Kind;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -40,8 +39,6 @@ pub enum Matter {
     State,
     /// The image is not compiled for the device.
     NotNative,
-    /// Something about how files link.
-    Link(Wrong),
 }
 
 /// Something that speaks against kernels.

@@ -61,6 +61,35 @@ pub enum Wrong {
     Clash,
 }
 
+impl Wrong {
+    /// The rule's name in reports.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Wrong::Unresolved => "unresolved-symbol",
+            Wrong::Duplicate => "duplicate-symbol",
+            Wrong::Clash => "kernel-in-two-files",
+        }
+    }
+
+    /// What it is about, in a line.
+    pub fn title(self) -> &'static str {
+        match self {
+            Wrong::Unresolved => "No image defines a symbol that a kernel needs",
+            Wrong::Duplicate => "Several images define a symbol in different ways",
+            Wrong::Clash => "Two files have kernels of one name",
+        }
+    }
+
+    /// What becomes of it at run time.
+    pub fn help(self) -> &'static str {
+        match self {
+            Wrong::Unresolved => "Linking fails when a kernel that needs the symbol is first submitted.",
+            Wrong::Duplicate => "Which definition is linked is not specified, and may change from run to run.",
+            Wrong::Clash => "Either kernel may run for both, or the images of one are ignored.",
+        }
+    }
+}
+
 /// An image, by file and number.
 pub type Place = (Arc<str>, usize);
 

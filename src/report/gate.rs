@@ -3,6 +3,7 @@
 mod github;
 mod json;
 mod junit;
+pub mod links;
 mod markdown;
 mod sarif;
 mod table;

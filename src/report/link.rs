@@ -2,20 +2,15 @@
 
 use super::check::Verdict;
 use super::evidence::Names;
-use super::gate::{Finding as GateFinding, OfTarget};
 use super::inspect::View;
 use super::name::{demangle, shorten};
 use super::units::{count, counted};
-use crate::compat::gate::{Against, Found, Matter};
-use crate::compat::link::{Finding, Import, Linked, Piece, Place, Wrong};
+use crate::compat::link::{Finding, Import, Linked, Place, Wrong};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
-use std::sync::Arc;
 
-/// What stands for the target in forms that are about targets.
-const TARGET: &str = "link";
 /// Places and names that are shown of each thing; `--format json` has all.
 const EXAMPLES: usize = 3;
 
@@ -159,7 +154,7 @@ struct Image<'a> {
 pub fn json(out: &mut impl Write, linked: &Linked, partial: bool) -> Result<()> {
     let links = linked.links.iter().map(|link| Link { from: &link.from, to: &link.to, symbols: &link.symbols });
     let findings = linked.findings.iter().map(|finding| Entry {
-        rule: Matter::Link(finding.wrong).rule(),
+        rule: finding.wrong.rule(),
         certain: finding.certain,
         name: &finding.name,
         demangled: demangle(&finding.name).into_owned(),
@@ -191,40 +186,4 @@ pub fn json(out: &mut impl Write, linked: &Linked, partial: bool) -> Result<()> 
     };
     let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
     out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
-}
-
-/// The findings as those of the gate, for the forms that are about kernels on targets: one for each kernel, or where no
-/// kernel is the matter for each image with the symbol.
-pub fn as_gate(linked: &Linked, pieces: &[Piece]) -> OfTarget {
-    let mut kernels: Vec<(Arc<str>, Arc<str>)> = Vec::new();
-    for piece in pieces {
-        kernels.extend(piece.kernels.iter().map(|name| (piece.file.clone(), Arc::from(name.as_str()))));
-    }
-    let mut findings = Vec::new();
-    for finding in &linked.findings {
-        let against = Arc::new(Against {
-            matter: Matter::Link(finding.wrong),
-            certain: finding.certain,
-            message: finding.message.clone(),
-            aspect: None,
-            remedy: finding.remedy.to_owned(),
-        });
-        let mut add = |place: &Place, name: &str| {
-            let found =
-                Found { against: against.clone(), kernel: name.into(), image: Some(place.1), evidence: None };
-            findings.push(GateFinding { file: place.0.clone(), found, excused: None });
-        };
-        for (place, import) in &finding.wanted {
-            import.kernels.iter().for_each(|kernel| add(place, kernel));
-        }
-        if finding.wanted.iter().all(|(_, import)| import.kernels.is_empty()) {
-            let places = finding.wanted.iter().map(|(place, _)| place).chain(&finding.defined);
-            places.for_each(|place| add(place, &finding.name));
-        }
-    }
-    let named = |one: &GateFinding| (one.file.clone(), one.found.kernel.clone());
-    kernels.extend(findings.iter().map(named));
-    let mut seen = std::collections::HashSet::new();
-    kernels.retain(|kernel| seen.insert(kernel.clone()));
-    OfTarget { target: TARGET.to_owned(), kernels: kernels.into(), findings }
 }

@@ -13,8 +13,9 @@ use sycl_bundle::compat::link::{self, Piece};
 use sycl_bundle::error::Result;
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::gate::links;
 use sycl_bundle::report::inspect::View;
-use sycl_bundle::report::{gate, link as report};
+use sycl_bundle::report::link as report;
 use sycl_bundle::select::Selector;
 
 /// Links the images of the files and tells what is wrong.
@@ -35,18 +36,17 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
     let linked = link::link(&pieces);
     let partial = partial || exit == Exit::Input;
     let names = Names { demangle: global.demangle };
-    let of_gate = || [report::as_gate(&linked, &pieces)];
     let mut out = output::stdout();
     let text = match format {
         Format::Table => {
             let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
             report::table(&linked, partial, &view)
         }
-        Format::Github => gate::github(&of_gate(), names),
-        Format::Markdown => gate::markdown(&of_gate(), names),
+        Format::Github => links::github(&linked, names),
+        Format::Markdown => links::markdown(&linked, names),
         Format::Json => report::json(&mut out, &linked, partial).map(|()| String::new())?,
-        Format::Sarif => gate::sarif(&mut out, &of_gate()).map(|()| String::new())?,
-        Format::Junit => gate::junit(&mut out, &of_gate(), names, strict).map(|()| String::new())?,
+        Format::Sarif => links::sarif(&linked)?,
+        Format::Junit => links::junit(&linked, &pieces, names, strict),
     };
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
     let fails = match report::verdict(&linked, partial) {

@@ -2,7 +2,6 @@
 
 use super::Matter;
 use crate::compat::fit::Rule;
-use crate::compat::link::Wrong;
 
 impl Matter {
     /// Its rule's name in reports.
@@ -12,9 +11,6 @@ impl Matter {
             Matter::NoImage => "no-image",
             Matter::State => "state",
             Matter::NotNative => "not-native",
-            Matter::Link(Wrong::Unresolved) => "unresolved-symbol",
-            Matter::Link(Wrong::Duplicate) => "duplicate-symbol",
-            Matter::Link(Wrong::Clash) => "kernel-in-two-files",
         }
     }
 
@@ -35,9 +31,6 @@ impl Matter {
             Matter::NoImage => "The runtime has no image of the kernel for the device",
             Matter::State => "No image of the kernel is of the demanded state",
             Matter::NotNative => "The kernel is not compiled for the device ahead of time",
-            Matter::Link(Wrong::Unresolved) => "No image defines a symbol that a kernel needs",
-            Matter::Link(Wrong::Duplicate) => "Several images define a symbol in different ways",
-            Matter::Link(Wrong::Clash) => "Two files have kernels of one name",
         }
     }
 
@@ -54,9 +47,6 @@ impl Matter {
             Matter::State | Matter::NotNative => {
                 "The kernel is compiled just in time when it is first submitted. `sycl-bundle build` adds native code."
             }
-            Matter::Link(Wrong::Unresolved) => "Linking fails when a kernel that needs the symbol is first submitted.",
-            Matter::Link(Wrong::Duplicate) => "Which definition is linked is not specified, and may change from run to run.",
-            Matter::Link(Wrong::Clash) => "Either kernel may run for both, or the images of one are ignored.",
             Matter::Image(_) => "Submitting the kernel to the device throws errc::kernel_not_supported.",
         }
     }
