@@ -2,6 +2,7 @@
 
 mod gate;
 mod link;
+mod others;
 
 use super::exit::Exit;
 use super::files::each_file;

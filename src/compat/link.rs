@@ -12,7 +12,7 @@ use super::examine::Examined;
 use super::fit;
 use crate::bundle::format::Format;
 use crate::bundle::property::set;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What of an image matters for linking.
@@ -32,6 +32,8 @@ pub struct Piece {
     pub imports: Vec<Import>,
     /// The hash of its contents.
     hash: [u8; 32],
+    /// Hashes of the code of kernels alone, where they have been looked for.
+    pub bodies: Vec<(String, [u8; 32])>,
     /// Whether it is a part of the device library, of which the runtime keeps one copy.
     devicelib: bool,
 }
@@ -148,6 +150,7 @@ pub fn pieces(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> V
         exports: image.exports.clone(),
         imports: image.imports.iter().map(|symbol| import(image, codes.get(at), symbol)).collect(),
         hash: image.blake3,
+        bodies: Vec::new(),
         devicelib: !image.image.properties.set(set::DEVICELIB).is_empty(),
     };
     images.iter().enumerate().map(one).collect()
@@ -190,6 +193,20 @@ fn import(image: &Examined<'_, '_>, code: Option<&Code>, symbol: &str) -> Import
         kernels: kernels.map(|kernel| kernel.name.clone()).collect(),
         functions: functions.filter_map(|node| node.symbol.clone()).collect(),
     }
+}
+
+impl Piece {
+    /// What the code of a kernel is known by: its hash, else that of the image.
+    fn code(&self, kernel: &str) -> [u8; 32] {
+        self.bodies.iter().find(|(name, _)| name == kernel).map_or(self.hash, |(_, hash)| *hash)
+    }
+}
+
+/// The kernels that are in several files.
+pub fn in_several_files(pieces: &[Piece]) -> HashSet<&str> {
+    let mut first: HashMap<&str, &str> = HashMap::new();
+    let all = pieces.iter().flat_map(|piece| piece.kernels.iter().map(|kernel| (kernel.as_str(), &*piece.file)));
+    all.filter(|(kernel, file)| *first.entry(kernel).or_insert(file) != *file).map(|(kernel, _)| kernel).collect()
 }
 
 /// Links the images of a set of files.
@@ -310,11 +327,11 @@ fn duplicate(symbol: &str, all: &[&Piece], wanted: &[(&Piece, &Import)]) -> Opti
     })
 }
 
-/// The contents of the images of each file.
-fn hashes<'p>(pieces: &[&'p Piece]) -> BTreeMap<&'p str, BTreeSet<[u8; 32]>> {
+/// The code of a kernel in each file.
+fn hashes<'p>(pieces: &[&'p Piece], kernel: &str) -> BTreeMap<&'p str, BTreeSet<[u8; 32]>> {
     let mut of_file: BTreeMap<&str, BTreeSet<[u8; 32]>> = BTreeMap::new();
     for piece in pieces {
-        of_file.entry(&piece.file).or_default().insert(piece.hash);
+        of_file.entry(&piece.file).or_default().insert(piece.code(kernel));
     }
     of_file
 }
@@ -332,8 +349,8 @@ fn clashes(pieces: &[Piece]) -> Vec<Finding> {
         }
         let mut kinds: BTreeMap<&Like, Vec<&Piece>> = BTreeMap::new();
         all.iter().for_each(|piece| kinds.entry(&piece.kind).or_default().push(piece));
-        let differs = kinds.values().any(|own| hashes(own).values().collect::<BTreeSet<_>>().len() > 1);
-        let same = kinds.values().all(|own| hashes(own).len() == files.len());
+        let differs = kinds.values().any(|own| hashes(own, kernel).values().collect::<BTreeSet<_>>().len() > 1);
+        let same = kinds.values().all(|own| hashes(own, kernel).len() == files.len());
         let (certain, message) = match (differs, same) {
             (true, _) => {
                 (true, "has different code in different files, and the runtime may run either for both.".to_owned())

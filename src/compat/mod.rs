@@ -10,4 +10,5 @@ pub mod gate;
 pub mod kernels;
 pub mod link;
 pub mod native;
+pub mod offers;
 pub mod warnings;

@@ -5,6 +5,7 @@ mod json;
 mod junit;
 pub mod links;
 mod markdown;
+mod providers;
 mod sarif;
 mod table;
 #[cfg(test)]
@@ -14,6 +15,7 @@ pub use github::github;
 pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
+pub use providers::providers;
 pub use sarif::sarif;
 pub use table::table;
 

@@ -2,16 +2,18 @@
 
 use super::super::device_config::DeviceConfigs;
 use super::super::exit::Exit;
-use super::super::files::{each_file, report_problems};
+use super::super::files::{How, each_file_with, report_problems};
 use super::super::global::Global;
 use super::super::output;
-use super::Format;
+use super::{Format, others};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::compat::aspects::codes;
 use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::gate::{Demand, Gate};
+use sycl_bundle::compat::offers::{Lent, Offers, Provider, are_open};
+use sycl_bundle::container::arena::Arena;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
@@ -66,21 +68,16 @@ impl GateArgs {
             let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
             kernels.is_empty() || kernels.iter().any(matches)
         };
-        let mut names: Vec<(Arc<str>, Arc<str>)> = Vec::new();
-        let mut found: Vec<Vec<Finding>> = asked.iter().map(|_| Vec::new()).collect();
-        let exit = each_file(global, files, &selector, |facts| {
-            report_problems(global, facts);
-            let file: Arc<str> = facts.path.into();
-            let codes = codes(&facts.images);
-            let mut gate = Gate::new(&facts.images, &codes, wanted);
-            names.extend(gate.names().map(|name| (file.clone(), Arc::from(name))));
-            for (one, found) in asked.iter().zip(&mut found) {
-                let subject = Subject::new(one.target).with_march(one.march);
-                let of_file = gate.judge(&subject, &demand).into_iter();
-                found.extend(of_file.map(|found| Finding { file: file.clone(), found, excused: None }));
-            }
-            Ok(())
-        })?;
+        let asking = Asking { asked: &asked, demand: &demand, wanted: &wanted };
+        let (exit, mut pass) = asking.pass(global, files, &selector, None)?;
+        // What one file lacks another may have; standard input cannot be read again.
+        let several = pass.files > 1 || !selector.is_all();
+        if pass.open && several && !files.iter().any(|file| file == Path::new("-")) {
+            let arena = Arena::with_limit(u64::MAX);
+            let offers = others::collect(global, files, &arena)?;
+            pass = asking.pass(global, files, &selector, Some(&offers))?.1;
+        }
+        let Pass { names, found, providers, .. } = pass;
         if names.is_empty() && exit == Exit::Done && !kernels.is_empty() {
             let error = Error::new(ErrorKind::NoMatch, "no kernel matches `--kernel`");
             return Err(error.with_remedy("`sycl-bundle kernels` lists them"));
@@ -91,7 +88,7 @@ impl GateArgs {
             .zip(found)
             .map(|(one, findings)| OfTarget { target: one.target.name.clone(), kernels: names.clone(), findings })
             .collect();
-        print(global, &targets, format, self.strict)?;
+        print(global, &targets, &providers, format, self.strict)?;
         let fails = match report::verdict(&targets) {
             Verdict::Incompatible => true,
             Verdict::Unknown => self.strict,
@@ -101,7 +98,73 @@ impl GateArgs {
     }
 }
 
-fn print(global: &Global, targets: &[OfTarget], format: Format, strict: bool) -> Result<()> {
+/// What is asked of each file.
+struct Asking<'q, W> {
+    asked: &'q [Asked<'q>],
+    demand: &'q Demand,
+    /// Which kernels, by their mangled names.
+    wanted: &'q W,
+}
+
+/// What was found in all files.
+#[derive(Default)]
+struct Pass {
+    names: Vec<(Arc<str>, Arc<str>)>,
+    found: Vec<Vec<Finding>>,
+    /// Images of other files that images of one may be linked to.
+    providers: Vec<Provider>,
+    /// Whether a file imports what it does not define.
+    open: bool,
+    files: usize,
+}
+
+impl<W: Fn(&str) -> bool> Asking<'_, W> {
+    /// Judges each file; with `offers`, as what images of other files may be linked to, it has been read before.
+    fn pass(
+        &self,
+        global: &Global,
+        files: &[PathBuf],
+        selector: &Selector,
+        offers: Option<&Offers<'_>>,
+    ) -> Result<(Exit, Pass)> {
+        let mut pass = Pass { found: self.asked.iter().map(|_| Vec::new()).collect(), ..Pass::default() };
+        let how = How { again: offers.is_some(), ..How::default() };
+        let exit = each_file_with(global, files, selector, how, |facts| {
+            if offers.is_none() {
+                report_problems(global, facts);
+            }
+            pass.files = pass.files.saturating_add(1);
+            let file: Arc<str> = facts.path.into();
+            let next = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
+            let mut lent = Lent::default();
+            match offers {
+                Some(offers) => lent = offers.lend(&file, &facts.images, next.saturating_add(1)),
+                None => pass.open |= are_open(&facts.images),
+            }
+            let mut images = std::mem::take(&mut facts.images);
+            images.extend(lent.examined());
+            let codes = codes(&images);
+            let mut gate = Gate::new(&images, &codes, self.wanted);
+            pass.names.extend(gate.names().map(|name| (file.clone(), Arc::from(name))));
+            for (one, found) in self.asked.iter().zip(&mut pass.found) {
+                let subject = Subject::new(one.target).with_march(one.march);
+                let of_file = gate.judge(&subject, self.demand).into_iter();
+                found.extend(of_file.map(|found| Finding { file: file.clone(), found, excused: None }));
+            }
+            pass.providers.append(&mut lent.providers);
+            Ok(())
+        })?;
+        Ok((exit, pass))
+    }
+}
+
+fn print(
+    global: &Global,
+    targets: &[OfTarget],
+    providers: &[Provider],
+    format: Format,
+    strict: bool,
+) -> Result<()> {
     let names = Names { demangle: global.demangle };
     let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
     let mut out = output::stdout();
@@ -109,11 +172,15 @@ fn print(global: &Global, targets: &[OfTarget], format: Format, strict: bool) ->
         Format::Table => report::table(targets, &view),
         Format::Github => report::github(targets, names),
         Format::Markdown => report::markdown(targets, names),
-        Format::Json => return report::json(&mut out, targets).and_then(|()| flush(&mut out)),
+        Format::Json => return report::json(&mut out, targets, providers).and_then(|()| flush(&mut out)),
         Format::Sarif => return report::sarif(&mut out, targets).and_then(|()| flush(&mut out)),
         Format::Junit => return report::junit(&mut out, targets, names, strict).and_then(|()| flush(&mut out)),
     };
     out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+    if matches!(format, Format::Table | Format::Markdown) {
+        let text = report::providers(providers, names);
+        out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+    }
     flush(&mut out)
 }
 

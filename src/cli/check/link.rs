@@ -1,14 +1,16 @@
 //! `check --link`: do device symbols find their definitions across files?
 
 use super::super::exit::Exit;
-use super::super::files::{each_file, report_problems};
+use super::super::files::{How, each_file, each_file_with, report_problems};
 use super::super::global::Global;
 use super::super::output;
 use super::Format;
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::compat::aspects::codes_where;
+use sycl_bundle::compat::kernels::bodies;
 use sycl_bundle::compat::link::{self, Piece};
 use sycl_bundle::error::Result;
 use sycl_bundle::report::check::Verdict;
@@ -33,6 +35,7 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
         pieces.extend(link::pieces(&file, &facts.images, &codes));
         Ok(())
     })?;
+    compare(global, files, selector, &mut pieces)?;
     let linked = link::link(&pieces);
     let partial = partial || exit == Exit::Input;
     let names = Names { demangle: global.demangle };
@@ -55,4 +58,27 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
         Verdict::Compatible => false,
     };
     Ok(if fails && exit == Exit::Done { Exit::No } else { exit })
+}
+
+/// Looks into the kernels that several files have: images of several kernels may differ in others. Standard input cannot be
+/// read again; its images are taken as wholes.
+fn compare(global: &Global, files: &[PathBuf], selector: &Selector, pieces: &mut [Piece]) -> Result<()> {
+    let wanted: HashSet<String> = link::in_several_files(pieces).into_iter().map(str::to_owned).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let wanted: HashSet<&str> = wanted.iter().map(String::as_str).collect();
+    let mut places: HashMap<(Arc<str>, usize), &mut Piece> =
+        pieces.iter_mut().map(|piece| ((piece.file.clone(), piece.image), piece)).collect();
+    let files: Vec<PathBuf> = files.iter().filter(|file| **file != Path::new("-")).cloned().collect();
+    each_file_with(global, &files, selector, How { again: true, ..How::default() }, |facts| {
+        let file: Arc<str> = facts.path.into();
+        for image in &facts.images {
+            if let Some(piece) = places.get_mut(&(file.clone(), image.image.index)) {
+                piece.bodies = bodies(image, &wanted);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! What did the gate find, as JSON?
 
 use super::{Counts, Finding, OfTarget, verdict};
+use crate::compat::offers::Provider;
 use crate::error::{Error, Result};
 use crate::report::check::Verdict;
 use crate::report::evidence::{self, Location, Step};
@@ -41,6 +42,28 @@ struct Entry<'a> {
     excused: Option<&'a str>,
 }
 
+/// An image of another file that one is linked to.
+#[derive(Serialize)]
+struct Provides<'a> {
+    file: &'a str,
+    image: usize,
+    provided_by: Image<'a>,
+    symbols: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Image<'a> {
+    file: &'a str,
+    image: usize,
+}
+
+impl<'a> Provides<'a> {
+    fn of(provider: &'a Provider) -> Provides<'a> {
+        let Provider { file, image, provided_by, its_image, symbols } = provider;
+        Provides { file, image: *image, provided_by: Image { file: provided_by, image: *its_image }, symbols }
+    }
+}
+
 fn entry<'f>(finding: &'f Finding, target: &str) -> Entry<'f> {
     let Finding { file, found, excused } = finding;
     let evidence = found.evidence.as_deref();
@@ -67,7 +90,7 @@ fn entry<'f>(finding: &'f Finding, target: &str) -> Entry<'f> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
+pub fn json(out: &mut impl Write, targets: &[OfTarget], providers: &[Provider]) -> Result<()> {
     let version = crate::report::json::SCHEMA_VERSION;
     let total = text(&verdict(targets))?;
     put(out, &format!("{{\"schema_version\":{version},\"verdict\":{total},\"targets\":["))?;
@@ -82,6 +105,11 @@ pub fn json(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
             put(out, &format!("{}{entry}", if nth == 0 { "\n" } else { ",\n" }))?;
         }
         put(out, "]}")?;
+    }
+    put(out, "],\"providers\":[")?;
+    for (at, one) in providers.iter().enumerate() {
+        let entry = text(&Provides::of(one))?;
+        put(out, &format!("{}{entry}", if at == 0 { "\n" } else { ",\n" }))?;
     }
     put(out, "]}\n")
 }
