@@ -26,16 +26,18 @@ use sycl_bundle::report::built::{Built, Damaged, Failed, Staying};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
 
 const AFTER_HELP: &str = "\
-Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in worker processes: an image
-that kills the driver or makes it hang fails alone, after two more attempts. What must stay SPIR-V (imported symbols,
-specialization constants, explicit SIMD, requirements no CPU meets) or does not build stays, and is named.
+Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in
+worker processes: an image that kills the driver or makes it hang fails alone, after two more
+attempts. What must stay SPIR-V (imported symbols, specialization constants, explicit SIMD,
+requirements no CPU meets) or does not build stays, and is named.
 
-Native code is for one instruction set, by default avx2: the driver refuses code for a newer set than the machine's, and
-all libraries of a process must have the same set.
+Native code is for one instruction set, by default avx2: the driver refuses code for a newer set
+than the machine's, and all libraries of a process must have the same set.
 
-Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of modules `.so` shared); else it
-is `embed` for a linked ELF file and `table` for modules. Of a linked file, an object or library holds the native images
-alone, since the file registers the others.
+Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of
+modules `.so` shared); else it is `embed` for a linked ELF file and `table` for modules. Of a
+linked file, an object or library holds the native images alone, since the file registers the
+others.
 
 Examples:
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so
@@ -176,7 +178,7 @@ impl Args {
         let what = Compiled { host, bundle: &bundle, images: &images, additions: &additions, march };
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
         let bytes_after = compiled::write(global, &form, &what, &self.output, mode)?;
-        earlier_parts.clear(&self.output);
+        let _ = earlier_parts.clear(&self.output);
 
         // A native image that a new one has replaced does not stay.
         let tables =

@@ -215,7 +215,7 @@ impl Args {
         }
         for (one, made, findings, earlier) in ready {
             let bytes = emit::write(global, &one.form, made, &origin, &one.path)?;
-            earlier.clear(&one.path);
+            let _ = earlier.clear(&one.path);
             filtered.outputs.push(result(one, &examined, &findings, bytes));
         }
         Ok(exit)

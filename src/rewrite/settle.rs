@@ -112,7 +112,12 @@ pub fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
 
 /// The `DeviceTargetSpec` of a target that `-fsycl-targets` takes, and whether the architecture is said beside it.
 fn spec_of(target: &str) -> Option<(&'static str, bool)> {
-    let prefixes = [("intel_gpu_", "spir64_gen"), ("nvidia_gpu_", "nvptx64"), ("amd_gpu_", "amdgcn")];
+    let prefixes = [
+        ("intel_gpu_", "spir64_gen"),
+        ("nvidia_gpu_", "nvptx64"),
+        ("amd_gpu_", "amdgcn"),
+        ("intel_cpu_", "spir64_x86_64"),
+    ];
     let family = prefixes.into_iter().find(|(prefix, _)| target.starts_with(prefix));
     family.map(|(_, spec)| (spec, true)).or((target == "spir64_x86_64").then_some(("spir64_x86_64", false)))
 }
