@@ -171,8 +171,7 @@ pub fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize
     let offers = |image: &Image<'_>| !image.exports().is_empty() || !Sets::of(image).defined.is_empty();
     let others = bundle.images.par_iter().filter(|image| !asked.contains(&image.index) && offers(image));
     let read = |image: &Image<'_>| {
-        let code = Code::read(&Index::read(&image.contents().ok()?).ok()?);
-        Some((image.index, Code { sets: Sets::of(image), ..code }))
+        Some((image.index, Code::read(&Index::read(&image.contents().ok()?).ok()?).of_image(image)))
     };
     others.filter_map(read).collect()
 }
@@ -241,7 +240,7 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
         let facts = one(examined, name, by_name.remove(name), index);
         KernelFacts { native: compiled.remove(name.as_str()).unwrap_or_default(), ..facts }
     });
-    OfImage { kernels: facts.collect(), code: index.as_ref().map(|index| Code { sets: Sets::of(image), ..Code::read(index) }) }
+    OfImage { kernels: facts.collect(), code: index.as_ref().map(|index| Code::read(index).of_image(image)) }
 }
 
 fn one(examined: &Examined<'_, '_>, name: &str, owned: Option<Kernel>, index: Option<&Index<'_>>) -> KernelFacts {

@@ -4,6 +4,7 @@
 
 use super::rules::{Aspect, Rules, aspects};
 use super::sets::Sets;
+use crate::bundle::image::Image;
 use crate::spirv::Instruction;
 use crate::spirv::calls::{Pointers, Via};
 use crate::spirv::grammar;
@@ -30,6 +31,8 @@ pub struct Code {
     pub indirect: Vec<Indirect>,
     /// The sets of virtual functions that the module's image takes part in; a module itself does not say.
     pub sets: Sets,
+    /// The number of the module's image, where it is of one.
+    pub image: Option<usize>,
 }
 
 /// A call through a pointer, which may be of a virtual function.
@@ -211,6 +214,12 @@ impl Code {
             })
             .collect();
         code
+    }
+
+    /// The code with what its image tells of it.
+    #[must_use]
+    pub fn of_image(self, image: &Image<'_>) -> Code {
+        Code { sets: Sets::of(image), image: Some(image.index), ..self }
     }
 
     /// The aspects that any function of the module uses itself.

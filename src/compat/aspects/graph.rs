@@ -83,6 +83,8 @@ pub struct Evidence {
     pub offset: u64,
     /// Where in the source the use is.
     pub place: Option<Place>,
+    /// The number of the image that the instruction is in, where it is not that of the chain's first function.
+    pub elsewhere: Option<usize>,
 }
 
 impl<'m> Graph<'m> {
@@ -303,7 +305,9 @@ impl<'m> Graph<'m> {
                 Way::Here => {
                     let found: &Use = found.uses.iter().find(|found| found.aspect == aspect)?;
                     inlined(&mut chain, module, &found.inlined);
+                    let other = chain.first().is_some_and(|first| first.module != module);
                     return Some(Evidence {
+                        elsewhere: self.codes.get(module).and_then(|code| code.image).filter(|_| other),
                         aspect,
                         chain,
                         instruction: found.instruction.clone(),

@@ -1,6 +1,6 @@
 //! What does the code of each image of a bundle do?
 
-use super::{Code, Sets};
+use super::Code;
 use crate::bundle::format::Format;
 use crate::compat::examine::Examined;
 use crate::spirv::index::Index;
@@ -22,5 +22,5 @@ pub fn codes_where(
 
 fn code(image: &Examined<'_, '_>) -> Option<Code> {
     let contents = if image.format == Format::SpirV { image.image.contents().ok()? } else { return None };
-    Some(Code { sets: Sets::of(image.image), ..Code::read(&Index::read(&contents).ok()?) })
+    Some(Code::read(&Index::read(&contents).ok()?).of_image(image.image))
 }
