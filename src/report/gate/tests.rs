@@ -39,6 +39,7 @@ fn answers() -> Vec<OfTarget> {
         instruction: "OpFMul %double".to_owned(),
         offset: 64,
         place: place(3),
+        elsewhere: None,
     };
     let kernels: Vec<(Arc<str>, Arc<str>)> = ["wide", "open", "fine"].map(|name| (file.clone(), name.into())).into();
     vec![OfTarget {
