@@ -147,7 +147,8 @@ fn what_one_file_imports_another_provides_on_a_target() {
     }]);
     assert_eq!(report["providers"], provided);
     // The order does not matter, and what the provider needs counts: no atomics of 64 bits here.
-    let config = "intel_gpu_acm_g10:\n  aspects: [gpu, fp16]\n  may_support_other_aspects: false\n  sub-group-sizes: [8]\n";
+    let config =
+        "intel_gpu_acm_g10:\n  aspects: [gpu, fp16]\n  may_support_other_aspects: false\n  sub-group-sizes: [8]\n";
     std::fs::write(folder.path().join("small.yaml"), config).unwrap();
     let small = ["library.table", "user.table", "-t", "intel_gpu_acm_g10", "--device-config", "small.yaml"];
     let (report, status) = check(folder.path(), &small);

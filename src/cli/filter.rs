@@ -140,7 +140,10 @@ impl Args {
                 return usage(message, "name a table: -t TARGET,TABLE; or any file with -o");
             }
             (None, None) if self.form.emit.is_some() => {
-                return usage("--emit is the form of what -o names, and there is none".to_owned(), "name a file with -o");
+                return usage(
+                    "--emit is the form of what -o names, and there is none".to_owned(),
+                    "name a file with -o",
+                );
             }
             (None, None) if wanted.is_empty() => {
                 return usage("nothing is to be written".to_owned(), "name a table: -t TARGET,TABLE");
@@ -188,7 +191,7 @@ impl Args {
     /// Writes what is made of the images alone.
     fn write(&self, global: &Global, wanted: &[&Wanted<'_>], filtered: &mut Filtered) -> Result<Exit> {
         let arena = Arena::with_limit(u64::MAX);
-        let Gathered { images, origin, exit, epoch } =
+        let Gathered { images, origin, exit, epoch, .. } =
             gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
         if images.is_empty() && exit != Exit::Done {
             // Why has been said.
@@ -201,9 +204,10 @@ impl Args {
         // All is made and checked before the first output is written.
         for one in wanted {
             let findings = judged(&examined, &codes, one);
-            let made = images.iter().zip(&findings).map(|(image, findings)| {
-                if findings.is_empty() { Ok(image.clone()) } else { emptied(&arena, image) }
-            });
+            let made = images
+                .iter()
+                .zip(&findings)
+                .map(|(image, findings)| if findings.is_empty() { Ok(image.clone()) } else { emptied(&arena, image) });
             let made = made.collect::<Result<Vec<Image<'_>>>>()?;
             let mut earlier = Earlier::default();
             if one.form.emit == Emit::Table {

@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod device_config;
 mod devices;
+mod diff;
 mod doctor;
 mod driver;
 mod edited;
@@ -16,6 +17,7 @@ mod embed;
 mod emit;
 pub mod exit;
 mod expand;
+mod explain;
 mod extract;
 mod files;
 mod filter;
@@ -25,7 +27,9 @@ mod generated;
 mod global;
 mod input;
 mod inspect;
+mod join;
 mod kernels;
+mod link;
 mod live;
 mod man;
 mod output;
@@ -100,11 +104,15 @@ verbs! {
     inspect => Inspect,
     kernels => Kernels,
     check => Check,
+    explain => Explain,
+    diff => Diff,
     targets => Targets,
     devices => Devices,
     extract => Extract,
     filter => Filter,
     build => Build,
+    link => Link,
+    join => Join,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,
@@ -131,7 +139,10 @@ mod tests {
         let all = std::iter::once(&tree).chain(tree.get_subcommands());
         let texts = all.filter_map(|verb| Some((verb.get_name().to_owned(), verb.get_after_help()?.to_string())));
         let long = |(verb, text): (String, String)| {
-            text.lines().filter(|line| line.chars().count() > 100).map(|line| format!("{verb}: {line}")).collect::<Vec<_>>()
+            text.lines()
+                .filter(|line| line.chars().count() > 100)
+                .map(|line| format!("{verb}: {line}"))
+                .collect::<Vec<_>>()
         };
         assert_eq!(texts.flat_map(long).collect::<Vec<_>>(), Vec::<String>::new());
     }

@@ -128,7 +128,8 @@ impl Inputs<'_> {
         let twice = twice(&gathered.images);
         if twice > 0 {
             let images = counted(twice, "image");
-            global.note(&format!("{images} of the same code, target and entries as another: each is written as it came"));
+            global
+                .note(&format!("{images} of the same code, target and entries as another: each is written as it came"));
         }
         let mut earlier = Earlier::default();
         if form.emit == Emit::Table {

@@ -159,7 +159,12 @@ pub fn pieces(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> V
 fn kind(image: &Examined<'_, '_>) -> Like {
     let compiled = image.image.compile_target().map(str::to_owned);
     let defaults = image.image.properties.get(set::MISC, "specConstsReplacedWithDefault");
-    (fit::spec(image.image).to_owned(), compiled, image.format.name(), defaults.and_then(|flag| flag.number()) == Some(1))
+    (
+        fit::spec(image.image).to_owned(),
+        compiled,
+        image.format.name(),
+        defaults.and_then(|flag| flag.number()) == Some(1),
+    )
 }
 
 /// Who of an image may call a symbol: along the calls of its code; where that is not known, every kernel.
@@ -266,7 +271,8 @@ fn unresolved(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Ve
     for (piece, import) in wanting {
         let own = spec(piece);
         let why = if !matches!(own, "spir64" | "spir64_gen") {
-            let message = format!("Cannot resolve external symbols of an image for {own}: it is not linked at run time.");
+            let message =
+                format!("Cannot resolve external symbols of an image for {own}: it is not linked at run time.");
             (message, "link the definitions into the image when it is compiled, or ship it as spir64")
         } else if all.is_empty() {
             let message = format!("No device image found for external symbol {symbol}");
@@ -320,7 +326,10 @@ fn duplicate(symbol: &str, all: &[&Piece], wanted: &[(&Piece, &Import)]) -> Opti
         wrong: Wrong::Duplicate,
         certain: !wanted.is_empty(),
         name: symbol.to_owned(),
-        message: format!("Symbol {symbol} is defined by {by} for {}; the runtime takes whichever it meets first.", spec(first)),
+        message: format!(
+            "Symbol {symbol} is defined by {by} for {}; the runtime takes whichever it meets first.",
+            spec(first)
+        ),
         remedy: "give the functions names of their own, or a namespace for each library",
         wanted: wanted.iter().map(|(piece, import)| (place(piece), (*import).clone())).collect(),
         defined: several.iter().map(|piece| place(piece)).collect(),

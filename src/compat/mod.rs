@@ -2,8 +2,10 @@
 
 pub mod aspects;
 pub mod choice;
+pub mod diff;
 mod digest;
 pub mod examine;
+pub mod explain;
 pub mod filter;
 pub mod fit;
 pub mod gate;

@@ -5,8 +5,10 @@
 pub mod built;
 pub mod check;
 pub mod devices;
+pub mod diff;
 pub mod edited;
 pub mod evidence;
+pub mod explain;
 pub mod extracted;
 pub mod filtered;
 pub mod gate;

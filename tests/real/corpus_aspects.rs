@@ -21,7 +21,8 @@ use crate::corpus::recorded;
 pub fn codes(one: &Compiled) -> Vec<Code> {
     let of = |made: &Made| {
         let names = |key: &str| -> Vec<String> {
-            let text = made.bytes("SYCL/virtual functions", key).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
+            let text =
+                made.bytes("SYCL/virtual functions", key).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
             text.iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
         };
         let sets = Sets { defined: names("virtual-functions-set"), used: names("uses-virtual-functions-set") };

@@ -169,7 +169,8 @@ fn filtered_tables_are_wrapped_built_and_run() {
         let raw = [&32u64.to_le_bytes()[..], &aspect.to_le_bytes()].concat();
         let properties = vec![Property { name: "aspects", value: Stored::Bytes(&raw) }];
         let sets = vec![PropertySet { name: set::REQUIREMENTS, properties }];
-        std::fs::write(folder.join(format!("{name}.prop")), property_text::write(&Properties { sets }).unwrap()).unwrap();
+        std::fs::write(folder.join(format!("{name}.prop")), property_text::write(&Properties { sets }).unwrap())
+            .unwrap();
     }
     let filter = |target: &str| {
         let mut filter = tool();

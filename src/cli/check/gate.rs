@@ -9,9 +9,9 @@ use super::{Format, others};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use sycl_bundle::compat::aspects::codes;
 use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::gate::{Demand, Gate};
+use sycl_bundle::compat::gate::proof::Depth;
+use sycl_bundle::compat::gate::{Demand, Gate, codes};
 use sycl_bundle::compat::offers::{Lent, Offers, Provider, are_open};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::device::cpu::CpuArch;
@@ -20,7 +20,7 @@ use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::gate::{self as report, Finding, OfTarget};
+use sycl_bundle::report::gate::{self as report, OfFile, OfTarget};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::name::demangle;
 use sycl_bundle::select::{Pattern, Selector};
@@ -68,7 +68,12 @@ impl GateArgs {
             let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
             kernels.is_empty() || kernels.iter().any(matches)
         };
-        let asking = Asking { asked: &asked, demand: &demand, wanted: &wanted };
+        // What is shown of a few kernels is looked for in these alone.
+        let depth = match format {
+            Format::Table | Format::Markdown => Depth::First(report::EXAMPLES),
+            _ => Depth::All,
+        };
+        let asking = Asking { asked: &asked, demand: &demand, wanted: &wanted, depth };
         let (exit, mut pass) = asking.pass(global, files, &selector, None)?;
         // What one file lacks another may have; standard input cannot be read again.
         let several = pass.files > 1 || !selector.is_all();
@@ -77,17 +82,11 @@ impl GateArgs {
             let offers = others::collect(global, files, &arena)?;
             pass = asking.pass(global, files, &selector, Some(&offers))?.1;
         }
-        let Pass { names, found, providers, .. } = pass;
-        if names.is_empty() && exit == Exit::Done && !kernels.is_empty() {
+        let Pass { any, targets, providers, .. } = pass;
+        if !any && exit == Exit::Done && !kernels.is_empty() {
             let error = Error::new(ErrorKind::NoMatch, "no kernel matches `--kernel`");
             return Err(error.with_remedy("`sycl-bundle kernels` lists them"));
         }
-        let names: Arc<[_]> = names.into();
-        let targets: Vec<OfTarget> = asked
-            .iter()
-            .zip(found)
-            .map(|(one, findings)| OfTarget { target: one.target.name.clone(), kernels: names.clone(), findings })
-            .collect();
         print(global, &targets, &providers, format, self.strict)?;
         let fails = match report::verdict(&targets) {
             Verdict::Incompatible => true,
@@ -104,13 +103,15 @@ struct Asking<'q, W> {
     demand: &'q Demand,
     /// Which kernels, by their mangled names.
     wanted: &'q W,
+    /// Of how many kernels the use of aspects is looked for.
+    depth: Depth,
 }
 
 /// What was found in all files.
-#[derive(Default)]
 struct Pass {
-    names: Vec<(Arc<str>, Arc<str>)>,
-    found: Vec<Vec<Finding>>,
+    /// Whether there is any kernel.
+    any: bool,
+    targets: Vec<OfTarget>,
     /// Images of other files that images of one may be linked to.
     providers: Vec<Provider>,
     /// Whether a file imports what it does not define.
@@ -127,29 +128,33 @@ impl<W: Fn(&str) -> bool> Asking<'_, W> {
         selector: &Selector,
         offers: Option<&Offers<'_>>,
     ) -> Result<(Exit, Pass)> {
-        let mut pass = Pass { found: self.asked.iter().map(|_| Vec::new()).collect(), ..Pass::default() };
-        let how = How { again: offers.is_some(), ..How::default() };
+        let target = |one: &Asked<'_>| OfTarget { target: one.target.name.clone(), files: Vec::new() };
+        let targets = self.asked.iter().map(target).collect();
+        let mut pass = Pass { any: false, targets, providers: Vec::new(), open: false, files: 0 };
+        let subjects: Vec<Subject<'_>> =
+            self.asked.iter().map(|one| Subject::new(one.target).with_march(one.march)).collect();
+        let how = How { unhashed: true, again: offers.is_some(), ..How::default() };
         let exit = each_file_with(global, files, selector, how, |facts| {
             if offers.is_none() {
                 report_problems(global, facts);
             }
             pass.files = pass.files.saturating_add(1);
             let file: Arc<str> = facts.path.into();
-            let next = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
+            let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
             let mut lent = Lent::default();
             match offers {
-                Some(offers) => lent = offers.lend(&file, &facts.images, next.saturating_add(1)),
+                Some(offers) => lent = offers.lend(&file, &facts.images, last.saturating_add(1)),
                 None => pass.open |= are_open(&facts.images),
             }
             let mut images = std::mem::take(&mut facts.images);
             images.extend(lent.examined());
             let codes = codes(&images);
-            let mut gate = Gate::new(&images, &codes, self.wanted);
-            pass.names.extend(gate.names().map(|name| (file.clone(), Arc::from(name))));
-            for (one, found) in self.asked.iter().zip(&mut pass.found) {
-                let subject = Subject::new(one.target).with_march(one.march);
-                let of_file = gate.judge(&subject, self.demand).into_iter();
-                found.extend(of_file.map(|found| Finding { file: file.clone(), found, excused: None }));
+            let gate = Gate::new(&images, &codes, self.wanted);
+            pass.any |= !gate.kernels().is_empty();
+            let judged = gate.judge_all(&subjects, self.demand);
+            let proofs = Arc::new(gate.proofs(&judged.iter().collect::<Vec<_>>(), self.depth));
+            for (target, judged) in pass.targets.iter_mut().zip(judged) {
+                target.files.push(OfFile { file: file.clone(), judged, proofs: proofs.clone() });
             }
             pass.providers.append(&mut lent.providers);
             Ok(())
@@ -158,13 +163,7 @@ impl<W: Fn(&str) -> bool> Asking<'_, W> {
     }
 }
 
-fn print(
-    global: &Global,
-    targets: &[OfTarget],
-    providers: &[Provider],
-    format: Format,
-    strict: bool,
-) -> Result<()> {
+fn print(global: &Global, targets: &[OfTarget], providers: &[Provider], format: Format, strict: bool) -> Result<()> {
     let names = Names { demangle: global.demangle };
     let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
     let mut out = output::stdout();

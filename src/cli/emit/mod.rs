@@ -17,7 +17,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 pub use target::known as known_target;
-pub use write::{Origin, write};
+pub use write::{Origin, write, write_with_parts};
 
 /// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in
 /// those very bytes.

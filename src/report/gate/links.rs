@@ -156,9 +156,8 @@ pub fn junit(linked: &Linked, pieces: &[Piece], names: Names, strict: bool) -> S
             cases.entry(file).or_default().entry(&finding.name).or_default().push(finding);
         }
     }
-    let mut out = String::from(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sycl-bundle check --link\">\n",
-    );
+    let mut out =
+        String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sycl-bundle check --link\">\n");
     let fails = |finding: &&&Finding| finding.certain || strict;
     for (file, cases) in &cases {
         let failures = cases.values().filter(|found| found.iter().any(|one| fails(&one))).count();
