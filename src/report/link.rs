@@ -187,3 +187,69 @@ pub fn json(out: &mut impl Write, linked: &Linked, partial: bool) -> Result<()> 
     let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
     out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::link::Link as Taken;
+    use crate::report::check::SCHEMA;
+    use crate::report::json::schema::against;
+
+    fn linked() -> Linked {
+        let place = |file: &str| (file.into(), 3);
+        let import = Import { symbol: "_Z3farf".into(), kernels: vec!["foo".into()], functions: Vec::new() };
+        let finding = |wrong, certain, name: &str, message: &str| Finding {
+            wrong,
+            certain,
+            name: name.into(),
+            message: message.into(),
+            remedy: "do something",
+            wanted: vec![(place("a.so"), import.clone())],
+            defined: vec![place("b.so"), place("c.so"), place("d.so"), place("e.so")],
+        };
+        Linked {
+            imports: 2,
+            exports: 1,
+            of_the_device: 1,
+            links: vec![Taken { from: "a.so".into(), to: "b.so".into(), symbols: vec!["_Z3farf".into()] }],
+            findings: vec![
+                finding(Wrong::Unresolved, true, "_Z3farf", "No device image found for external symbol _Z3farf"),
+                finding(Wrong::Clash, false, "k", "Kernel is in two."),
+            ],
+        }
+    }
+
+    #[test]
+    fn what_is_written_fulfils_the_schema() {
+        let mut out = Vec::new();
+        json(&mut out, &linked(), false).unwrap();
+        let mut document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(document["verdict"], "incompatible");
+        // What every document of `check` has is checked where most are.
+        document["problems"] = serde_json::json!([]);
+        let wrong = against(SCHEMA, &document);
+        assert!(wrong.iter().all(|wrong| wrong.contains("problems")), "{wrong:?}");
+    }
+
+    #[test]
+    fn people_see_a_few_places_and_all_counts() {
+        let view = View { width: 100, demangle: true, color: false };
+        let text = table(&linked(), false, &view);
+        for line in [
+            "error: No device image found for external symbol `far(float)`",
+            "  in b.so image 3, c.so image 3, d.so image 3 and 1 more",
+            "  wanted in a.so image 3 by kernel foo",
+            "warning: `k` Kernel is in two.",
+            "a.so takes 1 symbol from b.so, such as far(float)",
+        ] {
+            assert!(text.lines().any(|own| own == line), "{line}\n{text}");
+        }
+        assert!(text.ends_with("1 unresolved, 0 duplicate, 1 kernel in two files\n"), "{text}");
+    }
+
+    #[test]
+    fn damage_leaves_the_verdict_open() {
+        assert_eq!(verdict(&Linked::default(), false), Verdict::Compatible);
+        assert_eq!(verdict(&Linked::default(), true), Verdict::Unknown);
+    }
+}

@@ -189,8 +189,7 @@ fn filtered_tables_are_wrapped_built_and_run() {
     is_from_il(&run(&program, folder, "wide", &[]), "wide");
     let refused = world().command(&program).current_dir(folder).args(["simd", "8"]).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success(), "{said}");
-    println!("of the kernel without code: {said}");
+    assert!(!refused.status.success() && said.contains("incompatible with all devices"), "{said}");
     // Empty for a GPU, but the CPU's driver compiles it: every module is a valid one.
     filter("intel_gpu_tgllp,gpu.table");
     let mut build = tool();
