@@ -9,6 +9,7 @@ pub mod explain;
 pub mod filter;
 pub mod fit;
 pub mod gate;
+pub mod has;
 pub mod kernels;
 pub mod link;
 pub mod native;

@@ -12,6 +12,7 @@ pub mod explain;
 pub mod extracted;
 pub mod filtered;
 pub mod gate;
+pub mod has;
 pub mod image;
 pub mod inspect;
 pub mod json;

@@ -15,7 +15,7 @@ use sycl_bundle::compat::link::{self, Piece};
 use sycl_bundle::error::Result;
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::gate::links;
+use sycl_bundle::report::gate::{Trouble, links};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::link as report;
 use sycl_bundle::select::Selector;
@@ -27,8 +27,10 @@ use sycl_bundle::select::Selector;
 pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Format, strict: bool) -> Result<Exit> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut partial = false;
+    let mut problems: Vec<Trouble> = Vec::new();
     let exit = each_file(global, files, selector, |facts| {
         report_problems(global, facts);
+        problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
         let file: Arc<str> = facts.path.into();
         let codes = codes_where(&facts.images, |image| !image.imports.is_empty());
         partial |= facts.images.iter().any(|image| image.problem.is_some());
@@ -47,7 +49,8 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
         }
         Format::Github => links::github(&linked, names),
         Format::Markdown => links::markdown(&linked, names),
-        Format::Json => report::json(&mut out, &linked, partial).map(|()| String::new())?,
+        Format::Json => report::json(&mut out, &linked, partial, &problems).map(|()| String::new())?,
+        Format::Jsonl => report::jsonl(&mut out, &linked).map(|()| String::new())?,
         Format::Sarif => links::sarif(&linked)?,
         Format::Junit => links::junit(&linked, &pieces, names, strict),
     };
