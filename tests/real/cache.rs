@@ -167,7 +167,7 @@ fn a_killed_build_leaves_what_it_compiled_and_nothing_wrong() {
     let expected = expected();
     let place = Place::new();
     for moment in 1..=12 {
-        let mut child = place.command(&["--jobs", "1"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = place.command(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(137 * moment));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -186,9 +186,10 @@ fn a_killed_build_leaves_what_it_compiled_and_nothing_wrong() {
 #[test]
 fn ctrl_c_keeps_what_is_compiled_and_the_same_command_goes_on() {
     let place = Place::new();
-    let mut command = place.command(&["--jobs", "1"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut command = place.command(&[]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while place.entries().len() < 3 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
         std::thread::sleep(Duration::from_millis(2));
     }
     succeed(Command::new("kill").args(["-INT", &child.id().to_string()]));
