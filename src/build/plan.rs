@@ -1,11 +1,14 @@
 //! Which images of a bundle are compiled for the CPU, with which options, and which stay as they are?
 
-use super::{Job, options};
+use super::{Job, Step, options};
 use crate::bundle::property::set;
-use crate::compat::examine::Examined;
-use crate::compat::native::{Stay, stays};
+use crate::bundle::Bundle;
+use crate::compat::examine::{Examined, examine_image};
+use crate::compat::native::{Stay, cannot_compile, stays};
 use crate::error::Problem;
-use std::collections::BTreeMap;
+use crate::rewrite::link::providers::Providers;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// `DeviceTargetSpec` of native CPU images.
 pub const CPU_TARGET: &str = "spir64_x86_64";
@@ -21,10 +24,56 @@ pub struct Plan<'a> {
     pub removed_options: BTreeMap<String, usize>,
     /// Images that cannot be read; they stay too.
     pub problems: Vec<Problem>,
+    /// The images whose native code has what they import in it, by index.
+    pub linked: HashSet<usize>,
 }
 
-/// Plans the compilation of images for the CPU.
+/// Plans the compilation of images for the CPU. Those that import something stay as they are.
 pub fn for_cpu<'a>(images: &[Examined<'_, 'a>]) -> Plan<'a> {
+    plan(images, None)
+}
+
+/// The same, where images of a bundle that import something are linked with those of it that define that.
+pub fn for_cpu_linked<'a>(images: &[Examined<'_, 'a>], bundle: &Bundle<'a>) -> Plan<'a> {
+    plan(images, Some(&mut Library::of(bundle)))
+}
+
+/// The images that others may import from.
+struct Library<'l, 'a> {
+    bundle: &'l Bundle<'a>,
+    places: HashMap<usize, usize>,
+    providers: Providers<'l, 'a>,
+    /// Whether an image can be compiled, by place.
+    compilable: HashMap<usize, bool>,
+}
+
+impl<'l, 'a> Library<'l, 'a> {
+    fn of(bundle: &'l Bundle<'a>) -> Self {
+        let places = bundle.images.iter().enumerate().map(|(place, image)| (image.index, place)).collect();
+        Library { bundle, places, providers: Providers::of(&bundle.images), compilable: HashMap::new() }
+    }
+
+    /// The modules that an image has to be linked with; none where one is missing, or cannot be compiled.
+    fn modules(&mut self, image: usize) -> Option<Vec<Cow<'a, [u8]>>> {
+        let needs = self.providers.needs(*self.places.get(&image)?);
+        let mut modules = Vec::with_capacity(needs.images.len());
+        for place in needs.images {
+            let image = self.bundle.images.get(place)?;
+            let epoch = self.bundle.epoch;
+            let compilable = || {
+                let examined = examine_image(image, epoch);
+                examined.problem.is_none() && cannot_compile(&examined).is_none()
+            };
+            if !*self.compilable.entry(place).or_insert_with(compilable) {
+                return None;
+            }
+            modules.push(image.contents().ok()?);
+        }
+        needs.missing.is_empty().then_some(modules)
+    }
+}
+
+fn plan<'a>(images: &[Examined<'_, 'a>], mut library: Option<&mut Library<'_, 'a>>) -> Plan<'a> {
     let mut plan = Plan::default();
     for examined in images {
         let image = examined.image;
@@ -32,9 +81,16 @@ pub fn for_cpu<'a>(images: &[Examined<'_, 'a>]) -> Plan<'a> {
             plan.problems.push(Problem::of_image(image.index, error.clone()));
             continue;
         }
+        let mut step = Step::Build;
         if let Some(stay) = stays(examined) {
-            plan.staying.push((image.index, stay));
-            continue;
+            let imports = matches!(stay, Stay::Imports(_)) && cannot_compile(examined).is_none();
+            let modules = library.as_mut().filter(|_| imports).and_then(|library| library.modules(image.index));
+            let Some(modules) = modules else {
+                plan.staying.push((image.index, stay));
+                continue;
+            };
+            plan.linked.insert(image.index);
+            step = Step::Link(modules);
         }
         let il = match image.contents() {
             Ok(il) => il,
@@ -54,7 +110,13 @@ pub fn for_cpu<'a>(images: &[Examined<'_, 'a>]) -> Plan<'a> {
             let count = plan.removed_options.entry(option).or_default();
             *count = count.saturating_add(1);
         }
-        plan.jobs.push(Job { image: image.index, il, compile_options: compile.kept, link_options: link.kept });
+        plan.jobs.push(Job {
+            image: image.index,
+            il,
+            compile_options: compile.kept,
+            link_options: link.kept,
+            step,
+        });
     }
     plan
 }

@@ -202,7 +202,8 @@ impl<'a> Image<'a> {
     }
 
     /// The state that the container states, or else as the runtime derives it: intermediate code is input,
-    /// ahead-of-time compiled code with imports is an object, any other an executable.
+    /// ahead-of-time compiled code with imports is an object, any other an executable. What a driver of OpenCL compiled
+    /// and did not link is an object whatever it imports.
     pub fn state(&self) -> State {
         self.state_of(self.format())
     }
@@ -211,6 +212,8 @@ impl<'a> Image<'a> {
     pub fn state_of(&self, format: Format) -> State {
         if let Some(stated) = self.stated {
             stated
+        } else if format == Format::Elf && is_object(self.stored) {
+            State::Object
         } else if format.is_intermediate() || matches!(self.target, "spir64" | "spir" | "nvptx64" | "amdgcn") {
             State::Input
         } else if self.imports().is_empty() {
@@ -219,4 +222,10 @@ impl<'a> Image<'a> {
             State::Object
         }
     }
+}
+
+/// Whether an ELF file says that it is a compiled object or a library of OpenCL, which a device has yet to link: `e_type`
+/// 0xff02 or 0xff03 (`CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT`, `_LIBRARY`; executables are 0xff04).
+fn is_object(elf: &[u8]) -> bool {
+    matches!(elf.get(16..18), Some([0x02 | 0x03, 0xff]))
 }

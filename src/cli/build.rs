@@ -27,8 +27,9 @@ use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
 
 const AFTER_HELP: &str = "\
 Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in worker processes: an image
-that kills the driver or makes it hang fails alone, after two more attempts. What must stay SPIR-V (imported symbols,
-specialization constants, explicit SIMD, requirements no CPU meets) or does not build stays, and is named.
+that kills the driver or makes it hang fails alone, after two more attempts. What must stay SPIR-V (imported symbols
+that no other image defines, specialization constants, explicit SIMD, requirements no CPU meets) or does not build stays, and
+is named. With --emit embed, images with imports stay.
 
 Native code is for one instruction set, by default avx2: the driver refuses code for a newer set than the machine's, and
 all libraries of a process must have the same set.
@@ -144,7 +145,11 @@ impl Args {
             same_march(natives, march)?;
         }
 
-        let mut plan = plan::for_cpu(&images);
+        // In a linked file's own list native images share the tables of their sources, imports among them.
+        let mut plan = match emit {
+            Emit::Embed => plan::for_cpu(&images),
+            _ => plan::for_cpu_linked(&images, &bundle),
+        };
         let mut problems: Vec<Problem> = bundle.problems.clone();
         problems.append(&mut plan.problems);
         for problem in &mut problems {
@@ -173,7 +178,8 @@ impl Args {
             .collect();
         let taken_over = kept.len();
         additions.append(&mut kept);
-        let what = Compiled { host, bundle: &bundle, images: &images, additions: &additions, march };
+        let what =
+            Compiled { host, bundle: &bundle, images: &images, additions: &additions, march, linked: &plan.linked };
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
         let bytes_after = compiled::write(global, &form, &what, &self.output, mode)?;
         earlier_parts.clear(&self.output);

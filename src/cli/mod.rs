@@ -6,6 +6,8 @@
 mod ask;
 mod build;
 mod check;
+mod compile;
+mod compiler;
 mod completions;
 mod device_config;
 mod devices;
@@ -105,6 +107,7 @@ verbs! {
     devices => Devices,
     extract => Extract,
     build => Build,
+    compile => Compile,
     link => Link,
     join => Join,
     wrap => Wrap,
