@@ -46,7 +46,7 @@ pub struct Args {
     files: Vec<PathBuf>,
     /// What to compile for
     #[arg(short = 't', long = "for", value_name = "TARGET", required = true)]
-    target: String,
+    device_target: String,
     /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -62,7 +62,7 @@ pub struct Args {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        self.compiler.check(Some(&self.target))?;
+        self.compiler.check(Some(&self.device_target))?;
         let emit = self.form.emit.or(Emit::by_extension(&self.output)).ok_or_else(|| {
             let message = format!("`{}` does not tell in which form to write", self.output.display());
             Error::new(ErrorKind::Usage, message).with_remedy("say so with --emit")

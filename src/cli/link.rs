@@ -63,7 +63,7 @@ pub struct Args {
     internalize: bool,
     /// Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`
     #[arg(short = 't', long = "for", value_name = "TARGET", conflicts_with_all = ["partial", "internalize"])]
-    target: Option<String>,
+    device_target: Option<String>,
     #[command(flatten)]
     compiler: CompilerArgs,
     #[command(flatten)]
@@ -81,7 +81,7 @@ impl Args {
             Error::new(ErrorKind::Usage, message).with_remedy("say so with --emit")
         })?;
         let form = self.form.form(emit, &self.output)?;
-        self.compiler.check(self.target.as_deref())?;
+        self.compiler.check(self.device_target.as_deref())?;
         emit::check_place(Some(emit), &self.output)?;
         if self.files.iter().any(|file| same_file(file, &self.output)) {
             let error = Error::new(ErrorKind::Usage, "the output would replace an input");
@@ -95,7 +95,7 @@ impl Args {
         }
         let options = Options { partial: self.partial };
         let mut exit = gathered.exit;
-        let made = if self.target.is_some() {
+        let made = if self.device_target.is_some() {
             let (images, failed) = self.on_device(global, &arena, &gathered)?;
             exit = if failed { Exit::Build } else { exit };
             if images.is_empty() {

@@ -1,0 +1,156 @@
+//! Are the kernels of real libraries the same after their modules were linked, and does the driver take the result?
+//!
+//! Kernel by kernel: arguments, attributes, memory, and the code with all that it reaches. Of oneMKL, imports of images
+//! are resolved by the images that export them, and Intel's driver compiles what comes of it, and links what it compiled.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use rayon::prelude::*;
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::container::Host;
+use sycl_bundle::rewrite::link::providers::Providers;
+use sycl_bundle::spirv::kernel::{Kernel, body, kernels};
+use sycl_bundle::spirv::link::{Options, Source, link};
+
+use crate::tool::{inspect, tool};
+use crate::world::{succeed, world};
+
+/// Modules of a group; the largest number stands for all of a library.
+const GROUPS: [usize; 3] = [50, 500, usize::MAX];
+/// Every so many importers of oneMKL one is compiled and linked by the driver.
+const STEP: usize = 450;
+
+/// What is to be the same: all that is said of a kernel, and its code without names.
+#[derive(Debug, PartialEq)]
+struct Facts {
+    arguments: String,
+    attributes: String,
+    memory: (u64, u64),
+    others: String,
+    imports: Vec<String>,
+    code: Option<Vec<u32>>,
+}
+
+fn facts(module: &[u8]) -> HashMap<String, Facts> {
+    let (index, all) = kernels(module).unwrap();
+    let one = |kernel: Kernel| {
+        let facts = Facts {
+            arguments: format!("{:?}", kernel.arguments),
+            attributes: format!("{:?}", kernel.attributes),
+            memory: (kernel.local_memory, kernel.private_memory),
+            others: format!("{:?} {} {} {}", kernel.device_globals, kernel.esimd, kernel.asserts, kernel.indirect_calls),
+            code: body::words(&index, &kernel.reach),
+            imports: kernel.imports,
+        };
+        (kernel.name, facts)
+    };
+    all.into_iter().map(one).collect()
+}
+
+/// The SPIR-V modules of a library with the imports that its property sets name; of those with a kernel or an
+/// exported function of one name the first.
+fn modules(library: &Path) -> Vec<(Vec<u8>, HashSet<String>)> {
+    let bytes = std::fs::read(library).unwrap();
+    let host = Host::read(&bytes).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let mut there = HashSet::new();
+    let spirv = bundle.images.iter().filter(|image| {
+        let contents = image.contents().unwrap();
+        let names: Vec<String> = image.kernels().into_iter().chain(image.exports()).map(str::to_owned).collect();
+        contents.starts_with(&0x0723_0203u32.to_le_bytes()) && names.into_iter().all(|name| there.insert(name))
+    });
+    spirv
+        .map(|image| {
+            let imports = image.imports().into_iter().map(str::to_owned).collect();
+            (image.contents().unwrap().into_owned(), imports)
+        })
+        .collect()
+}
+
+#[test]
+fn linked_modules_keep_every_kernel() {
+    let counts: Vec<(usize, usize, usize)> = world()
+        .fat_libraries()
+        .par_iter()
+        .map(|library| {
+            let modules = modules(library);
+            let before: HashMap<String, Facts> = modules.iter().flat_map(|(module, _)| facts(module)).collect();
+            let mut groups = 0;
+            for size in GROUPS {
+                let mut after = HashMap::new();
+                for group in modules.chunks(size.min(modules.len().max(1))) {
+                    let sources = group.iter().map(|(bytes, imports)| Source {
+                        name: "module",
+                        bytes,
+                        required: Some(imports.iter().map(String::as_str).collect()),
+                        ..Source::default()
+                    });
+                    let sources: Vec<Source<'_>> = sources.collect();
+                    // What a group imports from another stays open.
+                    let linked = link(&sources, &Options { partial: true })
+                        .unwrap_or_else(|errors| panic!("{}: {errors:?}", library.display()));
+                    assert!(linked.bytes.len() <= group.iter().map(|(bytes, _)| bytes.len()).sum());
+                    after.extend(facts(&linked.bytes));
+                    groups += 1;
+                }
+                assert_eq!(after.len(), before.len(), "{}", library.display());
+                for (name, one) in &before {
+                    // What was imported may be code now.
+                    let whole = &after[name];
+                    let same = if !one.imports.is_empty() {
+                        (&one.arguments, &one.attributes) == (&whole.arguments, &whole.attributes)
+                    } else {
+                        one == whole
+                    };
+                    assert!(same, "{}: {name}: {one:?} {whole:?}", library.display());
+                }
+            }
+            (modules.len(), before.len(), groups)
+        })
+        .collect();
+    let sum = |which: fn(&(usize, usize, usize)) -> usize| counts.iter().map(which).sum::<usize>();
+    println!("{} modules, {} kernels, {} links", sum(|one| one.0), sum(|one| one.1), sum(|one| one.2));
+    assert!(sum(|one| one.0) > 30_000 && sum(|one| one.1) > 25_000);
+}
+
+/// Every image of oneMKL's vector math that imports something becomes one that imports nothing, and the driver compiles
+/// these; it also links the objects that it made of the parts.
+#[test]
+fn imports_of_vector_math_are_resolved() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = world().root().join("venv/lib/libmkl_sycl_vm.so.6");
+    let bytes = std::fs::read(&library).unwrap();
+    let host = Host::read(&bytes).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let providers = Providers::of(&bundle.images);
+    let importing = |at: &usize| !bundle.images[*at].imports().is_empty() && !bundle.images[*at].kernels().is_empty();
+    let importers: Vec<usize> = (0..bundle.images.len()).filter(importing).collect();
+    assert!(importers.len() > 4_000);
+    assert!(importers.iter().all(|at| providers.needs(*at).missing.is_empty()));
+    let sample: Vec<usize> = importers.iter().copied().step_by(STEP).collect();
+    let mut numbers: Vec<String> = Vec::new();
+    for at in &sample {
+        numbers.push(bundle.images[*at].index.to_string());
+        numbers.extend(providers.needs(*at).images.iter().map(|need| bundle.images[*need].index.to_string()));
+    }
+    let run = |arguments: &[&str]| succeed(tool().current_dir(folder.path()).args(arguments));
+    let file = library.to_str().unwrap();
+    let images = numbers.join(",");
+    run(&["link", file, "--each", "--image", &images, "-o", "linked.table"]);
+    run(&["build", "linked.table", "-t", "spir64_x86_64", "-o", "native.table"]);
+    run(&["extract", file, "--image", &images, "-o", "parts"]);
+    run(&["build", "parts/images.table", "-t", "spir64_x86_64", "-o", "built.table"]);
+    run(&["compile", "parts/images.table", "-t", "spir64_x86_64", "-o", "objects.table"]);
+    run(&["link", "objects.table", "--for", "spir64_x86_64", "--each", "-o", "executables.table"]);
+    for (name, of_library) in [("native.table", true), ("built.table", true), ("executables.table", false)] {
+        let report = inspect(&folder.path().join(name));
+        let images = report["images"].as_array().unwrap();
+        let ready: Vec<_> = images.iter().filter(|image| image["state"] == "executable").collect();
+        assert_eq!(ready.len(), sample.len(), "{name}");
+        assert!(ready.iter().all(|image| image["imports"].as_array().unwrap().is_empty()), "{name}");
+        assert_eq!(images.len() > ready.len(), of_library, "{name}");
+    }
+    let report = inspect(&folder.path().join("objects.table"));
+    assert!(report["images"].as_array().unwrap().iter().all(|image| image["state"] == "object"));
+}
