@@ -1,9 +1,9 @@
 //! Which images of a bundle are compiled for the CPU, with which options, and which stay as they are?
 
 use super::{Job, Step, options};
-use crate::bundle::property::set;
 use crate::bundle::Bundle;
-use crate::compat::examine::{Examined, examine_image};
+use crate::bundle::property::set;
+use crate::compat::examine::{Examined, examine};
 use crate::compat::native::{Stay, cannot_compile, stays};
 use crate::error::Problem;
 use crate::rewrite::link::providers::Providers;
@@ -35,45 +35,42 @@ pub fn for_cpu<'a>(images: &[Examined<'_, 'a>]) -> Plan<'a> {
 
 /// The same, where images of a bundle that import something are linked with those of it that define that.
 pub fn for_cpu_linked<'a>(images: &[Examined<'_, 'a>], bundle: &Bundle<'a>) -> Plan<'a> {
-    plan(images, Some(&mut Library::of(bundle)))
+    if images.iter().all(|examined| examined.imports.is_empty()) {
+        return plan(images, None);
+    }
+    let all = examine(bundle);
+    plan(images, Some(&Library::of(&all)))
 }
 
 /// The images that others may import from.
 struct Library<'l, 'a> {
-    bundle: &'l Bundle<'a>,
+    all: &'l [Examined<'l, 'a>],
     places: HashMap<usize, usize>,
-    providers: Providers<'l, 'a>,
-    /// Whether an image can be compiled, by place.
-    compilable: HashMap<usize, bool>,
+    providers: Providers<'l>,
 }
 
 impl<'l, 'a> Library<'l, 'a> {
-    fn of(bundle: &'l Bundle<'a>) -> Self {
-        let places = bundle.images.iter().enumerate().map(|(place, image)| (image.index, place)).collect();
-        Library { bundle, places, providers: Providers::of(&bundle.images), compilable: HashMap::new() }
+    fn of(all: &'l [Examined<'l, 'a>]) -> Self {
+        let places = all.iter().enumerate().map(|(place, examined)| (examined.image.index, place)).collect();
+        Library { all, places, providers: Providers::of_examined(all) }
     }
 
     /// The modules that an image has to be linked with; none where one is missing, or cannot be compiled.
-    fn modules(&mut self, image: usize) -> Option<Vec<Cow<'a, [u8]>>> {
+    fn modules(&self, image: usize) -> Option<Vec<Cow<'a, [u8]>>> {
         let needs = self.providers.needs(*self.places.get(&image)?);
         let mut modules = Vec::with_capacity(needs.images.len());
         for place in needs.images {
-            let image = self.bundle.images.get(place)?;
-            let epoch = self.bundle.epoch;
-            let compilable = || {
-                let examined = examine_image(image, epoch);
-                examined.problem.is_none() && cannot_compile(&examined).is_none()
-            };
-            if !*self.compilable.entry(place).or_insert_with(compilable) {
+            let examined = self.all.get(place)?;
+            if examined.problem.is_some() || cannot_compile(examined).is_some() {
                 return None;
             }
-            modules.push(image.contents().ok()?);
+            modules.push(examined.image.contents().ok()?);
         }
         needs.missing.is_empty().then_some(modules)
     }
 }
 
-fn plan<'a>(images: &[Examined<'_, 'a>], mut library: Option<&mut Library<'_, 'a>>) -> Plan<'a> {
+fn plan<'a>(images: &[Examined<'_, 'a>], library: Option<&Library<'_, 'a>>) -> Plan<'a> {
     let mut plan = Plan::default();
     for examined in images {
         let image = examined.image;
@@ -84,7 +81,7 @@ fn plan<'a>(images: &[Examined<'_, 'a>], mut library: Option<&mut Library<'_, 'a
         let mut step = Step::Build;
         if let Some(stay) = stays(examined) {
             let imports = matches!(stay, Stay::Imports(_)) && cannot_compile(examined).is_none();
-            let modules = library.as_mut().filter(|_| imports).and_then(|library| library.modules(image.index));
+            let modules = library.filter(|_| imports).and_then(|library| library.modules(image.index));
             let Some(modules) = modules else {
                 plan.staying.push((image.index, stay));
                 continue;
@@ -110,13 +107,7 @@ fn plan<'a>(images: &[Examined<'_, 'a>], mut library: Option<&mut Library<'_, 'a
             let count = plan.removed_options.entry(option).or_default();
             *count = count.saturating_add(1);
         }
-        plan.jobs.push(Job {
-            image: image.index,
-            il,
-            compile_options: compile.kept,
-            link_options: link.kept,
-            step,
-        });
+        plan.jobs.push(Job { image: image.index, il, compile_options: compile.kept, link_options: link.kept, step });
     }
     plan
 }

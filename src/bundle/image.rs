@@ -1,8 +1,9 @@
 //! What is one device image?
 
-use super::format::{Declared, Format, is_zstd};
+use super::format::{Declared, ET_OPENCL_OBJECTS, Format, is_zstd};
 use super::native_cpu;
 use super::property::{Properties, set};
+use crate::bytes;
 use crate::container::inflate;
 use crate::error::Result;
 use std::borrow::Cow;
@@ -224,8 +225,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Whether an ELF file says that it is a compiled object or a library of OpenCL, which a device has yet to link: `e_type`
-/// 0xff02 or 0xff03 (`CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT`, `_LIBRARY`; executables are 0xff04).
+/// Whether an ELF file says that it is a compiled object or a library of OpenCL, which a device has yet to link.
 fn is_object(elf: &[u8]) -> bool {
-    matches!(elf.get(16..18), Some([0x02 | 0x03, 0xff]))
+    bytes::u16_at(elf, 16).is_some_and(|kind| ET_OPENCL_OBJECTS.contains(&kind))
 }

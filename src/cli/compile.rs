@@ -21,6 +21,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::embed::FORMAT_NATIVE;
+use sycl_bundle::rewrite::link::list_symbols;
 
 const AFTER_HELP: &str = "\
 Images in state `input` become images in state `object`: compiled (clCompileProgram), with their imports still open.
@@ -74,11 +75,12 @@ impl Args {
             return Err(error.with_remedy("name another file with `-o`"));
         }
         let arena = Arena::with_limit(u64::MAX);
-        let gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
+        let mut gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);
         }
+        gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
         let epoch = if gathered.origin.abi.is_none_or(|abi| abi >= 9) { Epoch::From2026 } else { Epoch::From2023 };
         let mut jobs = Vec::new();
         let mut names = HashMap::new();

@@ -16,7 +16,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::link::providers::Providers;
-use sycl_bundle::rewrite::link::{Input, Outcome, agree, executable, link};
+use sycl_bundle::rewrite::link::{Input, Outcome, agree, executable, link, list_symbols};
 use sycl_bundle::spirv::link::Options;
 
 const AFTER_HELP: &str = "\
@@ -92,6 +92,9 @@ impl Args {
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);
+        }
+        if self.each {
+            gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
         }
         let options = Options { partial: self.partial };
         let mut exit = gathered.exit;
@@ -172,7 +175,10 @@ impl Args {
                 let needs = providers.needs(at);
                 for missing in &needs.missing {
                     let label = gathered.labels.get(at).map_or("", String::as_str);
-                    report(global, &Error::new(ErrorKind::Build, format!("nothing defines `{missing}`")).context(label));
+                    report(
+                        global,
+                        &Error::new(ErrorKind::Build, format!("nothing defines `{missing}`")).context(label),
+                    );
                     failed = true;
                 }
                 if needs.missing.is_empty() {
@@ -258,12 +264,7 @@ fn tell(global: &Global, gathered: &Gathered<'_>, outcome: &Outcome<'_>) {
 }
 
 /// Every image with imports linked with what defines them; the others as they are. Whether some could not be.
-fn each<'k>(
-    global: &Global,
-    arena: &'k Arena,
-    gathered: &Gathered<'k>,
-    options: &Options,
-) -> (Vec<Image<'k>>, bool) {
+fn each<'k>(global: &Global, arena: &'k Arena, gathered: &Gathered<'k>, options: &Options) -> (Vec<Image<'k>>, bool) {
     let providers = Providers::of(&gathered.images);
     let label = |at: usize| gathered.labels.get(at).map_or("", String::as_str);
     let mut made = Vec::with_capacity(gathered.images.len());

@@ -65,11 +65,8 @@ pub fn find(facts: &FileFacts<'_>) -> Clones {
     for kernel in all.iter().filter(|kernel| kernel.module.is_some()) {
         by_image.entry(kernel.image).or_default().push(kernel);
     }
-    let examined: BTreeMap<usize, (u64, u64)> = facts
-        .images
-        .iter()
-        .map(|image| (image.image.index, (image.image.stored.len() as u64, image.size)))
-        .collect();
+    let examined: BTreeMap<usize, (u64, u64)> =
+        facts.images.iter().map(|image| (image.image.index, (image.image.stored.len() as u64, image.size))).collect();
     // Of kernels that are the same code the first name stands for all; equal images have equal lists of these.
     let mut groups: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
     for (image, kernels) in &by_image {

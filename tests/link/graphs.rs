@@ -69,7 +69,7 @@ impl Program {
         if self.newer[module] {
             text.push_str("; Version: 1.4\n");
         }
-        text.push_str("OpCapability Addresses\nOpCapability Linkage\nOpCapability Kernel\n");
+        text.push_str("OpCapability Addresses\nOpCapability Linkage\nOpCapability Kernel\nOpCapability Int64\n");
         text.push_str("OpMemoryModel Physical64 OpenCL\n");
         for at in mine.iter().filter(|at| self.functions[**at].is_kernel) {
             let within = |other: usize| self.functions[other].module == module;
@@ -92,7 +92,8 @@ impl Program {
         let (decorations, head): (Vec<&str>, Vec<&str>) = rest.into_iter().partition(|line| line.starts_with("OpDec"));
         let mut text = [head, names, decorations].concat().join("\n");
         // Each module has its types in another order, and some that others lack.
-        let types = ["%void = OpTypeVoid", "%uint = OpTypeInt 32 0", "%float = OpTypeFloat 32", "%long = OpTypeInt 64 0"];
+        let types =
+            ["%void = OpTypeVoid", "%uint = OpTypeInt 32 0", "%float = OpTypeFloat 32", "%long = OpTypeInt 64 0"];
         for at in 0..types.len() {
             write!(text, "\n{}", types[(at + module) % types.len()]).unwrap();
         }

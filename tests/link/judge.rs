@@ -59,7 +59,9 @@ pub fn judge(bytes: &[u8]) -> Judged {
                 ref other => panic!("{other:?}"),
             },
             Some(Operand::Decoration(Decoration::LinkageAttributes)) => {
-                judged.linked.push((text(&found.operands[2]), format!("{:?}", found.operands[3].unwrap_linkage_type())));
+                judged
+                    .linked
+                    .push((text(&found.operands[2]), format!("{:?}", found.operands[3].unwrap_linkage_type())));
             }
             _ => {}
         }

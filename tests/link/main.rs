@@ -128,7 +128,10 @@ fn what_nothing_defines_is_told_with_who_wants_it() {
     assert_eq!(errors.len(), 1);
     assert!(errors[0].starts_with("a: nothing defines `f`; it is wanted by `k` (at offset 0x"), "{errors:?}");
     let partial = link(&sources(&[importer()]), &Options { partial: true }).unwrap();
-    assert_eq!((partial.imports.as_slice(), partial.exports.as_slice()), (&["f".to_owned()][..], &["g".to_owned()][..]));
+    assert_eq!(
+        (partial.imports.as_slice(), partial.exports.as_slice()),
+        (&["f".to_owned()][..], &["g".to_owned()][..])
+    );
     judge(&partial.bytes);
     // What is left open can be linked later, and what the device defines is nobody's business.
     let modules = [partial.bytes, exporter()];
@@ -160,7 +163,10 @@ fn one_of_each_linkonce_is_kept() {
     let (made, judged) = linked(&modules);
     let folded = |dropped| Folded { symbol: "f".to_owned(), kept: 0, dropped };
     assert_eq!(made.folded, [folded(1), folded(2)]);
-    assert_eq!((judged.calls["k"].as_slice(), judged.calls["m"].as_slice()), (&["f".to_owned()][..], &["f".to_owned()][..]));
+    assert_eq!(
+        (judged.calls["k"].as_slice(), judged.calls["m"].as_slice()),
+        (&["f".to_owned()][..], &["f".to_owned()][..])
+    );
     assert_eq!(judged.calls.len(), 4);
     // A definition that is exported goes before those that are linked once.
     let strong = module(&format!("{HEAD}OpName %f \"f\"\n{}{TYPES}{}", linkage("f", "Export"), function("f", None)));
@@ -183,7 +189,8 @@ fn contradictions_are_refused_with_both_sides() {
     assert!(errors[0].contains("`f` is i32 (i32) here, and void () in b"), "{errors:?}");
     drop(other);
     // A variable.
-    let variable = "%uint = OpTypeInt 32 0\n%g = OpTypePointer CrossWorkgroup %uint\n%f = OpVariable %g CrossWorkgroup\n";
+    let variable =
+        "%uint = OpTypeInt 32 0\n%g = OpTypePointer CrossWorkgroup %uint\n%f = OpVariable %g CrossWorkgroup\n";
     let errors = refused(&[importer(), export("", variable)]);
     assert!(errors[0].contains("`f` is a function here, and a variable in b"), "{errors:?}");
     // Another memory model.
@@ -231,7 +238,8 @@ fn pointers_to_what_each_module_guesses_are_cast() {
 
 #[test]
 fn initialisers_come_after_what_they_need() {
-    let types = "%uint = OpTypeInt 32 0\n%p = OpTypePointer CrossWorkgroup %uint\n%pp = OpTypePointer CrossWorkgroup %p\n";
+    let types =
+        "%uint = OpTypeInt 32 0\n%p = OpTypePointer CrossWorkgroup %uint\n%pp = OpTypePointer CrossWorkgroup %p\n";
     let first = format!(
         "{HEAD}OpName %x \"x\"\nOpName %y \"y\"\n{}{}{types}%y = OpVariable %p CrossWorkgroup\n%x = OpVariable %pp CrossWorkgroup %y\n",
         linkage("x", "Export"),

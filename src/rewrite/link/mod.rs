@@ -17,11 +17,13 @@ mod constants;
 mod properties;
 pub mod providers;
 
-use super::property_sets::text;
+use super::property_sets::{names, text};
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::{Image, State};
+use crate::bundle::property::set;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
+use crate::spirv::Module;
 use crate::spirv::link::{Linked, Options, Source, link as link_modules};
 use constants::Plan;
 use std::borrow::Cow;
@@ -127,6 +129,23 @@ fn combine<'k>(
         }
     }
     Ok(image)
+}
+
+/// Lists in property sets what a module exports and imports of which its container says nothing, so that it can be linked
+/// image by image.
+///
+/// # Errors
+/// `Input` where the arena is full or the module is damaged.
+pub fn list_symbols<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
+    if !image.properties.sets.is_empty() || image.format() != Format::SpirV {
+        return Ok(());
+    }
+    let module = Module::parse(&image.contents()?)?;
+    for (set, symbols) in [(set::EXPORTED, &module.exports), (set::IMPORTED, &module.imports)] {
+        let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
+        image.properties.sets.extend(names(arena, set, &symbols)?);
+    }
+    Ok(())
 }
 
 fn nothing() -> Vec<Error> {

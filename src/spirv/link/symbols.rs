@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Functions that are named where nothing defines what they want.
 const NAMED: usize = 5;
+/// Parameters of a type that are shown.
+const SHOWN_PARAMETERS: usize = 12;
 /// Kinds of parameter attributes that change how a value is passed: ByVal and Sret.
 const PASSING: [(u32, &str); 2] = [(2, "by value"), (3, "as the place of the result")];
 const FUNC_PARAM_ATTR: u32 = rspirv::spirv::Decoration::FuncParamAttr as u32;
@@ -177,9 +179,8 @@ impl Symbols {
 
     /// The names of what the result exports.
     pub fn exports(&self, sources: &[Source<'_>]) -> Vec<String> {
-        let stays = |symbol: &&Symbol| {
-            symbol.is_defined && sources.get(symbol.kept.part).is_none_or(|source| !source.internal)
-        };
+        let stays =
+            |symbol: &&Symbol| symbol.is_defined && sources.get(symbol.kept.part).is_none_or(|source| !source.internal);
         self.list.iter().filter(stays).map(|symbol| symbol.name.clone()).collect()
     }
 
@@ -327,10 +328,8 @@ fn passing(name: &str, mine: &Part<'_>, id: u32, theirs: &Part<'_>, kept: u32) -
         for (kind, how) in PASSING {
             if one.contains(&kind) != other.contains(&kind) {
                 let (here, there) = if one.contains(&kind) { ("", "not ") } else { ("not ", "") };
-                let message = format!(
-                    "parameter {at} of `{name}` is {here}passed {how} here, and {there}so in {}",
-                    theirs.name
-                );
+                let message =
+                    format!("parameter {at} of `{name}` is {here}passed {how} here, and {there}so in {}", theirs.name);
                 return Some(mine.refuse(wanted.instructions.start, message));
             }
         }
@@ -342,7 +341,9 @@ fn passing(name: &str, mine: &Part<'_>, id: u32, theirs: &Part<'_>, kept: u32) -
 fn describe(index: &Index<'_>, id: u32, depth: usize) -> String {
     match types::of(index, id) {
         Some(Type::Function { result, parameters }) if depth < 4 => {
-            let parameters: Vec<String> = parameters.iter().map(|one| describe(index, *one, depth + 1)).collect();
+            let shown = parameters.iter().take(SHOWN_PARAMETERS).map(|one| describe(index, *one, depth + 1));
+            let more = (parameters.len() > SHOWN_PARAMETERS).then(|| "..".to_owned());
+            let parameters: Vec<String> = shown.chain(more).collect();
             format!("{} ({})", describe(index, result, depth + 1), parameters.join(", "))
         }
         Some(Type::Pointer { storage, pointee: Some(pointee) }) if depth < 4 => {
