@@ -345,3 +345,17 @@ fn damaged_modules_are_refused() {
         assert!(link(&sources(&modules), &Options::default()).is_err(), "{end}");
     }
 }
+
+/// What the translator writes into every module that needs it is no contradiction.
+#[test]
+fn helpers_of_the_translator_are_there_once() {
+    let helper = |name: &str| {
+        let head = format!("{HEAD}OpEntryPoint Kernel %{name} \"{name}\"\nOpName %f \"f\"\n");
+        let said = "OpDecorate %f LinkageAttributes \"spirv.llvm_fshl_i32\" Export\n";
+        module(&format!("{head}{said}{TYPES}{}{}", function("f", None), kernel(name, "f")))
+    };
+    let (made, judged) = linked(&[helper("k"), helper("l")]);
+    assert_eq!(made.folded.len(), 1);
+    assert_eq!((judged.calls["k"].as_slice(), judged.calls.len()), (&["f".to_owned()][..], 3));
+    assert_eq!(judged.calls["k"], judged.calls["l"]);
+}

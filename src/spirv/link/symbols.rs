@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Functions that are named where nothing defines what they want.
 const NAMED: usize = 5;
+/// Functions that the SPIR-V/LLVM translator writes for intrinsics of LLVM, and exports from every module that needs them; a
+/// name says all that the function does (`SPIRVLowerLLVMIntrinsic.cpp`, `spirv.llvm_fshl_i32`).
+const HELPER: &str = "spirv.llvm_";
 /// Parameters of a type that are shown.
 const SHOWN_PARAMETERS: usize = 12;
 /// Kinds of parameter attributes that change how a value is passed: ByVal and Sret.
@@ -161,6 +164,7 @@ impl Symbols {
                 let Some(claims) = claims.get_mut(at) else { continue };
                 match linkage.kind {
                     LinkageKind::Import => claims.wanted.push(claim),
+                    LinkageKind::Export if linkage.name.starts_with(HELPER) => claims.weak.push(claim),
                     LinkageKind::Export => claims.strong.push(claim),
                     LinkageKind::LinkOnceOdr | LinkageKind::Other(_) => claims.weak.push(claim),
                 }
