@@ -112,8 +112,7 @@ impl Args {
             return Err(Error::new(ErrorKind::NoDeviceCode, message));
         }
         let name = |image: usize| names.get(&image).copied().unwrap_or_default().to_owned();
-        let (binaries, failed) = self.compiler.run(global, &jobs, &name)?;
-        drop(jobs);
+        let (binaries, failed) = self.compiler.run(global, jobs, &name)?;
         let mut binaries: HashMap<usize, Vec<u8>> = binaries.into_iter().collect();
         let mut made = Vec::new();
         for image in gathered.images {

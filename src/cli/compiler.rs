@@ -1,14 +1,13 @@
 //! How does a verb have the CPU driver compile and link?
 
+use super::build::compile::{Binary, Order, compile};
 use super::driver::InstallArgs;
 use super::exit::report;
 use super::global::Global;
-use super::progress::Progress;
-use super::worker;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use sycl_bundle::build::plan::CPU_TARGET;
-use sycl_bundle::build::{self as pool, Failure, Job, Settings};
+use sycl_bundle::build::{Failure, Job};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
@@ -69,39 +68,20 @@ impl CompilerArgs {
     pub fn run(
         &self,
         global: &Global,
-        jobs: &[Job<'_>],
+        jobs: Vec<Job<'_>>,
         name: &dyn Fn(usize) -> String,
-    ) -> Result<(Vec<(usize, Vec<u8>)>, bool)> {
+    ) -> Result<(Vec<Binary>, bool)> {
         if jobs.is_empty() {
             return Ok((Vec::new(), false));
         }
         self.install.apply()?;
-        let march = self.march()?;
-        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let timeout = Duration::from_secs(self.timeout.map_or(PATIENCE, |seconds| seconds.get() as u64));
-        let settings = Settings { timeout, ..Settings::new(self.jobs.unwrap_or(cores)) };
-        let mut progress = Progress::new(global, jobs.len());
-        let outcomes =
-            pool::run(jobs, &worker::launch(Some(march))?, &settings, &mut |event| progress.on(&event, &name));
-        progress.finish();
-        let (mut made, mut failed) = (Vec::new(), false);
-        for outcome in outcomes? {
-            match outcome {
-                Ok(artifact) => match CpuArch::of_binary(&artifact.binary) {
-                    Some(found) if found != march => {
-                        let message = format!("the driver compiled for {found}, not for {march}");
-                        let remedy = "unset CL_CONFIG_CPU_TARGET_ARCH in the configuration of the driver (cl.cfg)";
-                        return Err(Error::new(ErrorKind::Environment, message).with_remedy(remedy));
-                    }
-                    _ => made.push((artifact.image, artifact.binary)),
-                },
-                Err(failure) => {
-                    report(global, &told(&failure).context(name(failure.image)));
-                    failed = true;
-                }
-            }
+        let order = Order { march: self.march()?, jobs: self.jobs, timeout, cache: None, shard: None };
+        let done = compile(global, &order, jobs, name)?;
+        for failure in &done.failures {
+            report(global, &told(failure).context(name(failure.image)));
         }
-        Ok((made, failed))
+        Ok((done.compiled, !done.failures.is_empty()))
     }
 }
 

@@ -212,7 +212,7 @@ impl Args {
         let names: HashMap<usize, &str> =
             groups.iter().map(|(number, inputs)| (*number, inputs.first().map_or("", |input| input.label))).collect();
         let name = |number: usize| names.get(&number).copied().unwrap_or_default().to_owned();
-        let (binaries, failures) = self.compiler.run(global, &jobs, &name)?;
+        let (binaries, failures) = self.compiler.run(global, jobs, &name)?;
         failed |= failures;
         let mut binaries: HashMap<usize, Vec<u8>> = binaries.into_iter().collect();
         let mut made = Vec::new();

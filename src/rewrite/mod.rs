@@ -14,3 +14,4 @@ pub mod property_sets;
 pub mod prune;
 pub mod settle;
 pub mod shared;
+pub mod split;

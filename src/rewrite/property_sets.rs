@@ -145,10 +145,10 @@ pub fn of_code<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result
     let kernels: Vec<&str> = facts.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let sets = [
         Some(requirements(arena, facts, epoch)?),
-        program_metadata(arena, &facts.kernels)?,
-        names(arena, set::KERNEL_NAMES, &kernels)?,
         list(set::EXPORTED, &facts.exported)?,
+        names(arena, set::KERNEL_NAMES, &kernels)?,
         list(set::IMPORTED, &facts.imported)?,
+        program_metadata(arena, &facts.kernels)?,
     ];
     Ok(Properties { sets: sets.into_iter().flatten().collect() })
 }

@@ -16,6 +16,7 @@ pub mod names;
 pub mod op;
 pub mod operands;
 pub mod reach;
+pub mod subset;
 pub mod types;
 mod words;
 
