@@ -36,6 +36,8 @@ mod interrupted;
 mod judges;
 #[path = "real/kernels.rs"]
 mod kernels;
+#[path = "real/link.rs"]
+mod link;
 #[path = "real/march.rs"]
 mod march;
 #[path = "real/numbers.rs"]

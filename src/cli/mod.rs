@@ -7,6 +7,8 @@ mod ask;
 mod build;
 mod cache;
 mod check;
+mod compile;
+mod compiler;
 mod completions;
 mod device_config;
 mod devices;
@@ -127,6 +129,7 @@ verbs! {
     extract => Extract,
     filter => Filter,
     build => Build,
+    compile => Compile,
     link => Link,
     join => Join,
     wrap => Wrap,
