@@ -47,7 +47,7 @@ pub struct Args {
     /// Name each kernel that changed, not the first few
     #[arg(long)]
     all: bool,
-    /// What counts as the same, whatever it was
+    /// What counts as the same, whatever it was, for budgets too
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
     ignore: Vec<WhatName>,
     /// End with 1 where there are differences
@@ -56,7 +56,7 @@ pub struct Args {
     /// How much all device code together may grow as it is stored: 64KiB, 5%
     #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
     max_growth: Option<String>,
-    /// How much the images of any one kernel may grow
+    /// How much the images of any one kernel may grow for any one target
     #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
     max_kernel_growth: Option<String>,
     /// How many bytes more any one kernel may spill from registers

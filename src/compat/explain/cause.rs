@@ -21,9 +21,9 @@ pub struct Known<'k> {
 pub fn meaning(said: &Said) -> String {
     let text = match said {
         Said::NoKernel => {
-            "No image that is registered in the process lists the kernel. The host part of the program knows its name, the \
-             device part is not there: it was not linked in (no -fsycl at the link, or a static library whose members were \
-             dropped), its library was not loaded, or it was built without the file that defines the kernel."
+            "No image that is registered in the process lists the kernel: it was not linked in (no -fsycl at the link, or a \
+             static library whose members were dropped), its library was not loaded, or it was built without the file that \
+             defines the kernel. Runtimes before 2026 say so too where there are images, but none for the device."
         }
         Said::NoImage(targets) => {
             let known = if targets.is_empty() { "other devices".to_owned() } else { targets.join(", ") };

@@ -148,7 +148,7 @@ fn rules(line: &str) -> Vec<Said> {
     if has("No kernel named ") && has(" was found") || has("No kernel found with the specified name") {
         found.push(Said::NoKernel);
     }
-    if has("no image for the selected device") {
+    if has("no image for the selected device") || has("No device image compatible with the current device") {
         let targets = between(line, "target: [", "]").unwrap_or_default();
         found.push(Said::NoImage(targets.split(", ").filter(|one| !one.is_empty()).map(str::to_owned).collect()));
     }
@@ -250,7 +250,7 @@ fn code(line: &str) -> Option<Said> {
         return Some(Said::Code(code));
     }
     let numbers = || line.split(|c: char| !c.is_ascii_digit() && c != '-').filter_map(|text| text.parse::<i64>().ok());
-    if line.contains("ocloc") || line.contains("OCLOC_") {
+    if ["ocloc", "OCLOC_", "compiler command failed"].iter().any(|word| line.contains(word)) {
         let known = |number: &i64| *number != 0 && codes::by_ocloc(*number).is_some();
         return numbers().find(known).map(Said::Ocloc);
     }
@@ -270,6 +270,7 @@ fn kernels(line: &str) -> impl Iterator<Item = &str> {
         .or_else(|| {
             line.strip_prefix("Kernel ").and_then(|rest| rest.split_once(" has no image")).map(|(name, _)| name)
         })
+        .or_else(|| between(line, "was found for kernel ", ". The program"))
         .or_else(|| between(line, "in kernel: '", "'"))
         .or_else(|| after(line, "Failed to lookup symbol ").map(first_word))
         .or_else(|| after(line, "error in kernel ").map(first_word));

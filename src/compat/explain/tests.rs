@@ -129,6 +129,7 @@ fn what_ocloc_ends_with() {
     for (text, number, name) in [
         ("ocloc 245", 245, "OCLOC_BUILD_PROGRAM_FAILURE"),
         ("llvm-foreach: ocloc failed with exit status 223", 223, "OCLOC_INVALID_DEVICE"),
+        ("icpx: error: gen compiler command failed with exit code 245 (use -v)", 245, "OCLOC_BUILD_PROGRAM_FAILURE"),
         ("ocloc: 225", 225, "OCLOC_INVALID_FILE"),
         ("ocloc ended with 226", 226, "OCLOC_INVALID_COMMAND_LINE"),
     ] {
