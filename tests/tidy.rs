@@ -90,6 +90,8 @@ const HOMES: &[(&str, &[&str])] = &[
             "src/report/",
             "src/compat/aspects/images.rs",
             "src/compat/kernels.rs",
+            "src/compat/gate.rs",
+            "src/compat/gate/",
         ],
     ),
 ];

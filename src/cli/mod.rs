@@ -26,7 +26,9 @@ mod generated;
 mod global;
 mod input;
 mod inspect;
+mod join;
 mod kernels;
+mod link;
 mod live;
 mod man;
 mod output;
@@ -107,6 +109,8 @@ verbs! {
     devices => Devices,
     extract => Extract,
     build => Build,
+    link => Link,
+    join => Join,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,

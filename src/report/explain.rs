@@ -15,7 +15,8 @@ use crate::compat::explain::said::Saying;
 use crate::compat::explain::thrown::Thrown;
 use crate::compat::explain::trace::{Concern, devices};
 use crate::compat::fit::Subject;
-use crate::compat::gate::Found;
+use crate::compat::aspects::Evidence;
+use crate::compat::gate::Against;
 use crate::device::target::{Backend, DeviceType};
 use std::sync::Arc;
 
@@ -96,9 +97,20 @@ pub struct Way {
     /// What the runtime throws.
     pub thrown: Option<Thrown>,
     /// What speaks against it.
-    pub findings: Vec<Found>,
+    pub findings: Vec<Objection>,
     /// What may surprise.
     pub traps: Vec<Trap>,
+}
+
+/// What speaks against a kernel on a target.
+#[derive(Debug, Clone)]
+pub struct Objection {
+    /// What it says.
+    pub against: Arc<Against>,
+    /// The number of the image in its file, where it is about one.
+    pub image: Option<usize>,
+    /// The use of the aspect and the calls that lead to it, where it is about an aspect.
+    pub evidence: Option<Evidence>,
 }
 
 /// What a live device's compiler made of a kernel.
@@ -124,7 +136,7 @@ impl Way {
         images: &[Examined<'_, '_>],
         subject: &Subject<'_>,
         choice: &Choice,
-        (thrown, findings): (Option<Thrown>, Vec<Found>),
+        (thrown, findings): (Option<Thrown>, Vec<Objection>),
     ) -> Way {
         let seen = |at: &usize| {
             let image = images.get(*at)?;

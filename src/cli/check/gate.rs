@@ -2,23 +2,23 @@
 
 use super::super::device_config::DeviceConfigs;
 use super::super::exit::Exit;
-use super::super::files::{each_file, report_problems};
+use super::super::files::{How, each_file_with, report_problems};
 use super::super::global::Global;
 use super::super::output;
 use super::Format;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use sycl_bundle::compat::aspects::codes;
 use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::gate::{Demand, Gate};
+use sycl_bundle::compat::gate::proof::Depth;
+use sycl_bundle::compat::gate::{Demand, Gate, codes};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::gate::{self as report, Finding, OfTarget};
+use sycl_bundle::report::gate::{self as report, OfFile, OfTarget};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::name::demangle;
 use sycl_bundle::select::{Pattern, Selector};
@@ -66,31 +66,34 @@ impl GateArgs {
             let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
             kernels.is_empty() || kernels.iter().any(matches)
         };
-        let mut names: Vec<(Arc<str>, Arc<str>)> = Vec::new();
-        let mut found: Vec<Vec<Finding>> = asked.iter().map(|_| Vec::new()).collect();
-        let exit = each_file(global, files, &selector, |facts| {
+        // What is shown of a few kernels is looked for in these alone.
+        let depth = match format {
+            Format::Table | Format::Markdown => Depth::First(report::EXAMPLES),
+            _ => Depth::All,
+        };
+        let target = |one: &Asked<'_>| OfTarget { target: one.target.name.clone(), files: Vec::new() };
+        let mut targets: Vec<OfTarget> = asked.iter().map(target).collect();
+        let mut any = false;
+        let subjects: Vec<Subject<'_>> =
+            asked.iter().map(|one| Subject::new(one.target).with_march(one.march)).collect();
+        let how = How { unhashed: true, ..How::default() };
+        let exit = each_file_with(global, files, &selector, how, |facts| {
             report_problems(global, facts);
             let file: Arc<str> = facts.path.into();
             let codes = codes(&facts.images);
-            let mut gate = Gate::new(&facts.images, &codes, wanted);
-            names.extend(gate.names().map(|name| (file.clone(), Arc::from(name))));
-            for (one, found) in asked.iter().zip(&mut found) {
-                let subject = Subject::new(one.target).with_march(one.march);
-                let of_file = gate.judge(&subject, &demand).into_iter();
-                found.extend(of_file.map(|found| Finding { file: file.clone(), found, excused: None }));
+            let gate = Gate::new(&facts.images, &codes, wanted);
+            any |= !gate.kernels().is_empty();
+            let judged = gate.judge_all(&subjects, &demand);
+            let proofs = Arc::new(gate.proofs(&judged.iter().collect::<Vec<_>>(), depth));
+            for (target, judged) in targets.iter_mut().zip(judged) {
+                target.files.push(OfFile { file: file.clone(), judged, proofs: proofs.clone() });
             }
             Ok(())
         })?;
-        if names.is_empty() && exit == Exit::Done && !kernels.is_empty() {
+        if !any && exit == Exit::Done && !kernels.is_empty() {
             let error = Error::new(ErrorKind::NoMatch, "no kernel matches `--kernel`");
             return Err(error.with_remedy("`sycl-bundle kernels` lists them"));
         }
-        let names: Arc<[_]> = names.into();
-        let targets: Vec<OfTarget> = asked
-            .iter()
-            .zip(found)
-            .map(|(one, findings)| OfTarget { target: one.target.name.clone(), kernels: names.clone(), findings })
-            .collect();
         print(global, &targets, format, self.strict)?;
         let fails = match report::verdict(&targets) {
             Verdict::Incompatible => true,

@@ -10,14 +10,14 @@ use sycl_bundle::compat::choice::choose_among;
 use sycl_bundle::compat::explain::thrown::thrown;
 use sycl_bundle::compat::explain::trace::Looked;
 use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::gate::{Demand, Found, Gate};
+use sycl_bundle::compat::gate::{Demand, Gate, proof};
 use sycl_bundle::compat::kernels::{Depth, kernels};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::Result;
 use sycl_bundle::report::FileFacts;
-use sycl_bundle::report::explain::{Built, Way};
+use sycl_bundle::report::explain::{Built, Objection, Way};
 use sycl_bundle::report::kernels::OnDevice;
 
 /// A target that is asked about.
@@ -65,13 +65,17 @@ pub fn ways(facts: &FileFacts<'_>, asked: &[Asked<'_>], wanted: &dyn Fn(&str) ->
             }
         }
     }
-    let mut gate = Gate::new(&facts.images, &codes, wanted);
+    let gate = Gate::new(&facts.images, &codes, wanted);
     let mut ways = Vec::new();
     for one in asked {
         let subject = Subject::new(one.target).with_march(one.march);
-        let mut found: HashMap<Arc<str>, Vec<Found>> = HashMap::new();
-        for finding in gate.judge(&subject, &Demand::default()) {
-            found.entry(finding.kernel.clone()).or_default().push(finding);
+        let judged = gate.judge(&subject, &Demand::default());
+        let proofs = gate.proofs(&[&judged], proof::Depth::All);
+        let mut found: HashMap<&str, Vec<Objection>> = HashMap::new();
+        for finding in judged.findings() {
+            let evidence = finding.evidence(&proofs).cloned();
+            let objection = Objection { against: finding.against.clone(), image: finding.image, evidence };
+            found.entry(finding.kernel).or_default().push(objection);
         }
         for name in &order {
             let places = holders.get(name).cloned().unwrap_or_default();

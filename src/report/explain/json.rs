@@ -168,7 +168,7 @@ fn way(way: &super::Way) -> WayJson<'_> {
         message: &found.against.message,
         aspect: found.against.aspect.as_deref(),
         remedy: &found.against.remedy,
-        evidence: found.evidence.as_deref().map(Why::of),
+        evidence: found.evidence.as_ref().map(Why::of),
     });
     let thrown = way.thrown.as_ref();
     WayJson {

@@ -41,12 +41,7 @@ fn explanation() -> Explanation {
         aspect: Some("fp64".into()),
         remedy: "do".into(),
     };
-    let found = Found {
-        against: Arc::new(against),
-        kernel: "k".into(),
-        image: Some(3),
-        evidence: Some(Arc::new(evidence.clone())),
-    };
+    let found = Objection { against: Arc::new(against), image: Some(3), evidence: Some(evidence.clone()) };
     let fates = [Fate::PassedOver("Image was compiled for x.".into()), Fate::Candidate, Fate::Chosen];
     let seen = |fate| Seen { image: 1, format: "spirv", devices: "spir64".into(), fate };
     let way = Way {

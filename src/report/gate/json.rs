@@ -41,16 +41,16 @@ struct Entry<'a> {
     excused: Option<&'a str>,
 }
 
-fn entry<'f>(finding: &'f Finding, target: &str) -> Entry<'f> {
-    let Finding { file, found, excused } = finding;
-    let evidence = found.evidence.as_deref();
+fn entry<'f>(finding: &Finding<'f>, target: &str) -> Entry<'f> {
+    let Finding { of, found } = *finding;
+    let evidence = finding.evidence();
     Entry {
         rule: found.against.matter.rule(),
         certain: found.against.certain,
-        file,
+        file: &of.file,
         image: found.image,
-        kernel: &found.kernel,
-        demangled: demangle(&found.kernel).into_owned(),
+        kernel: found.kernel,
+        demangled: demangle(found.kernel).into_owned(),
         message: &found.against.message,
         aspect: found.against.aspect.as_deref(),
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),
@@ -59,7 +59,7 @@ fn entry<'f>(finding: &'f Finding, target: &str) -> Entry<'f> {
         chain: evidence.map(evidence::chain).unwrap_or_default(),
         remedy: &found.against.remedy,
         fingerprint: finding.fingerprint(target),
-        excused: excused.as_deref(),
+        excused: found.excused.map(|why| &**why),
     }
 }
 
@@ -77,8 +77,8 @@ pub fn json(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
         let head = text(&Head { target: one.target.clone(), verdict: one.verdict(), kernels })?;
         let head = head.strip_suffix('}').unwrap_or(&head);
         put(out, &format!("{}{head},\"findings\":[", if at == 0 { "\n" } else { ",\n" }))?;
-        for (nth, finding) in one.findings.iter().enumerate() {
-            let entry = text(&entry(finding, &one.target))?;
+        for (nth, finding) in one.findings().enumerate() {
+            let entry = text(&entry(&finding, &one.target))?;
             put(out, &format!("{}{entry}", if nth == 0 { "\n" } else { ",\n" }))?;
         }
         put(out, "]}")?;

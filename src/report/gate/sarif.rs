@@ -4,7 +4,7 @@
 //! kernel as logical location, the line of the source, or else the file, as physical one, and the calls that lead there
 //! as a code flow.
 
-use super::{Finding, OfTarget};
+use super::{Finding, OfFile, OfTarget};
 use crate::compat::aspects::Evidence;
 use crate::compat::gate::Matter;
 use crate::error::{Error, Result};
@@ -19,12 +19,12 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 /// # Errors
 /// `Io` where the writer fails.
 pub fn sarif(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
-    let mut rules: Vec<Matter> =
-        targets.iter().flat_map(|target| target.findings.iter().map(|finding| finding.found.against.matter)).collect();
+    let items = targets.iter().flat_map(OfTarget::items).flat_map(|(_, _, items)| items);
+    let mut rules: Vec<Matter> = items.map(|item| item.against.matter).collect();
     rules.sort_unstable();
     rules.dedup();
     let results: Vec<Value> =
-        targets.iter().flat_map(|one| one.findings.iter().map(|finding| result(finding, one, &rules))).collect();
+        targets.iter().flat_map(|one| one.findings().map(|finding| result(&finding, one, &rules))).collect();
     let described: Vec<Value> = rules.iter().map(|matter| rule(*matter)).collect();
     let document = json!({
         "$schema": SCHEMA,
@@ -54,12 +54,12 @@ fn rule(matter: Matter) -> Value {
     })
 }
 
-fn result(finding: &Finding, target: &OfTarget, rules: &[Matter]) -> Value {
-    let Finding { file, found, excused } = finding;
+fn result(finding: &Finding<'_>, target: &OfTarget, rules: &[Matter]) -> Value {
+    let Finding { of: OfFile { file, .. }, found } = finding;
     let matter = found.against.matter;
-    let kernel = display(&found.kernel);
+    let kernel = display(found.kernel);
     let text = format!("{} (kernel {kernel}, target {})", found.against.message, target.target);
-    let place = found.evidence.as_ref().and_then(|evidence| evidence.place.as_ref());
+    let place = finding.evidence().and_then(|evidence| evidence.place.as_ref());
     let physical = match place {
         Some(place) => physical(&place.file, Some((place.line, place.column))),
         None => physical(file, None),
@@ -73,8 +73,8 @@ fn result(finding: &Finding, target: &OfTarget, rules: &[Matter]) -> Value {
         "locations": [{
             "physicalLocation": physical,
             "logicalLocations": [{
-                "name": demangle(&found.kernel),
-                "fullyQualifiedName": &*found.kernel,
+                "name": demangle(found.kernel),
+                "fullyQualifiedName": &**found.kernel,
                 "kind": "function",
             }],
         }],
@@ -88,10 +88,10 @@ fn result(finding: &Finding, target: &OfTarget, rules: &[Matter]) -> Value {
         },
     });
     if let Some(members) = result.as_object_mut() {
-        if let Some(evidence) = &found.evidence {
+        if let Some(evidence) = finding.evidence() {
             members.insert("codeFlows".to_owned(), json!([{ "threadFlows": [{ "locations": flow(evidence) }] }]));
         }
-        if let Some(reason) = excused {
+        if let Some(reason) = found.excused {
             members.insert("suppressions".to_owned(), json!([{ "kind": "external", "justification": &**reason }]));
         }
     }

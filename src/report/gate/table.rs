@@ -9,7 +9,7 @@ use crate::report::units::{count, counted};
 use std::fmt::Write as _;
 
 /// Kernels that are named for each thing that is found; `--format json` has all.
-const EXAMPLES: usize = 3;
+pub const EXAMPLES: usize = 3;
 
 /// A line for each target, then what was found, with the kernels that it is found of.
 pub fn table(targets: &[OfTarget], view: &View) -> String {
@@ -47,27 +47,27 @@ fn section(out: &mut String, target: &OfTarget, group: &Group<'_>, view: &View) 
         out,
         "{}: {sure}: {} ({})",
         target.target,
-        counted(group.findings.len(), "kernel"),
+        counted(group.count, "kernel"),
         group.against.matter.rule()
     );
     for line in wrap(&group.against.message, view.width.saturating_sub(2)) {
         let _ = writeln!(out, "  {line}");
     }
-    for finding in group.findings.iter().take(EXAMPLES) {
+    for finding in group.findings(EXAMPLES) {
         let image = finding.found.image.map(|image| format!(" image {image}")).unwrap_or_default();
-        let place = format!("  {}{image}: ", shorten(&finding.file, view.width / 3));
+        let place = format!("  {}{image}: ", shorten(&finding.of.file, view.width / 3));
         let left = view.width.saturating_sub(place.chars().count()).max(20);
-        let _ = writeln!(out, "{place}{}", shorten(&names.show(&finding.found.kernel), left));
-        if let Some(found) = &finding.found.evidence {
+        let _ = writeln!(out, "{place}{}", shorten(&names.show(finding.found.kernel), left));
+        if let Some(found) = finding.evidence() {
             // The kernel has been named; the way begins on the second line.
-            for line in evidence::text(&finding.found.kernel, found, names).lines().skip(1) {
+            for line in evidence::text(finding.found.kernel, found, names).lines().skip(1) {
                 for line in wrap(line.trim(), view.width.saturating_sub(4)) {
                     let _ = writeln!(out, "    {line}");
                 }
             }
         }
     }
-    let more = group.findings.len().saturating_sub(EXAMPLES);
+    let more = group.count.saturating_sub(EXAMPLES);
     if more > 0 {
         let _ = writeln!(out, "  and {} more", count(more));
     }

@@ -4,6 +4,8 @@ use super::*;
 use crate::compat::aspects::{Aspect, Evidence, Step};
 use crate::compat::fit::Rule;
 use crate::compat::gate::Matter;
+use crate::compat::gate::judged::{Grouping, Whose};
+use crate::compat::gate::kernels::Kernels;
 use crate::report::evidence::Names;
 use crate::spirv::lines::Place;
 
@@ -15,21 +17,15 @@ fn place(line: u32) -> Option<Place> {
 
 /// Two kernels of three: one that cannot run, with its chain, one of which it is not known.
 fn answers() -> Vec<OfTarget> {
-    let file: Arc<str> = "a & b.so".into();
-    let found = |kernel: &str, certain, evidence| Finding {
-        file: file.clone(),
-        found: Found {
-            against: Arc::new(Against {
-                matter: Matter::Image(if certain { Rule::Aspect } else { Rule::SpirvVersion }),
-                certain,
-                message: format!("message {certain}"),
-                aspect: certain.then(|| "fp64".to_owned()),
-                remedy: "do <this>".to_owned(),
-            }),
-            kernel: kernel.into(),
-            image: Some(0),
-            evidence,
-        },
+    let item = |certain: bool| Item {
+        against: Arc::new(Against {
+            matter: Matter::Image(if certain { Rule::Aspect } else { Rule::SpirvVersion }),
+            certain,
+            message: format!("message {certain}"),
+            aspect: certain.then(|| "fp64".to_owned()),
+            remedy: "do <this>".to_owned(),
+        }),
+        whose: Some(Whose::Own(0)),
         excused: None,
     };
     let step = |function: &str, call| Step { module: 0, function: function.to_owned(), call };
@@ -40,12 +36,19 @@ fn answers() -> Vec<OfTarget> {
         offset: 64,
         place: place(3),
     };
-    let kernels: Vec<(Arc<str>, Arc<str>)> = ["wide", "open", "fine"].map(|name| (file.clone(), name.into())).into();
-    vec![OfTarget {
-        target: "gpu".to_owned(),
-        kernels: kernels.into(),
-        findings: vec![found("wide", true, Some(Arc::new(evidence))), found("open", false, None)],
-    }]
+    let kernels = ["wide", "open", "fine"].map(|name| (name.into(), vec![0])).into();
+    let judged = Judged {
+        kernels: Arc::new(Kernels::new(kernels, vec![0])),
+        grouping: Arc::new(Grouping::new(vec![0, 1, 2])),
+        items: vec![vec![item(true)], vec![item(false)], Vec::new()],
+    };
+    let proofs = Arc::new(Proofs::from_iter([((0, 0, Aspect::Fp64), evidence)]));
+    vec![OfTarget { target: "gpu".to_owned(), files: vec![OfFile { file: "a & b.so".into(), judged, proofs }] }]
+}
+
+/// What is found of the first kernel does not count.
+fn excuse(answers: &mut [OfTarget]) {
+    answers[0].files[0].judged.items[0][0].excused = Some("known".into());
 }
 
 fn written(write: impl FnOnce(&mut Vec<u8>) -> crate::error::Result<()>) -> String {
@@ -59,7 +62,7 @@ fn kernels_are_counted_once_and_the_excused_not_at_all() {
     let mut answers = answers();
     assert_eq!(answers[0].counts(), Counts { compatible: 1, unknown: 1, incompatible: 1 });
     assert_eq!(verdict(&answers), Verdict::Incompatible);
-    answers[0].findings[0].excused = Some("known".into());
+    excuse(&mut answers);
     assert_eq!(answers[0].counts(), Counts { compatible: 2, unknown: 1, incompatible: 0 });
     assert_eq!(verdict(&answers), Verdict::Unknown);
 }
@@ -100,7 +103,7 @@ fn sarif_has_what_the_schema_requires() {
 #[test]
 fn excused_findings_are_suppressed() {
     let mut answers = answers();
-    answers[0].findings[0].excused = Some("known".into());
+    excuse(&mut answers);
     let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers))).unwrap();
     let suppression = &document["runs"][0]["results"][0]["suppressions"][0];
     assert_eq!((&suppression["kind"], &suppression["justification"]), (&"external".into(), &"known".into()));
