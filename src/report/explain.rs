@@ -9,13 +9,13 @@ pub use json::{SCHEMA, json};
 pub use text::text;
 
 use super::check::Verdict;
+use crate::compat::aspects::Evidence;
 use crate::compat::choice::{Choice, Trap};
 use crate::compat::examine::Examined;
 use crate::compat::explain::said::Saying;
 use crate::compat::explain::thrown::Thrown;
 use crate::compat::explain::trace::{Concern, devices};
 use crate::compat::fit::Subject;
-use crate::compat::aspects::Evidence;
 use crate::compat::gate::Against;
 use crate::device::target::{Backend, DeviceType};
 use std::sync::Arc;

@@ -44,15 +44,22 @@ pub(super) fn properties<'k>(
     let kernels: HashSet<&str> = facts.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let mut own = requirements(arena, &facts, options.epoch)?;
     // What the code does not tell.
-    let written: HashSet<&str> =
-        ["aspects", "fixed_target", "reqd_sub_group_size", "reqd_work_group_size", "reqd_work_group_size_uint64_t", "work_group_num_dim"]
-            .into();
+    let written: HashSet<&str> = [
+        "aspects",
+        "fixed_target",
+        "reqd_sub_group_size",
+        "reqd_work_group_size",
+        "reqd_work_group_size_uint64_t",
+        "work_group_num_dim",
+    ]
+    .into();
     let recorded = theirs.set(set::REQUIREMENTS).iter();
     own.properties.extend(recorded.filter(|property| !written.contains(property.name)));
     let mut sets = vec![own];
     for set in &theirs.sets {
         let some = |keep: &dyn Fn(&Property<'k>) -> bool| -> Option<PropertySet<'k>> {
-            let properties: Vec<Property<'k>> = set.properties.iter().filter(|property| keep(property)).copied().collect();
+            let properties: Vec<Property<'k>> =
+                set.properties.iter().filter(|property| keep(property)).copied().collect();
             (!properties.is_empty()).then_some(PropertySet { name: set.name, properties })
         };
         let live = |symbol: &str| part.facts.exports.iter().any(|export| export == symbol);

@@ -157,13 +157,18 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
             properties: Default::default(),
             ..image.clone()
         };
-        part.properties = carry::properties(arena, input, options, &carry::Part {
-            members: &members,
-            variables: &variables,
-            facts: &facts,
-            checked: &checked,
-            constants: &constants,
-        })?;
+        part.properties = carry::properties(
+            arena,
+            input,
+            options,
+            &carry::Part {
+                members: &members,
+                variables: &variables,
+                facts: &facts,
+                checked: &checked,
+                constants: &constants,
+            },
+        )?;
         images.push(part);
     }
     Ok(Outcome { images, warnings })
@@ -178,7 +183,8 @@ fn spec_ids(index: &Index<'_>) -> HashSet<u32> {
 }
 
 fn in_two_images(symbol: &str) -> Error {
-    let message =
-        format!("device_global variable '{symbol}' with property \"device_image_scope\" is used in more than one device image");
+    let message = format!(
+        "device_global variable '{symbol}' with property \"device_image_scope\" is used in more than one device image"
+    );
     Error::new(ErrorKind::Usage, message).with_remedy("keep the kernels that use it together: `--entry KERNEL,KERNEL`")
 }
