@@ -87,12 +87,18 @@ impl Made {
 /// Every source of `fixtures/sycl`, compiled every way, by name. A source that the compiler refuses ends the test.
 pub fn compiled() -> &'static [Compiled] {
     static COMPILED: OnceLock<Vec<Compiled>> = OnceLock::new();
-    COMPILED.get_or_init(|| compiled_of(""))
+    COMPILED.get_or_init(|| made(wanted("")))
 }
 
-/// The same of the sources in a folder there.
-pub fn compiled_of(folder: &str) -> Vec<Compiled> {
-    let wanted = wanted(folder);
+/// Those of a folder there whose names are wanted, with the optimiser.
+pub fn optimised_of(folder: &str, names: impl Fn(&str) -> bool) -> Vec<Compiled> {
+    let mut wanted = wanted(folder);
+    wanted.retain(|one| names(one.path.file_stem().unwrap().to_str().unwrap()));
+    wanted.retain(|one| !one.options.iter().any(|option| option == "-g"));
+    made(wanted)
+}
+
+fn made(wanted: Vec<Wanted>) -> Vec<Compiled> {
     let missing: Vec<&Wanted> = wanted.iter().filter(|one| !one.folder.join("status").exists()).collect();
     compile(&missing);
     wanted.into_iter().map(read).collect()

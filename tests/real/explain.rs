@@ -9,7 +9,7 @@ use std::process::Command;
 use rayon::prelude::*;
 use serde_json::Value;
 
-use crate::compiler::{Compiled, compiled, compiled_of};
+use crate::compiler::{Compiled, optimised_of};
 use crate::tool::tool;
 use crate::world::{scripts, succeed, tail, world};
 
@@ -162,9 +162,8 @@ fn wrong(choice: &Value, outcome: &Outcome) -> Option<String> {
 fn the_runtime_throws_what_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let program = program(folder.path());
-    let refused = compiled_of("refused");
-    let wanted = compiled().iter().filter(|one| SOURCES.contains(&one.source.as_str())).chain(&refused);
-    let sources: Vec<&Compiled> = wanted.filter(|one| one.optimised()).collect();
+    let mut sources = optimised_of("", |name| SOURCES.contains(&name));
+    sources.extend(optimised_of("refused", |_| true));
     assert!(sources.len() >= SOURCES.len() + 2, "{} compilations", sources.len());
     let mut libraries: Vec<PathBuf> = sources.iter().map(|one| library(folder.path(), one, &[])).collect();
     // The same images under labels of other devices.
@@ -206,8 +205,8 @@ fn the_runtime_throws_what_is_told() {
 fn launches_of_another_size_and_unknown_kernels_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let program = program(folder.path());
-    let sizes = compiled().iter().find(|one| one.source == "size_work_group" && one.optimised()).unwrap();
-    let library = library(folder.path(), sizes, &[]);
+    let sizes = optimised_of("", |name| name == "size_work_group");
+    let library = library(folder.path(), &sizes[0], &[]);
     let kernel = |name: &str, size: &str| Kernel { name: name.to_owned(), arguments: 1, size: size.to_owned() };
     for (kernel, topic, found) in [
         (kernel("__sycl_kernel_line", "1"), "local-size", true),

@@ -37,6 +37,10 @@ pub fn meaning(said: &Said) -> String {
             "None of the images of a kernel of the bundle fits any of its devices: no image is for the device, or the device \
              lacks what the images require (sycl::is_compatible tells it beforehand)."
         }
+        Said::NotSupported => {
+            "The device lacks what the image of the kernel requires: an aspect, a work-group or sub-group size, or matrix \
+             operations (errc::kernel_not_supported); the text of the exception tells which."
+        }
         Said::Aspect(name) => {
             return format!(
                 "The image of the kernel needs aspect {name}, and the device does not have it. The compiler records what the \
@@ -145,7 +149,7 @@ pub fn remedies(said: &Said, known: Known<'_>) -> Vec<String> {
             all.push("let the queue choose a device that there is an image for (ONEAPI_DEVICE_SELECTOR)".into());
             all
         }
-        Said::NoBundle => vec![choice(file, kernel, target), check],
+        Said::NoBundle | Said::NotSupported => vec![choice(file, kernel, target), check],
         Said::Aspect(name) => vec![remedy::aspect(name), check],
         Said::SubGroupSize(_) => vec![
             known.target.and_then(|target| target.sub_group_sizes.as_deref()).map_or(

@@ -15,6 +15,8 @@ pub enum Said {
     NoImage(Vec<String>),
     /// The kernels run on none of the devices of a bundle.
     NoBundle,
+    /// The device lacks something that is not told.
+    NotSupported,
     /// The device lacks an aspect, by SYCL name.
     Aspect(String),
     /// The device lacks a required sub-group size.
@@ -109,7 +111,7 @@ pub fn read(message: &str) -> Message {
 impl Said {
     /// Whether it says no more than that something failed.
     fn is_general(&self) -> bool {
-        matches!(self, Said::Code(_) | Said::Ocloc(_) | Said::NoBundle)
+        matches!(self, Said::Code(_) | Said::Ocloc(_) | Said::NoBundle | Said::NotSupported)
     }
 
     /// A word for programs.
@@ -118,6 +120,7 @@ impl Said {
             Said::NoKernel => "no-kernel",
             Said::NoImage(_) => "no-image",
             Said::NoBundle => "no-bundle",
+            Said::NotSupported => "not-supported",
             Said::Aspect(_) => "aspect",
             Said::SubGroupSize(_) => "sub-group-size",
             Said::WorkGroupSize(_) => "work-group-size",
@@ -154,6 +157,9 @@ fn rules(line: &str) -> Vec<Said> {
     }
     if has("incompatible with all devices in devs") {
         found.push(Said::NoBundle);
+    }
+    if has("kernel_not_supported") {
+        found.push(Said::NotSupported);
     }
     let aspect = between(line, "Required aspect ", " is not supported")
         .or_else(|| between(line, "'aspect::", "'"))

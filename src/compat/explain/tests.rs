@@ -54,6 +54,7 @@ fn what_libsycl_throws() {
         ),
         ("No kernel named _ZTS1k was found -46 (PI_ERROR_INVALID_KERNEL_NAME)", Said::NoKernel),
         ("Kernel is incompatible with all devices in devs", Said::NoBundle),
+        ("caught sycl::errc::kernel_not_supported", Said::NotSupported),
         ("error: undefined reference to `_Z3foov'", symbols(&["_Z3foov"])),
     ] {
         assert_eq!(one(text), said, "{text}");
