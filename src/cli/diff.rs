@@ -213,8 +213,8 @@ fn read(global: &Global, path: &Path, selector: &Selector) -> Result<(BTreeMap<S
 }
 
 fn pairs(mut old: BTreeMap<String, Side>, mut new: BTreeMap<String, Side>, ignored: &[What]) -> Vec<Pair> {
-    // Two files that were named themselves are compared whatever they are called.
-    if old.len() == 1 && new.len() == 1 {
+    // One file on either side is compared with the other whatever they are called.
+    if old.len() == 1 && new.len() == 1 && old.keys().ne(new.keys()) {
         let rekey = |map: BTreeMap<String, Side>| map.into_values().map(|side| (String::new(), side)).collect();
         (old, new) = (rekey(old), rekey(new));
     }
