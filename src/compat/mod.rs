@@ -8,6 +8,7 @@ pub mod examine;
 pub mod explain;
 pub mod fit;
 pub mod gate;
+pub mod has;
 pub mod kernels;
 pub mod native;
 pub mod warnings;

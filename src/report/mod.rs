@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod explain;
 pub mod extracted;
 pub mod gate;
+pub mod has;
 pub mod image;
 pub mod inspect;
 pub mod json;

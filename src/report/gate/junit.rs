@@ -31,13 +31,15 @@ fn suite(out: &mut impl Write, target: &OfTarget, names: Names, strict: bool) ->
         failed = failed.saturating_add(if items.iter().any(counts) { kernels.len() } else { 0 });
     }
     let skipped = all.saturating_sub(failed);
-    let (name, tests) = (escaped(&target.target), target.kernels());
+    // What is of a file as a whole has a case of its own.
+    let whole = target.files.iter().filter(|of| of.is_whole()).count();
+    let (name, tests) = (escaped(target.name()), target.kernels().saturating_add(whole));
     let head = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"");
     put(out, &format!("  <testsuite name=\"{name}\" {head}>\n"))?;
     for of in &target.files {
         let class = escaped(&of.file);
         for (place, kernel) in of.judged.kernels.names().enumerate() {
-            let shown = escaped(&names.show(kernel));
+            let shown = if kernel.is_empty() { "the whole file".into() } else { escaped(&names.show(kernel)) };
             let head = format!("    <testcase classname=\"{class}\" name=\"{shown}\"");
             let findings: Vec<Finding<'_>> = of.judged.of(place).map(|found| Finding { of, found }).collect();
             if findings.is_empty() {
