@@ -22,8 +22,12 @@ mod corpus;
 mod corpus_aspects;
 #[path = "real/corpus_warnings.rs"]
 mod corpus_warnings;
+#[path = "real/diff.rs"]
+mod diff;
 #[path = "real/embed.rs"]
 mod embed;
+#[path = "real/explain.rs"]
+mod explain;
 #[path = "real/files.rs"]
 mod files;
 #[path = "real/images.rs"]

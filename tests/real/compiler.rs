@@ -87,12 +87,21 @@ impl Made {
 /// Every source of `fixtures/sycl`, compiled every way, by name. A source that the compiler refuses ends the test.
 pub fn compiled() -> &'static [Compiled] {
     static COMPILED: OnceLock<Vec<Compiled>> = OnceLock::new();
-    COMPILED.get_or_init(|| {
-        let wanted = wanted();
-        let missing: Vec<&Wanted> = wanted.iter().filter(|one| !one.folder.join("status").exists()).collect();
-        compile(&missing);
-        wanted.into_iter().map(read).collect()
-    })
+    COMPILED.get_or_init(|| made(wanted("")))
+}
+
+/// Those of a folder there whose names are wanted, with the optimiser.
+pub fn optimised_of(folder: &str, names: impl Fn(&str) -> bool) -> Vec<Compiled> {
+    let mut wanted = wanted(folder);
+    wanted.retain(|one| names(one.path.file_stem().unwrap().to_str().unwrap()));
+    wanted.retain(|one| !one.options.iter().any(|option| option == "-g"));
+    made(wanted)
+}
+
+fn made(wanted: Vec<Wanted>) -> Vec<Compiled> {
+    let missing: Vec<&Wanted> = wanted.iter().filter(|one| !one.folder.join("status").exists()).collect();
+    compile(&missing);
+    wanted.into_iter().map(read).collect()
 }
 
 struct Wanted {
@@ -102,9 +111,10 @@ struct Wanted {
     folder: PathBuf,
 }
 
-fn wanted() -> Vec<Wanted> {
+fn wanted(folder: &str) -> Vec<Wanted> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sycl");
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(sources.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "cpp"));
     paths.sort();
     // What every compilation depends on: the compiler's version, how it is called, and the common header.
