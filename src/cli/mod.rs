@@ -35,6 +35,7 @@ mod progress;
 mod prune;
 mod selection;
 mod sources;
+mod split;
 mod table;
 mod targets;
 mod worker;
@@ -107,6 +108,7 @@ verbs! {
     build => Build,
     link => Link,
     join => Join,
+    split => Split,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,

@@ -111,12 +111,14 @@ fn facts(input: &Input<'_, '_>, part: &Part<'_>) -> ImageFacts {
     ImageFacts {
         aspects: part.checked.aspects.clone(),
         fixed_targets: part.checked.fixed_targets.clone(),
-        work_group: part.checked.work_group.clone(),
+        work_group: part.checked.work_group,
+        dimensions: part.checked.dimensions,
         sub_groups: part.checked.sub_groups.clone(),
         kernels: kernels
             .map(|entry| KernelFacts {
                 name: entry.name.clone(),
-                work_group: entry.work_group.clone(),
+                work_group: entry.work_group,
+                dimensions: entry.dimensions,
                 sub_group: entry.sub_group,
                 max_work_group: entry.max_work_group,
             })
