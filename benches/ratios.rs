@@ -191,7 +191,10 @@ fn split() {
                 written.set((0..kernels).map(cut).sum());
             }),
         ),
-        ("Index::read and Code::read", Box::new(|| drop(std::hint::black_box(Code::read(&Index::read(&whole).unwrap()))))),
+        (
+            "Index::read and Code::read",
+            Box::new(|| drop(std::hint::black_box(Code::read(&Index::read(&whole).unwrap())))),
+        ),
     );
     println!("{:.1} MB written", written.get() as f64 / 1e6);
     let folder = tempfile::tempdir().unwrap();
@@ -220,7 +223,11 @@ fn split() {
                 let to = folder.path().join("out");
                 std::fs::create_dir(&to).unwrap();
                 let mut command = tool();
-                run(command.arg("split").args(&accepted).args(["--mode", "per_kernel", "-o"]).arg(to.join("out.table")));
+                run(command
+                    .arg("split")
+                    .args(&accepted)
+                    .args(["--mode", "per_kernel", "-o"])
+                    .arg(to.join("out.table")));
                 std::fs::remove_dir_all(&to).unwrap();
             }),
         ),
@@ -229,7 +236,11 @@ fn split() {
             Box::new(|| {
                 for path in &accepted {
                     let mut command = Command::new("spirv-opt");
-                    run(command.arg("--eliminate-dead-functions").arg(path).arg("-o").arg(folder.path().join("theirs")));
+                    run(command
+                        .arg("--eliminate-dead-functions")
+                        .arg(path)
+                        .arg("-o")
+                        .arg(folder.path().join("theirs")));
                 }
             }),
         ),

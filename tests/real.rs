@@ -42,14 +42,14 @@ mod ocloc;
 mod operands;
 #[path = "real/prune.rs"]
 mod prune;
+#[path = "real/spirv_val.rs"]
+mod spirv_val;
 #[path = "real/split.rs"]
 mod split;
 #[path = "real/split_groups.rs"]
 mod split_groups;
 #[path = "real/tool.rs"]
 mod tool;
-#[path = "real/spirv_val.rs"]
-mod spirv_val;
 #[path = "real/trace.rs"]
 mod trace;
 #[path = "real/world.rs"]

@@ -103,9 +103,9 @@ impl<'i, 'a> Cutter<'i, 'a> {
 /// Whether a function is the body of a kernel: older translators export it under the kernel's name and call it from an
 /// entry point of their own.
 fn is_body(index: &Index<'_>, function: u32, entry_points: &HashSet<&str>) -> bool {
-    index.linkage(function).is_some_and(|linkage| {
-        linkage.kind == LinkageKind::Export && entry_points.contains(linkage.name.as_str())
-    })
+    index
+        .linkage(function)
+        .is_some_and(|linkage| linkage.kind == LinkageKind::Export && entry_points.contains(linkage.name.as_str()))
 }
 
 /// The functions that other modules may import, in module order: exported ones that are neither kernels nor the bodies of

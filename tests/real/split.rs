@@ -36,8 +36,7 @@ pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) 
         fixed_targets: None,
     };
     let input = Input { image, label: "", sources: &[source], epoch };
-    let options =
-        Options { mode, explicit: &|_| None, epoch, target_aspect: &|name| aspect::number(epoch, name) };
+    let options = Options { mode, explicit: &|_| None, epoch, target_aspect: &|name| aspect::number(epoch, name) };
     split(arena, &input, &options).unwrap_or_else(|error| panic!("image {}: {error}", image.index)).images
 }
 
@@ -159,7 +158,10 @@ fn parts_of_real_images_are_the_same_kernels() {
     let (mut images, mut kernels) = (0, 0);
     for library in &libraries {
         let [whole, parts] = library.bytes;
-        println!("{}: {} images, {} kernels, {whole} bytes, {parts} in parts", library.name, library.images, library.kernels);
+        println!(
+            "{}: {} images, {} kernels, {whole} bytes, {parts} in parts",
+            library.name, library.images, library.kernels
+        );
         images += library.images;
         kernels += library.kernels;
         assert!(library.kernels > library.images || parts <= whole, "parts of one kernel are no larger than the whole");

@@ -227,8 +227,11 @@ OpFunctionEnd
     crate::accepted([&first]);
     let index = Index::read(&first).unwrap();
     assert_eq!(index.functions.len(), 1);
-    let debug: Vec<u32> =
-        index.instructions(0..index.len()).filter(|(_, found)| found.opcode == 12).map(|(_, found)| found.word(3)).collect();
+    let debug: Vec<u32> = index
+        .instructions(0..index.len())
+        .filter(|(_, found)| found.opcode == 12)
+        .map(|(_, found)| found.word(3))
+        .collect();
     // DebugSource 35, DebugCompilationUnit 1, DebugTypeFunction 8, DebugInfoNone 0, DebugFunction 20, DebugScope 23.
     assert_eq!(debug, [35, 1, 8, 0, 20, 23]);
     let second = Index::read(&cut(&module, &["second"], &[]).unwrap()).unwrap().functions.len();

@@ -38,7 +38,8 @@ pub struct Seen {
 pub fn any() -> impl Strategy<Value = Graph> {
     (2usize..9, 0usize..5).prop_flat_map(|(functions, variables)| {
         let calls = prop::collection::vec(0..functions, 0..3);
-        let loads = if variables == 0 { Just(Vec::new()).boxed() } else { prop::collection::vec(0..variables, 0..2).boxed() };
+        let loads =
+            if variables == 0 { Just(Vec::new()).boxed() } else { prop::collection::vec(0..variables, 0..2).boxed() };
         let bodies = prop::collection::vec((calls, loads), functions);
         let holds = prop::collection::vec(prop::option::of(0..functions), variables);
         let kernels = prop::collection::btree_set(0..functions, 1..functions.min(4));
@@ -191,7 +192,8 @@ impl Seen {
     pub fn of(module: &[u8]) -> Seen {
         let words: Vec<u32> = module.chunks(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect();
         let string = |words: &[u32]| -> String {
-            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0).collect();
+            let bytes: Vec<u8> =
+                words.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0).collect();
             String::from_utf8(bytes).unwrap()
         };
         let mut seen = Seen { bound: words[3], ..Seen::default() };

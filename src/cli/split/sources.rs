@@ -36,7 +36,8 @@ impl Fixed {
     pub fn parse(texts: &[String], files: &[PathBuf]) -> Result<Fixed> {
         let mut fixed = Fixed::default();
         for text in texts {
-            let (file, names) = text.rsplit_once('=').map_or((None, text.as_str()), |(file, names)| (Some(file), names));
+            let (file, names) =
+                text.rsplit_once('=').map_or((None, text.as_str()), |(file, names)| (Some(file), names));
             let names = names.split(',').filter(|name| !name.is_empty());
             let mut targets = BTreeSet::new();
             for name in names {

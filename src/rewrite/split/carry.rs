@@ -22,6 +22,10 @@ pub(super) struct Part<'p> {
     pub(super) variables: &'p [Variable],
     pub(super) facts: &'p Module,
     pub(super) checked: &'p Checked,
+    /// The names of all kernels of the module, in the image or not.
+    pub(super) all: &'p HashSet<&'p str>,
+    /// The names of functions of the image, where some are asked for that are no kernels.
+    pub(super) names: &'p HashSet<String>,
     /// The numbers of specialization constants of the whole module.
     pub(super) constants: &'p HashSet<u32>,
 }
@@ -44,15 +48,22 @@ pub(super) fn properties<'k>(
     let kernels: HashSet<&str> = facts.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let mut own = requirements(arena, &facts, options.epoch)?;
     // What the code does not tell.
-    let written: HashSet<&str> =
-        ["aspects", "fixed_target", "reqd_sub_group_size", "reqd_work_group_size", "reqd_work_group_size_uint64_t", "work_group_num_dim"]
-            .into();
+    let written: HashSet<&str> = [
+        "aspects",
+        "fixed_target",
+        "reqd_sub_group_size",
+        "reqd_work_group_size",
+        "reqd_work_group_size_uint64_t",
+        "work_group_num_dim",
+    ]
+    .into();
     let recorded = theirs.set(set::REQUIREMENTS).iter();
     own.properties.extend(recorded.filter(|property| !written.contains(property.name)));
     let mut sets = vec![own];
     for set in &theirs.sets {
         let some = |keep: &dyn Fn(&Property<'k>) -> bool| -> Option<PropertySet<'k>> {
-            let properties: Vec<Property<'k>> = set.properties.iter().filter(|property| keep(property)).copied().collect();
+            let properties: Vec<Property<'k>> =
+                set.properties.iter().filter(|property| keep(property)).copied().collect();
             (!properties.is_empty()).then_some(PropertySet { name: set.name, properties })
         };
         let live = |symbol: &str| part.facts.exports.iter().any(|export| export == symbol);
@@ -68,8 +79,12 @@ pub(super) fn properties<'k>(
                 names(arena, set::EXPORTED, &symbols)?
             }
             set::IMPORTED => some(&|property| part.facts.imports.iter().any(|import| import == property.name)),
-            set::PARAM_OPT
-            | set::KERNEL_NAMES
+            // DPC++ lists functions here too, whose arguments it removes likewise.
+            set::PARAM_OPT => some(&|property| {
+                kernels.contains(property.name)
+                    || !part.all.contains(property.name) && part.names.contains(property.name)
+            }),
+            set::KERNEL_NAMES
             | "SYCL/assert used"
             | "SYCL/malloc used"
             | "SYCL/implicit local arg"

@@ -27,7 +27,8 @@ pub(super) fn restricted<'k>(
     let mut values: Vec<u8> = Vec::new();
     for property in all.set(set::SPEC_CONSTANTS) {
         let parts = spec_constant(property).unwrap_or_default();
-        let size = parts.iter().map(|part| u64::from(part.offset).saturating_add(u64::from(part.size))).max().unwrap_or(0);
+        let size =
+            parts.iter().map(|part| u64::from(part.offset).saturating_add(u64::from(part.size))).max().unwrap_or(0);
         let split = rest.and_then(|rest| rest.split_at_checked(usize::try_from(size).ok()?));
         rest = split.map(|(_, tail)| tail);
         let mut ids = parts.iter().map(|part| part.id).filter(|id| *id != PADDING);

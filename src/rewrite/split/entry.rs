@@ -133,7 +133,8 @@ pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<En
     let exported = subset::exported(index).into_iter();
     for (id, name) in exported.filter(|(_, name)| !told || listed.contains(name.as_str())) {
         let (source, aspects) = aspects(&needs, &name);
-        let sub_group = input.sources.get(source).and_then(|source| source.sub_group.filter(|_| source.code.kernels.is_empty()));
+        let sub_group =
+            input.sources.get(source).and_then(|source| source.sub_group.filter(|_| source.code.kernels.is_empty()));
         entries.push(Entry {
             name,
             kind: Kind::Function(id),
@@ -190,7 +191,11 @@ impl Needs {
             }
             None => {
                 let of = |aspects: &BTreeSet<Aspect>| {
-                    aspects.iter().filter(|aspect| aspect.recorded_by_compiler()).map(|aspect| aspect.name().to_owned()).collect()
+                    aspects
+                        .iter()
+                        .filter(|aspect| aspect.recorded_by_compiler())
+                        .map(|aspect| aspect.name().to_owned())
+                        .collect()
                 };
                 found.iter().map(|(name, aspects)| (name.clone(), of(aspects))).collect()
             }

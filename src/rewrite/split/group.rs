@@ -18,7 +18,11 @@ enum Key<'e> {
 }
 
 /// The places of the entries of each group.
-pub(super) fn groups(entries: &[Entry], options: &Options<'_>, fixed: &dyn Fn(usize) -> Vec<String>) -> Vec<Vec<usize>> {
+pub(super) fn groups(
+    entries: &[Entry],
+    options: &Options<'_>,
+    fixed: &dyn Fn(usize) -> Vec<String>,
+) -> Vec<Vec<usize>> {
     let targets: Vec<Vec<String>> = entries.iter().map(|entry| fixed(entry.source)).collect();
     let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();

@@ -128,6 +128,8 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
     };
     let linked = check::Linked::of(input.sources);
     let constants = spec_ids(&index);
+    let all: HashSet<&str> = index.entry_points.iter().map(|point| point.name.as_str()).collect();
+    let of_functions = image.properties.set(set::PARAM_OPT).iter().any(|property| !all.contains(property.name));
     let (mut images, mut warnings) = (Vec::with_capacity(groups.len()), Vec::new());
     let mut users: Vec<Option<usize>> = vec![None; variables.len()];
     for group in &groups {
@@ -146,6 +148,7 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
                 return Err(in_two_images(&variable.symbol));
             }
         }
+        let names = if of_functions { names(&bytes)? } else { HashSet::new() };
         let mut checked = check::check(&linked, input.sources, &members, options)?;
         warnings.append(&mut checked.warnings);
         let mut part = Image {
@@ -157,16 +160,29 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
             properties: Default::default(),
             ..image.clone()
         };
-        part.properties = carry::properties(arena, input, options, &carry::Part {
-            members: &members,
-            variables: &variables,
-            facts: &facts,
-            checked: &checked,
-            constants: &constants,
-        })?;
+        part.properties = carry::properties(
+            arena,
+            input,
+            options,
+            &carry::Part {
+                members: &members,
+                variables: &variables,
+                facts: &facts,
+                checked: &checked,
+                constants: &constants,
+                all: &all,
+                names: &names,
+            },
+        )?;
         images.push(part);
     }
     Ok(Outcome { images, warnings })
+}
+
+/// What the functions of a module are called.
+fn names(module: &[u8]) -> Result<HashSet<String>> {
+    let index = Index::read(module)?;
+    Ok(index.functions.iter().filter_map(|function| index.name(function.id)).collect())
 }
 
 /// The numbers of the specialization constants of a module.
@@ -178,7 +194,8 @@ fn spec_ids(index: &Index<'_>) -> HashSet<u32> {
 }
 
 fn in_two_images(symbol: &str) -> Error {
-    let message =
-        format!("device_global variable '{symbol}' with property \"device_image_scope\" is used in more than one device image");
+    let message = format!(
+        "device_global variable '{symbol}' with property \"device_image_scope\" is used in more than one device image"
+    );
     Error::new(ErrorKind::Usage, message).with_remedy("keep the kernels that use it together: `--entry KERNEL,KERNEL`")
 }

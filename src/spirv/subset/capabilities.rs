@@ -80,7 +80,8 @@ impl Kept {
                 let direct = |number: &u32| capabilities.contains(number);
                 let found: Vec<u32> = declared.iter().copied().filter(direct).collect();
                 let found = if found.is_empty() {
-                    let implies = |number: &u32| closure(&[*number]).iter().any(|implied| capabilities.contains(implied));
+                    let implies =
+                        |number: &u32| closure(&[*number]).iter().any(|implied| capabilities.contains(implied));
                     declared.iter().copied().filter(implies).collect()
                 } else {
                     found
@@ -110,9 +111,7 @@ impl Kept {
         match name {
             "SPV_KHR_non_semantic_info" => self.non_semantic,
             "SPV_KHR_linkonce_odr" => self.link_once,
-            _ => {
-                self.extensions.contains(&name) || !judged_extensions().contains(name)
-            }
+            _ => self.extensions.contains(&name) || !judged_extensions().contains(name),
         }
     }
 }
@@ -122,7 +121,10 @@ type Known = rspirv::grammar::Instruction<'static>;
 /// What the grammar says of an opcode.
 fn instruction(opcode: u16) -> Option<&'static Known> {
     static TABLE: OnceLock<HashMap<u16, &'static Known>> = OnceLock::new();
-    TABLE.get_or_init(|| INSTRUCTION_TABLE.iter().map(|known| (known.opcode as u16, known)).collect()).get(&opcode).copied()
+    TABLE
+        .get_or_init(|| INSTRUCTION_TABLE.iter().map(|known| (known.opcode as u16, known)).collect())
+        .get(&opcode)
+        .copied()
 }
 
 /// The extensions of the capabilities that may go.

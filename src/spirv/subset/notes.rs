@@ -149,13 +149,7 @@ impl Notes {
 
     /// `kernel_arg_type.<kernel>.<types>` and `kernel_arg_type_qual.<kernel>.<qualifiers>` of the LLVM translator belong to
     /// a kernel though no id says so. Of kernels `a` and `a.b` the longer name is meant.
-    fn string(
-        &mut self,
-        index: &Index<'_>,
-        instruction: &Instruction<'_>,
-        at: u32,
-        kernels: &HashMap<&str, Vec<u32>>,
-    ) {
+    fn string(&mut self, index: &Index<'_>, instruction: &Instruction<'_>, at: u32, kernels: &HashMap<&str, Vec<u32>>) {
         let text = instruction.string(1).0;
         let rest = text.strip_prefix("kernel_arg_type.").or_else(|| text.strip_prefix("kernel_arg_type_qual."));
         let Some(rest) = rest else { return };

@@ -97,9 +97,10 @@ impl Seen {
 
     /// The opcodes, those within `OpSpecConstantOp` too.
     pub(super) fn opcodes(&self) -> impl Iterator<Item = u16> + '_ {
-        (0..).zip(&self.opcodes).filter(|(_, word)| **word != 0).flat_map(|(high, word)| {
-            (0..64u16).filter(move |low| word >> low & 1 != 0).map(move |low| high << 6 | low)
-        })
+        (0..)
+            .zip(&self.opcodes)
+            .filter(|(_, word)| **word != 0)
+            .flat_map(|(high, word)| (0..64u16).filter(move |low| word >> low & 1 != 0).map(move |low| high << 6 | low))
     }
 
     /// Looks at an instruction.
