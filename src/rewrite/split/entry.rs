@@ -9,7 +9,7 @@ use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
 use crate::bundle::requirements::Requirements;
-use crate::compat::aspects::{Aspect, Graph};
+use crate::compat::aspects::{Aspect, Graph, code};
 use crate::error::Result;
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::kernel::attributes::{Attributes, SubGroup};
@@ -175,7 +175,8 @@ impl Needs {
         };
         let mut found: HashMap<String, BTreeSet<Aspect>> = HashMap::new();
         for (place, node) in source.code.nodes.iter().enumerate() {
-            if let Some(symbol) = &node.symbol {
+            // What a source imports is another's.
+            if let (code::Kind::Defined, Some(symbol)) = (node.kind, &node.symbol) {
                 found.insert(symbol.clone(), used(Some(place)));
             }
         }

@@ -49,7 +49,9 @@ pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
     if let Some(bound) = out.words.get_mut(3) {
         *bound = cut.bound;
     }
-    Ok(out.words.iter().flat_map(|word| word.to_le_bytes()).collect())
+    let mut bytes = Vec::with_capacity(out.words.len().saturating_mul(4));
+    out.words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    Ok(bytes)
 }
 
 /// The new id of an id that is kept.

@@ -145,9 +145,8 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
     /// Keeps what is said of what a range of instructions defines.
     fn noted(&mut self, range: Range<usize>) -> Result<()> {
         let index = self.cutter.index;
-        let count = self.cutter.notes.on(range.clone()).len();
-        for nth in 0..count {
-            let Some(&(target, note)) = self.cutter.notes.on(range.clone()).get(nth) else { continue };
+        for nth in self.cutter.notes.on(&range) {
+            let Some((target, note)) = self.cutter.notes.note_at(nth) else { continue };
             let Some(instruction) = index.instruction(note as usize) else { continue };
             let met = self.cutter.places.get(target as usize).is_some_and(|place| place.walk == self.cutter.walk);
             let again = self.cutter.places.get(note as usize).is_some_and(|place| place.walk == self.cutter.walk);
