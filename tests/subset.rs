@@ -7,7 +7,7 @@ mod cases;
 mod graph;
 mod support;
 
-use graph::{Graph, Seen};
+use graph::Seen;
 use proptest::prelude::*;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ pub fn accepted<'m>(modules: impl IntoIterator<Item = &'m Vec<u8>>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn subsets_of_random_call_graphs_are_those_of_the_model(graph in graph::any(), big in any::<bool>()) {
         let words = graph.words();
@@ -57,7 +57,10 @@ proptest! {
             prop_assert_eq!(seen.bound as usize, seen.ids + 1, "ids are compact");
             // The same again is the same, and a subset of a subset is itself.
             prop_assert_eq!(&cutter.cut(&Keep { entry_points: &kernels, ids: &ids }).unwrap(), &module);
-            made.push(module);
+            // Debian's spirv-val takes no pointers to functions.
+            if !expected.pointers {
+                made.push(module);
+            }
         }
         accepted(&made);
     }

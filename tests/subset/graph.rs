@@ -62,7 +62,9 @@ const VOID: u32 = 1;
 const SIGNATURE: u32 = 2;
 const POINTER: u32 = 3;
 const HOLDER: u32 = 4;
-const FIRST: u32 = 5;
+const INT: u32 = 5;
+const HOLDER_OF_INT: u32 = 6;
+const FIRST: u32 = 7;
 
 fn text(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
@@ -112,8 +114,7 @@ impl Graph {
             kernels: kernels.iter().map(|at| format!("k{}", self.kernels[*at])).collect(),
             exports: functions.iter().map(|function| format!("e{function}")).collect(),
             modes: kernels.iter().map(|at| name(&self.kernels[*at])).collect(),
-            // The type of what a variable holds needs the capability, whatever it holds.
-            pointers: !held.is_empty(),
+            pointers: held.iter().any(|variable| self.variables[*variable].is_some()),
             bound: 0,
             ids: 0,
         }
@@ -152,6 +153,8 @@ impl Graph {
         // Of CodeSectionINTEL, and a pointer to it in CrossWorkgroup.
         put(32, &[POINTER, 5605, SIGNATURE]);
         put(32, &[HOLDER, 5, POINTER]);
+        put(21, &[INT, 32, 0]);
+        put(32, &[HOLDER_OF_INT, 5, INT]);
         for (variable, held) in self.variables.iter().enumerate() {
             let id = self.variable_id(variable);
             match held {
@@ -160,8 +163,8 @@ impl Graph {
                     put(59, &[HOLDER, id, 5, id + 1]);
                 }
                 None => {
-                    put(46, &[POINTER, id + 1]);
-                    put(59, &[HOLDER, id, 5, id + 1]);
+                    put(46, &[INT, id + 1]);
+                    put(59, &[HOLDER_OF_INT, id, 5, id + 1]);
                 }
             }
         }
@@ -177,7 +180,8 @@ impl Graph {
                 put(57, &[VOID, fresh(), self.function_id(*callee)]);
             }
             for variable in loads {
-                put(61, &[POINTER, fresh(), self.variable_id(*variable), 2, 8]);
+                let kind = if self.variables[*variable].is_some() { POINTER } else { INT };
+                put(61, &[kind, fresh(), self.variable_id(*variable), 2, 4]);
             }
             put(253, &[]);
             put(56, &[]);
@@ -215,7 +219,7 @@ impl Seen {
                 71 => {
                     seen.exports.insert(string(&operands[2..]));
                 }
-                19 | 32 | 33 => seen.ids += 1,
+                19 | 21 | 32 | 33 => seen.ids += 1,
                 46 | 5600 => seen.ids += 1,
                 59 => {
                     seen.ids += 1;
