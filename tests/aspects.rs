@@ -12,6 +12,7 @@ use sycl_bundle::compat::aspects::{Aspect, Code, Graph, Reason, compare};
 use sycl_bundle::compat::warnings::{self, Certainty, Subject, Warning};
 use sycl_bundle::device::target::Target;
 use sycl_bundle::report::evidence::{Names, text};
+use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::layout::Layouts;
 
@@ -193,6 +194,9 @@ fn no_word_that_is_wrong_ends_the_process() {
                 let layouts = Layouts::of(&index);
                 assert!(layouts.pointer() == 8 || index.addressing != 2);
                 let codes = [Code::read(&index), code("exporter")];
+                let facts = Module::parse(&damaged).unwrap();
+                let shown = |one: &Aspect| facts.used_aspects.contains(one.name());
+                assert!(facts.may_use_others || codes[0].used().iter().all(shown), "{name} word {at}: {word:#x}");
                 let graph = Graph::of(&codes);
                 for (module, kernel) in graph.kernels() {
                     let used = kernel.node.map(|node| (node, graph.used(module, node)));

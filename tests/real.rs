@@ -10,6 +10,10 @@ mod support;
 
 #[path = "real/aspects.rs"]
 mod aspects;
+#[path = "real/build_systems.rs"]
+mod build_systems;
+#[path = "real/cache.rs"]
+mod cache;
 #[path = "real/compiler.rs"]
 mod compiler;
 #[path = "real/corpus.rs"]
@@ -42,6 +46,8 @@ mod ocloc;
 mod operands;
 #[path = "real/prune.rs"]
 mod prune;
+#[path = "real/recipes.rs"]
+mod recipes;
 #[path = "real/spirv_val.rs"]
 mod spirv_val;
 #[path = "real/split.rs"]

@@ -10,7 +10,7 @@ use super::selection;
 use super::table::{Beside, Files as Parts};
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::compat::examine::{Examined, examine, examine_unhashed};
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::{FileFacts, units};
@@ -38,6 +38,8 @@ pub struct How<'h> {
     /// Images are left to the caller to examine, where none is selected from others; what is wrong with them it adds to
     /// the facts.
     pub deferred: bool,
+    /// The hashes of images are not asked for.
+    pub unhashed: bool,
     /// What is read with a bare module.
     pub beside: Option<&'h Beside>,
 }
@@ -57,6 +59,7 @@ pub fn each_file_with(
         global,
         selector,
         deferred: how.deferred && selector.is_all(),
+        unhashed: how.unhashed,
         beside: how.beside,
         each,
         tally: Tally::default(),
@@ -83,6 +86,7 @@ struct Files<'f, F> {
     global: &'f Global,
     selector: &'f Selector,
     deferred: bool,
+    unhashed: bool,
     beside: Option<&'f Beside>,
     each: F,
     tally: Tally,
@@ -180,7 +184,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
 
     /// Examines the images of a file, and keeps those that are selected.
     fn examine<'a>(&mut self, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
-        let images = examine(bundle);
+        let images = if self.unhashed { examine_unhashed(bundle) } else { examine(bundle) };
         facts.problems.extend(images.iter().flat_map(Examined::problems));
         match selection::keep(self.selector, images) {
             Ok(images) => {

@@ -43,8 +43,7 @@ pub fn gather<'k>(
     beside: Option<&Beside>,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    let mut gathering =
-        Gathering {
+    let mut gathering = Gathering {
         arena,
         images: Vec::new(),
         labels: Vec::new(),

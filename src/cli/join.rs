@@ -64,10 +64,10 @@ impl Args {
         }
         let all = gathered.images.len();
         let mut images = gathered.images.into_iter();
-        let bundles = gathered.files.into_iter().map(|(label, count)| Joined {
-            images: images.by_ref().take(count).collect(),
-            label,
-        });
+        let bundles = gathered
+            .files
+            .into_iter()
+            .map(|(label, count)| Joined { images: images.by_ref().take(count).collect(), label });
         let union = join(bundles.collect())?;
         let copies: usize = union.copies.values().sum();
         let count = counted(union.images.len(), "image");

@@ -65,6 +65,11 @@ pub fn examine<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
     bundle.images.par_iter().map(|image| examine_image(image, bundle.epoch)).collect()
 }
 
+/// The same for whom the hashes are nothing: they are zeros.
+pub fn examine_unhashed<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
+    bundle.images.par_iter().map(|image| walk(image, bundle.epoch).0).collect()
+}
+
 /// Examines some images, whose hashes are computed together.
 pub fn examine_images<'b, 'a>(images: &'b [Image<'a>], epoch: Epoch) -> Vec<Examined<'b, 'a>> {
     let mut examined = Vec::with_capacity(images.len());

@@ -4,20 +4,31 @@
 //! [`fit`](super::fit), with the aspects that its code uses, and with the images that define what it imports. Images
 //! that differ in nothing the rules look at are judged once: thousands of images are a few dozen kinds.
 
+mod clause;
+pub mod judged;
+pub mod kernels;
 mod kind;
 mod matter;
+pub mod proof;
 pub mod remedy;
 #[cfg(test)]
 mod tests;
+mod uses;
 
-use super::aspects::{Code, Evidence, Graph};
+use super::aspects::{Code, Graph};
 use super::choice::choose_among;
 use super::examine::Examined;
 use super::fit::{Finding, Fit, Rule, Subject, fit_with};
 use crate::bundle::image::State;
+pub use clause::Clause;
+use judged::{Found, Grouping, Item, Judged, Whose};
+use kernels::Kernels;
 use kind::Kind;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use proof::{Depth, Proofs};
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+pub use uses::codes;
 
 /// What is asked of a kernel beyond that it runs.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +37,8 @@ pub struct Demand {
     pub states: Vec<State>,
     /// Whether the image must be compiled for the device already.
     pub native: bool,
+    /// Aspects that no image may need.
+    pub forbidden: Vec<String>,
 }
 
 /// What a finding is about.
@@ -39,6 +52,8 @@ pub enum Matter {
     State,
     /// The image is not compiled for the device.
     NotNative,
+    /// A part of a policy.
+    Policy(Clause),
 }
 
 /// Something that speaks against kernels.
@@ -56,124 +71,76 @@ pub struct Against {
     pub remedy: String,
 }
 
-/// Something that speaks against one kernel.
-#[derive(Debug, Clone)]
-pub struct Found {
-    /// What speaks against it, shared by all kernels that it speaks against.
-    pub against: Arc<Against>,
-    /// The kernel's mangled name.
-    pub kernel: Arc<str>,
-    /// The number of the image in its file, where it is about one.
-    pub image: Option<usize>,
-    /// The use of the aspect and the calls that lead to it.
-    pub evidence: Option<Arc<Evidence>>,
-}
-
-/// Evidence that has been looked for, by the image's place, the kernel and the aspect.
-type Known = HashMap<(usize, Arc<str>, String), Option<Arc<Evidence>>>;
-
-/// A kernel and the places of its images.
-struct Named {
-    name: Arc<str>,
-    images: Vec<usize>,
-    /// The same number for kernels whose images are of the same kinds.
-    group: usize,
-}
-
 /// The images of a file, ready to be judged for any number of targets.
 pub struct Gate<'g> {
     images: &'g [Examined<'g, 'g>],
+    /// The code that has been read, linked.
     graph: Graph<'g>,
     /// The kind of each image.
     kinds: Vec<usize>,
-    kernels: Vec<Named>,
+    kernels: Arc<Kernels>,
+    /// Kernels whose images are of the same kinds.
+    grouping: Arc<Grouping>,
     /// For each symbol, the places of the images that define it.
     exporters: HashMap<&'g str, Vec<usize>>,
-    evidence: Known,
 }
 
-/// What speaks against a kernel, each with the place, among the kernel's images or in the file, of the image it is about.
-/// It holds for all kernels whose images are of the same kinds.
-type Judgement = Vec<(Arc<Against>, Option<Whose>)>;
-
-#[derive(Clone, Copy)]
-enum Whose {
-    /// One of the kernel's images.
-    Own(usize),
-    /// Another image of the file.
-    Other(usize),
-}
+/// The fits that have been worked out for a target, by kind.
+type Fits = HashMap<usize, Arc<Fit>>;
 
 impl<'g> Gate<'g> {
-    /// Looks at the images of a file, whose code is `codes`. `wanted` selects kernels by their mangled names.
+    /// Looks at the images of a file; `codes` are what [`codes`] gives of them, or more. `wanted` selects kernels by
+    /// their mangled names.
     pub fn new(images: &'g [Examined<'g, 'g>], codes: &'g [Code], wanted: impl Fn(&str) -> bool) -> Gate<'g> {
         let graph = Graph::of(codes);
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        let mut kernels: Vec<Named> = Vec::new();
+        let kernels = Kernels::of(images, wanted);
         let mut exporters: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, image) in images.iter().enumerate() {
-            for name in &image.kernels {
-                match places.get(name.as_str()).and_then(|place| kernels.get_mut(*place)) {
-                    Some(known) if known.images.last() == Some(&at) => {}
-                    Some(known) => known.images.push(at),
-                    None if wanted(name) => {
-                        places.insert(name, kernels.len());
-                        kernels.push(Named { name: name.as_str().into(), images: vec![at], group: 0 });
-                    }
-                    None => {}
-                }
-            }
             for symbol in &image.exports {
                 exporters.entry(symbol).or_default().push(at);
             }
         }
         let kinds = kind::kinds(images.iter().enumerate().map(|(at, image)| Kind::of(at, image, &graph)));
         let mut groups: HashMap<Vec<usize>, usize> = HashMap::new();
-        for kernel in &mut kernels {
-            let key = kernel.images.iter().filter_map(|image| kinds.get(*image).copied()).collect();
+        let group = |kernel: usize| {
+            let key = kernels.images(kernel).iter().filter_map(|image| kinds.get(*image).copied()).collect();
             let next = groups.len();
-            kernel.group = *groups.entry(key).or_insert(next);
-        }
-        Gate { images, graph, kinds, kernels, exporters, evidence: HashMap::new() }
+            *groups.entry(key).or_insert(next)
+        };
+        let grouping = Arc::new(Grouping::new((0..kernels.len()).map(group).collect()));
+        Gate { images, graph, kinds, kernels: Arc::new(kernels), grouping, exporters }
     }
 
-    /// How many kernels are judged.
-    pub fn kernels(&self) -> usize {
-        self.kernels.len()
+    /// The kernels that are judged.
+    pub fn kernels(&self) -> &Arc<Kernels> {
+        &self.kernels
     }
 
-    /// The mangled names of all that are judged.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.kernels.iter().map(|kernel| &*kernel.name)
+    /// What speaks against kernels on a target.
+    pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judged {
+        let mut fits = Fits::new();
+        let groups = (0..self.grouping.len()).map(|group| {
+            let first = self.grouping.members(group).first().copied().unwrap_or_default();
+            let name = self.kernels.name(first).map_or("", |name| name);
+            self.kernel(name, self.kernels.images(first), subject, demand, &mut fits)
+        });
+        let items = groups.collect();
+        Judged { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items }
     }
 
-    /// What speaks against kernels on a target, in the order of images and kernels.
-    pub fn judge(&mut self, subject: &Subject<'_>, demand: &Demand) -> Vec<Found> {
-        let mut found = Vec::new();
-        let mut evidence_of = std::mem::take(&mut self.evidence);
-        let mut fits: BTreeMap<usize, Arc<Fit>> = BTreeMap::new();
-        let mut judgements: HashMap<usize, Judgement> = HashMap::new();
-        for Named { name, images, group } in &self.kernels {
-            let judgement =
-                judgements.entry(*group).or_insert_with(|| self.kernel(name, images, subject, demand, &mut fits));
-            for (against, whose) in judgement.iter() {
-                let place = match whose {
-                    Some(Whose::Own(nth)) => images.get(*nth).copied(),
-                    Some(Whose::Other(place)) => Some(*place),
-                    None => None,
-                };
-                found.push(Found {
-                    against: against.clone(),
-                    kernel: name.clone(),
-                    image: place.and_then(|place| self.images.get(place)).map(|image| image.image.index),
-                    evidence: place.and_then(|place| {
-                        evidence(&self.graph, &mut evidence_of, place, name, against.aspect.as_deref()?)
-                    }),
-                });
-            }
-        }
-        self.evidence = evidence_of;
-        found
+    /// The same for several targets, by all threads.
+    pub fn judge_all(&self, subjects: &[Subject<'_>], demand: &Demand) -> Vec<Judged> {
+        subjects.par_iter().map(|subject| self.judge(subject, demand)).collect()
+    }
+
+    /// The same where each target has its own demand.
+    pub fn judge_each(&self, asked: &[(Subject<'_>, Demand)]) -> Vec<Judged> {
+        asked.par_iter().map(|(subject, demand)| self.judge(subject, demand)).collect()
+    }
+
+    /// Why kernels need the aspects that were found to lack, on whatever target.
+    pub fn proofs(&self, judged: &[&Judged], depth: Depth) -> Proofs {
+        Proofs::look(self.images, &self.graph, judged, depth)
     }
 
     fn kernel(
@@ -182,12 +149,13 @@ impl<'g> Gate<'g> {
         images: &[usize],
         subject: &Subject<'_>,
         demand: &Demand,
-        fits: &mut BTreeMap<usize, Arc<Fit>>,
-    ) -> Judgement {
+        fits: &mut Fits,
+    ) -> Vec<Item> {
         let target = subject.target;
         let own = |matter, certain, message: String| {
             let remedy = remedy::build(target);
-            (Arc::new(Against { matter, certain, message, aspect: None, remedy }), None)
+            let against = Arc::new(Against { matter, certain, message, aspect: None, remedy });
+            Item { against, whose: None, excused: None }
         };
         let counts = |at: &usize| {
             self.images.get(*at).is_some_and(|one| demand.states.is_empty() || demand.states.contains(&one.state))
@@ -206,7 +174,7 @@ impl<'g> Gate<'g> {
             let message = if choice.unsure { why.join(" ") } else { failure };
             return vec![own(Matter::NoImage, !choice.unsure, message)];
         };
-        let mut judgement = Judgement::new();
+        let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
         let (others, resolved) = self.providers(chosen);
         let members = std::iter::once((chosen, place)).chain(others.into_iter().map(|at| (at, Some(Whose::Other(at)))));
@@ -217,11 +185,17 @@ impl<'g> Gate<'g> {
             for (finding, certain) in all {
                 let open = finding.rule == Rule::Imports && !certain;
                 if (!open || !resolved) && seen.insert((finding.rule, finding.message.clone())) {
-                    judgement.push((Arc::new(against(finding, certain, subject)), whose));
+                    let against = Arc::new(against(finding, certain, subject));
+                    judgement.push(Item { against, whose, excused: None });
                 }
             }
         }
         let native = self.images.get(chosen).is_some_and(|image| !image.format.is_intermediate());
+        if let Some(image) = self.images.get(chosen).filter(|_| !demand.forbidden.is_empty()) {
+            let used = uses::used(&self.graph, chosen, image);
+            let forbidden = clause::forbidden(image, &used, &demand.forbidden);
+            judgement.extend(forbidden.map(|one| Item { against: Arc::new(one), whose: place, excused: None }));
+        }
         if demand.native && !native {
             let message = format!("Kernel has no image compiled for {}.", target.name);
             judgement.push(own(Matter::NotNative, true, message));
@@ -253,12 +227,12 @@ impl<'g> Gate<'g> {
     }
 
     /// The fit of an image, worked out once for all of its kind.
-    fn fit(&self, at: usize, subject: &Subject<'_>, fits: &mut BTreeMap<usize, Arc<Fit>>) -> Option<Arc<Fit>> {
+    fn fit(&self, at: usize, subject: &Subject<'_>, fits: &mut Fits) -> Option<Arc<Fit>> {
         let (image, kind) = (self.images.get(at)?, *self.kinds.get(at)?);
         if let Some(known) = fits.get(&kind) {
             return Some(known.clone());
         }
-        let used = kind::used(&self.graph, at, image);
+        let used = uses::used(&self.graph, at, image);
         let mut fit = fit_with(image, subject, used.iter().map(|(name, _)| *name));
         // What several aspects leave the same trace of is not sure, unless it is recorded.
         let unsure = |finding: &Finding| {
@@ -285,30 +259,26 @@ fn against(finding: &Finding, certain: bool, subject: &Subject<'_>) -> Against {
     }
 }
 
-/// Why a kernel of an image needs an aspect: by its own code, else by that of the image's first function that does.
-fn evidence(
-    graph: &Graph<'_>,
-    known: &mut Known,
-    place: usize,
-    kernel: &Arc<str>,
-    aspect: &str,
-) -> Option<Arc<Evidence>> {
-    let found = known.entry((place, kernel.clone(), aspect.to_owned())).or_insert_with(|| {
-        let code = graph.codes().get(place)?;
-        let aspect = *super::aspects::Aspect::ALL.iter().find(|one| one.name() == aspect)?;
-        let own = code.kernels.iter().find(|one| *one.name == **kernel).and_then(|one| one.node);
-        let nodes = own.into_iter().chain(0..code.nodes.len());
-        nodes.into_iter().find_map(|node| graph.evidence(place, node, aspect)).map(Arc::new)
-    });
-    found.clone()
+/// What a finding is known by from one build to the next: not by numbers and offsets, which change with every build.
+pub fn fingerprint(target: &str, file: &str, found: &Found<'_>) -> String {
+    fingerprint_of(target, file, found.against, found.kernel)
 }
 
-/// What a finding is known by from one build to the next: not by numbers and offsets, which change with every build.
-pub fn fingerprint(target: &str, file: &str, found: &Found) -> String {
-    let name = file.rsplit(['/', '\\', '!']).next().unwrap_or(file);
-    let rule = found.against.matter.rule();
-    let about = found.against.aspect.as_deref().unwrap_or(&found.against.message);
-    let certain = if found.against.certain { "sure" } else { "open" };
-    let text = [rule, certain, target, name, &found.kernel, about].join("\0");
+/// The same of what speaks against a kernel, by its mangled name.
+pub fn fingerprint_of(target: &str, file: &str, against: &Against, kernel: &str) -> String {
+    let rule = against.matter.rule();
+    let about = match against.matter {
+        // Numbers and offsets in these change with every build.
+        Matter::Policy(Clause::Bytes | Clause::Images | Clause::Spill | Clause::SpilledRegisters)
+        | Matter::Image(Rule::Damaged) => against.aspect.as_deref().unwrap_or_default(),
+        _ => against.aspect.as_deref().unwrap_or(&against.message),
+    };
+    let certain = if against.certain { "sure" } else { "open" };
+    let text = [rule, certain, target, base_name(file), kernel, about].join("\0");
     blake3::hash(text.as_bytes()).to_hex().chars().take(32).collect()
+}
+
+/// The name of a file without the folders and packages that it is in: what stays when a tree is built elsewhere.
+pub fn base_name(file: &str) -> &str {
+    file.rsplit(['/', '\\', '!']).next().unwrap_or(file)
 }

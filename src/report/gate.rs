@@ -1,5 +1,6 @@
 //! What did the gate find, in each of its forms?
 
+pub mod baseline;
 mod github;
 mod json;
 mod junit;
@@ -10,37 +11,49 @@ mod table;
 mod tests;
 
 pub use github::github;
-pub use json::json;
+pub use json::{Trouble, json, jsonl};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use sarif::sarif;
-pub use table::table;
+pub use table::{EXAMPLES, table};
 
 use super::check::Verdict;
-use crate::compat::gate::{Against, Found, fingerprint};
+use super::units::counted;
+use crate::compat::aspects::Evidence;
+use crate::compat::gate::judged::{Found, Grouping, Item, Judged};
+use crate::compat::gate::kernels::Kernels;
+use crate::compat::gate::proof::Proofs;
+use crate::compat::gate::{Against, Matter, fingerprint};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A finding, in its file.
+/// What was found in a file, for one target.
 #[derive(Debug, Clone)]
-pub struct Finding {
+pub struct OfFile {
     /// The file, as the user gave it.
     pub file: Arc<str>,
+    /// What speaks against its kernels.
+    pub judged: Judged,
+    /// Why they need the aspects that targets lack.
+    pub proofs: Arc<Proofs>,
+}
+
+/// A finding, in its file.
+#[derive(Debug, Clone, Copy)]
+pub struct Finding<'r> {
+    /// The file.
+    pub of: &'r OfFile,
     /// What was found.
-    pub found: Found,
-    /// Why it does not count, where it does not.
-    pub excused: Option<Arc<str>>,
+    pub found: Found<'r>,
 }
 
 /// What was found for a target.
 #[derive(Debug, Clone, Default)]
 pub struct OfTarget {
-    /// Its name.
+    /// Its name; empty for what a policy demands whatever the target.
     pub target: String,
-    /// All kernels that were judged, in order: the file and the mangled name.
-    pub kernels: Arc<[(Arc<str>, Arc<str>)]>,
-    /// What speaks against them, in the order of files, images and kernels.
-    pub findings: Vec<Finding>,
+    /// What was found in each file.
+    pub files: Vec<OfFile>,
 }
 
 /// Kernels by verdict.
@@ -54,62 +67,180 @@ pub struct Counts {
     pub incompatible: usize,
 }
 
-/// Findings that say the same of several kernels.
+/// Findings that say the same of several kernels, and count, or do not for the same reason.
 pub(super) struct Group<'r> {
     pub against: &'r Against,
-    pub findings: Vec<&'r Finding>,
+    /// How many there are.
+    pub count: usize,
+    /// The first of them: file, kernel, item.
+    first: (usize, usize, usize),
+    /// The file, the kernels and the item's number among theirs.
+    parts: Vec<(usize, &'r OfFile, &'r [usize], usize, &'r Item)>,
 }
 
-impl Finding {
+impl OfFile {
+    /// What speaks against a file as a whole: it is found of one kernel without a name.
+    pub fn whole(file: Arc<str>, against: Vec<Against>) -> OfFile {
+        let items = against.into_iter().map(|one| Item { against: Arc::new(one), whose: None, excused: None });
+        let judged = Judged {
+            kernels: Arc::new(Kernels::new(vec![("".into(), Vec::new())], Vec::new())),
+            grouping: Arc::new(Grouping::new(vec![0])),
+            items: vec![items.collect()],
+        };
+        OfFile { file, judged, proofs: Arc::default() }
+    }
+
+    /// Whether it is about the file and not about its kernels.
+    pub fn is_whole(&self) -> bool {
+        self.judged.kernels.len() == 1 && self.judged.kernels.name(0).is_some_and(|name| name.is_empty())
+    }
+}
+
+impl<'r> Group<'r> {
+    /// What it is about and of how much: `cannot run: 3 kernels (aspect)`.
+    fn heading(&self) -> String {
+        let what = match (self.against.matter, self.against.certain) {
+            (_, false) => "unknown",
+            (Matter::Policy(_), true) => "against the policy",
+            (_, true) => "cannot run",
+        };
+        format!("{what}: {}", self.extent())
+    }
+
+    /// Of how much it is: `3 kernels (aspect)`.
+    fn extent(&self) -> String {
+        let whole = self.parts.iter().all(|(_, of, ..)| of.is_whole());
+        format!("{} ({})", counted(self.count, if whole { "file" } else { "kernel" }), self.against.matter.rule())
+    }
+
+    /// The first findings, in the order of files and kernels.
+    pub fn findings(&self, most: usize) -> Vec<Finding<'r>> {
+        let all = self.parts.iter().flat_map(|&(file, of, kernels, nth, item)| {
+            let places = kernels.iter().take(most).map(move |kernel| (file, *kernel, nth));
+            places.filter_map(move |place| Some((place, Finding { of, found: of.judged.found(place.1, item)? })))
+        });
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|(place, _)| *place);
+        all.truncate(most);
+        all.into_iter().map(|(_, finding)| finding).collect()
+    }
+}
+
+impl<'r> Finding<'r> {
     /// What it is known by from one build to the next.
     pub fn fingerprint(&self, target: &str) -> String {
-        fingerprint(target, &self.file, &self.found)
+        fingerprint(target, &self.of.file, &self.found)
+    }
+
+    /// The use of the aspect and the calls that lead to it.
+    pub fn evidence(&self) -> Option<&'r Evidence> {
+        self.found.evidence(&self.of.proofs)
     }
 }
 
 impl OfTarget {
-    /// The verdict: one sure finding that counts says no; one that is not sure leaves it open.
+    /// What speaks against its kernels, in the order of files, images and kernels.
+    pub fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
+        self.files.iter().flat_map(|of| of.judged.findings().map(move |found| Finding { of, found }))
+    }
+
+    /// All that is said of any kernel, with the kernels of which it is.
+    fn items(&self) -> impl Iterator<Item = (&OfFile, &[usize], &[Item])> {
+        self.files.iter().flat_map(|of| of.judged.groups().map(move |(kernels, items)| (of, kernels, items)))
+    }
+
+    /// Its name, for people.
+    pub fn name(&self) -> &str {
+        if self.target.is_empty() { "policy" } else { &self.target }
+    }
+
+    /// How many kernels were judged.
+    pub fn kernels(&self) -> usize {
+        self.files.iter().filter(|of| !of.is_whole()).map(|of| of.judged.kernels.len()).sum()
+    }
+
+    /// The verdict: one sure finding that counts says no; one that is not sure leaves it open, and so does a target for
+    /// which no kernel was judged.
     pub fn verdict(&self) -> Verdict {
-        let counting = self.findings.iter().filter(|finding| finding.excused.is_none());
-        match counting.map(|finding| finding.found.against.certain).max() {
+        match self.items().filter_map(|(_, _, items)| certain(items)).max() {
             Some(true) => Verdict::Incompatible,
             Some(false) => Verdict::Unknown,
+            None if self.kernels() == 0 && !self.target.is_empty() => Verdict::Unknown,
             None => Verdict::Compatible,
         }
     }
 
     /// Kernels by verdict.
     pub fn counts(&self) -> Counts {
-        let mut worst: HashMap<(&str, &str), bool> = HashMap::new();
-        for finding in self.findings.iter().filter(|finding| finding.excused.is_none()) {
-            let certain = worst.entry((&finding.file, &finding.found.kernel)).or_insert(false);
-            *certain |= finding.found.against.certain;
+        let mut counts = Counts { compatible: self.kernels(), ..Counts::default() };
+        for (_, kernels, items) in self.items().filter(|(of, ..)| !of.is_whole()) {
+            let place = match certain(items) {
+                Some(true) => &mut counts.incompatible,
+                Some(false) => &mut counts.unknown,
+                None => continue,
+            };
+            *place = place.saturating_add(kernels.len());
+            counts.compatible = counts.compatible.saturating_sub(kernels.len());
         }
-        let incompatible = worst.values().filter(|certain| **certain).count();
-        let unknown = worst.len().saturating_sub(incompatible);
-        Counts { compatible: self.kernels.len().saturating_sub(worst.len()), unknown, incompatible }
+        counts
     }
 
-    /// The findings by what they say, those that are sure and of most kernels first.
+    /// The findings that count by what they say, those that are sure and of most kernels first.
     fn groups(&self) -> Vec<Group<'_>> {
-        let mut places: HashMap<(&str, bool), usize> = HashMap::new();
-        let mut groups: Vec<Group<'_>> = Vec::new();
-        for finding in self.findings.iter().filter(|finding| finding.excused.is_none()) {
-            let against = &*finding.found.against;
-            let place = *places.entry((&against.message, against.certain)).or_insert(groups.len());
-            match groups.get_mut(place) {
-                Some(group) => group.findings.push(finding),
-                None => groups.push(Group { against, findings: vec![finding] }),
+        self.grouped(|item| item.excused.is_none().then_some(""))
+    }
+
+    /// The findings that do not count, by why they do not and what they say.
+    fn excuses(&self) -> Vec<(&str, Group<'_>)> {
+        let groups = self.grouped(|item| item.excused.as_deref());
+        let mut excuses = Vec::with_capacity(groups.len());
+        for group in groups {
+            if let Some(why) = group.parts.first().and_then(|&(_, _, _, _, item)| item.excused.as_deref()) {
+                excuses.push((why, group));
             }
         }
-        groups.sort_by_key(|group| (!group.against.certain, std::cmp::Reverse(group.findings.len())));
+        excuses
+    }
+
+    /// The findings that `key` takes, by what they say and the key.
+    fn grouped<'r>(&'r self, key: impl Fn(&'r Item) -> Option<&'r str>) -> Vec<Group<'r>> {
+        let mut places: HashMap<(&str, bool, &str), usize> = HashMap::new();
+        let mut groups: Vec<Group<'r>> = Vec::new();
+        for (file, of) in self.files.iter().enumerate() {
+            for (kernels, items) in of.judged.groups() {
+                for (nth, item) in items.iter().enumerate() {
+                    let Some(key) = key(item) else { continue };
+                    let against = &*item.against;
+                    let place = *places.entry((&against.message, against.certain, key)).or_insert(groups.len());
+                    let first = (file, kernels.first().copied().unwrap_or_default(), nth);
+                    let part = (file, of, kernels, nth, item);
+                    match groups.get_mut(place) {
+                        Some(group) => {
+                            group.parts.push(part);
+                            group.count = group.count.saturating_add(kernels.len());
+                            if first < group.first {
+                                (group.first, group.against) = (first, against);
+                            }
+                        }
+                        None => groups.push(Group { against, count: kernels.len(), first, parts: vec![part] }),
+                    }
+                }
+            }
+        }
+        groups.sort_by_key(|group| (!group.against.certain, std::cmp::Reverse(group.count), group.first));
         groups
     }
 
     /// How many findings do not count.
     fn excused(&self) -> usize {
-        self.findings.iter().filter(|finding| finding.excused.is_some()).count()
+        let excused = |items: &[Item]| items.iter().filter(|item| item.excused.is_some()).count();
+        self.items().map(|(_, kernels, items)| kernels.len().saturating_mul(excused(items))).sum()
     }
+}
+
+/// Whether what counts of some items is sure; none where nothing counts.
+fn certain(items: &[Item]) -> Option<bool> {
+    items.iter().filter(|item| item.excused.is_none()).map(|item| item.against.certain).max()
 }
 
 /// The verdict on all targets together: the worst.

@@ -70,7 +70,8 @@ pub fn join<'k>(bundles: Vec<Joined<'k>>) -> Result<Union<'k>> {
     let mut known: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
     for bundle in bundles {
         for mut image in bundle.images {
-            let contents = image.contents().map_err(|error| error.context(format!("image {}", image.index)))?.into_owned();
+            let contents =
+                image.contents().map_err(|error| error.context(format!("image {}", image.index)))?.into_owned();
             let places = known.entry(contents).or_default();
             let copy = places.iter().find(|place| union.images.get(**place).is_some_and(|other| same(other, &image)));
             match copy {
@@ -91,7 +92,8 @@ pub fn join<'k>(bundles: Vec<Joined<'k>>) -> Result<Union<'k>> {
 
 /// Whether two images of equal contents are copies.
 fn same(one: &Image<'_>, other: &Image<'_>) -> bool {
-    (one.target, one.arch, one.compile_options, one.link_options) == (other.target, other.arch, other.compile_options, other.link_options)
+    (one.target, one.arch, one.compile_options, one.link_options)
+        == (other.target, other.arch, other.compile_options, other.link_options)
         && one.entries == other.entries
         && one.properties == other.properties
 }

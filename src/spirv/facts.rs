@@ -1,8 +1,9 @@
 //! Which kernels, capabilities, imports and aspects does a module show?
 
+use super::op::*;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
-use rspirv::spirv::{Decoration, LinkageType, Op};
+use rspirv::spirv::{Decoration, LinkageType};
 use std::collections::BTreeSet;
 
 /// An entry point.
@@ -37,6 +38,8 @@ pub struct Module {
     pub spec_constants: Vec<u32>,
     /// Aspects that the module's types and instructions show: `fp16`, `fp64`, `atomic64`, `ext_intel_esimd`.
     pub used_aspects: BTreeSet<&'static str>,
+    /// Whether it holds types or instructions that may be uses of other aspects: only its code tells.
+    pub may_use_others: bool,
     /// Why the walk ended early, where it did; the facts so far hold.
     pub stopped: Option<Error>,
 }
@@ -53,8 +56,12 @@ struct Walk<'m> {
     variables: Vec<u32>,
     /// Ids of 64-bit integer and float types, for atomics.
     wide: Vec<u32>,
+    /// Ids of 16-bit integer and float types, for atomics too.
+    narrow: Vec<u32>,
     /// The result types of atomics.
     atomic: Vec<u32>,
+    /// Whether there is an atomic that has no result.
+    stores: bool,
     function: Option<u32>,
     has_body: bool,
 }
@@ -91,22 +98,6 @@ impl Module {
     }
 }
 
-const CAPABILITY: u16 = Op::Capability as u16;
-const EXTENSION: u16 = Op::Extension as u16;
-const ENTRY_POINT: u16 = Op::EntryPoint as u16;
-const DECORATE: u16 = Op::Decorate as u16;
-const TYPE_INT: u16 = Op::TypeInt as u16;
-const TYPE_FLOAT: u16 = Op::TypeFloat as u16;
-const VARIABLE: u16 = Op::Variable as u16;
-const FUNCTION: u16 = Op::Function as u16;
-const LABEL: u16 = Op::Label as u16;
-const FUNCTION_END: u16 = Op::FunctionEnd as u16;
-const FIRST_ATOMIC: u16 = Op::AtomicLoad as u16;
-const ATOMIC_STORE: u16 = Op::AtomicStore as u16;
-const LAST_ATOMIC: u16 = Op::AtomicXor as u16;
-const ATOMIC_F_MIN: u16 = Op::AtomicFMinEXT as u16;
-const ATOMIC_F_MAX: u16 = Op::AtomicFMaxEXT as u16;
-const ATOMIC_F_ADD: u16 = Op::AtomicFAddEXT as u16;
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 const SPEC_ID: u32 = Decoration::SpecId as u32;
@@ -125,13 +116,18 @@ impl<'m> Walk<'m> {
                 name: instruction.string(2).0,
             }),
             DECORATE => self.decorate(instruction),
-            TYPE_INT if instruction.word(1) == 64 => {
-                self.wide.push(instruction.word(0));
-            }
+            TYPE_INT => match instruction.word(1) {
+                64 => self.wide.push(instruction.word(0)),
+                16 => self.narrow.push(instruction.word(0)),
+                _ => {}
+            },
             TYPE_FLOAT => match (instruction.word(1), instruction.len()) {
                 // With a third operand the width is that of another encoding (bfloat16), no IEEE half.
-                (16, 2) => {
-                    self.module.used_aspects.insert("fp16");
+                (16, length) => {
+                    if length == 2 {
+                        self.module.used_aspects.insert("fp16");
+                    }
+                    self.narrow.push(instruction.word(0));
                 }
                 (64, _) => {
                     self.module.used_aspects.insert("fp64");
@@ -154,13 +150,29 @@ impl<'m> Walk<'m> {
             }
             // A store has no result type; its 64-bit pointee shows in the loads and exchanges beside it, and in the
             // capability, which only integer atomics declare.
-            ATOMIC_STORE => {}
-            FIRST_ATOMIC..=LAST_ATOMIC | ATOMIC_F_MIN | ATOMIC_F_MAX | ATOMIC_F_ADD => {
+            ATOMIC_STORE => self.stores = true,
+            ATOMIC_LOAD..=ATOMIC_XOR | ATOMIC_F_MIN | ATOMIC_F_MAX | ATOMIC_F_ADD => {
                 let result = instruction.word(0);
                 if self.atomic.last() != Some(&result) {
                     self.atomic.push(result);
                 }
             }
+            TYPE_IMAGE
+            | TYPE_SAMPLED_IMAGE
+            | TYPE_COOPERATIVE_MATRIX
+            | DECORATION_GROUP
+            | IMAGE_FETCH
+            | IMAGE_GATHER
+            | NON_UNIFORM_I_ADD..=NON_UNIFORM_LOGICAL_XOR
+            | READ_CLOCK
+            | FUNCTION_POINTER_CALL
+            | VARIABLE_LENGTH_ARRAY
+            | UNTYPED_VARIABLE_LENGTH_ARRAY
+            | CONVERT_HANDLE_TO_IMAGE
+            | CONVERT_HANDLE_TO_SAMPLER
+            | CONVERT_HANDLE_TO_SAMPLED_IMAGE
+            | SUBGROUP_MATRIX_MULTIPLY_ACCUMULATE
+            | SUBGROUP_SCALED_MATRIX_MULTIPLY_ACCUMULATE => self.module.may_use_others = true,
             _ => {}
         }
     }
@@ -184,7 +196,7 @@ impl<'m> Walk<'m> {
     }
 
     fn finish(mut self) -> Module {
-        for ids in [&mut self.built_in, &mut self.declared, &mut self.variables, &mut self.wide] {
+        for ids in [&mut self.built_in, &mut self.declared, &mut self.variables, &mut self.wide, &mut self.narrow] {
             ids.sort_unstable();
         }
         let is_in = |ids: &[u32], id: u32| ids.binary_search(&id).is_ok();
@@ -199,6 +211,8 @@ impl<'m> Walk<'m> {
         if self.atomic.iter().any(|&result| is_in(&self.wide, result)) {
             self.module.used_aspects.insert("atomic64");
         }
+        let stored = self.stores && !(self.wide.is_empty() && self.narrow.is_empty());
+        self.module.may_use_others |= stored || self.atomic.iter().any(|&result| is_in(&self.narrow, result));
         // DPC++ declares Int64Atomics for 64-bit integer atomics alone, stores included.
         const INT64_ATOMICS: u32 = 12;
         if self.module.capabilities.contains(&INT64_ATOMICS) {

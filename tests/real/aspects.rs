@@ -13,6 +13,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::compat::aspects::{Aspect, Code, Comparison, Graph, Reason, compare};
 use sycl_bundle::container::Host;
+use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;
 
 use crate::world::world;
@@ -151,6 +152,10 @@ fn judge(library: &std::path::Path) -> Vec<Judged> {
         .map(|((image, module), code)| {
             let graph = Graph::of(std::slice::from_ref(code));
             let found = graph.used_by_module(0);
+            // What the facts leave out, nobody looks for in the code.
+            let facts = Module::parse(module).unwrap();
+            let shown = |one: &Aspect| facts.may_use_others || facts.used_aspects.contains(one.name());
+            assert!(code.used().iter().all(shown), "image {}: {:?}", image.index, code.used());
             let mut of_kernels: Vec<Aspect> =
                 graph.kernels().flat_map(|(module, kernel)| graph.used(module, kernel.node.unwrap())).collect();
             of_kernels.sort();

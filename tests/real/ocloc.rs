@@ -12,10 +12,10 @@ use std::process::Command;
 use rayon::prelude::*;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::requirements::Requirements;
-use sycl_bundle::compat::aspects::{self, Aspect, Code, Graph};
+use sycl_bundle::compat::aspects::{Aspect, Code, Graph};
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::gate::{Demand, Gate};
+use sycl_bundle::compat::gate::{self, Demand, Gate};
 use sycl_bundle::container::Host;
 use sycl_bundle::device;
 use sycl_bundle::report::name::demangle;
@@ -202,11 +202,11 @@ fn the_gate_refuses_what_ocloc_refuses() {
         let host = Host::read(&one.module).unwrap();
         let bundle = Bundle::read(&host).unwrap();
         let images = examine(&bundle);
-        let codes = aspects::codes(&images);
-        let mut gate = Gate::new(&images, &codes, |_| true);
+        let codes = gate::codes(&images);
+        let gate = Gate::new(&images, &codes, |_| true);
         let found = gate.judge(&Subject::new(device::table().target(target).unwrap()), &Demand::default());
         let reasons: Vec<&str> =
-            found.iter().filter(|one| one.against.certain).map(|one| one.against.message.as_str()).collect();
+            found.findings().filter(|one| one.against.certain).map(|one| one.against.message.as_str()).collect();
         judged += 1;
         refused += usize::from(refuses);
         if refuses == reasons.is_empty() {

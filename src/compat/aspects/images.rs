@@ -12,7 +12,8 @@ pub fn codes(images: &[Examined<'_, '_>]) -> Vec<Code> {
     images.par_iter().map(|image| code(image).unwrap_or_default()).collect()
 }
 
-fn code(image: &Examined<'_, '_>) -> Option<Code> {
+/// The code of an image; none where it is no SPIR-V, or does not inflate.
+pub fn code(image: &Examined<'_, '_>) -> Option<Code> {
     let contents = if image.format == Format::SpirV { image.image.contents().ok()? } else { return None };
     Some(Code::read(&Index::read(&contents).ok()?))
 }

@@ -15,5 +15,5 @@ mod rules;
 pub use code::Code;
 pub use compare::{Comparison, Difference, Reason, compare, compare_kernel};
 pub use graph::{Evidence, Graph, Step};
-pub use images::codes;
+pub use images::{code, codes};
 pub use rules::Aspect;

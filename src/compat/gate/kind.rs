@@ -1,11 +1,12 @@
 //! Which images are alike in everything that the rules look at?
 
+use super::uses::used;
 use crate::bundle::property::set;
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::Graph;
 use crate::compat::examine::Examined;
 use crate::device::cpu::CpuArch;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Version, capabilities and extensions of a module.
 type Spirv<'i> = ((u8, u8), &'i [u32], &'i [String]);
@@ -57,16 +58,4 @@ pub(super) fn kinds<'i>(all: impl Iterator<Item = Kind<'i>>) -> Vec<usize> {
         *known.entry(kind).or_insert(next)
     })
     .collect()
-}
-
-/// The aspects that an image's code may use, each with whether that is sure. Where it could not be read to its end, or a
-/// function of it is nobody's, those that the module shows count too.
-pub(super) fn used(graph: &Graph<'_>, at: usize, image: &Examined<'_, '_>) -> Vec<(&'static str, bool)> {
-    let found = graph.used_by_module(at);
-    let mut used: BTreeSet<(&'static str, bool)> = found.iter().map(|one| (one.name(), one.certain())).collect();
-    let read = graph.codes().get(at).is_some_and(|code| !code.nodes.is_empty() && code.unknown == 0);
-    if let Some(module) = image.module.as_ref().filter(|_| !read || image.problem.is_some()) {
-        used.extend(module.used_aspects.iter().map(|name| (*name, true)));
-    }
-    used.into_iter().collect()
 }

@@ -4,7 +4,6 @@ use super::*;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
 use crate::bundle::property::{Property, PropertySet, Value, set};
-use crate::compat::aspects::codes;
 use crate::compat::examine::examine_image;
 use crate::compat::fit::tests::{array, image, module, words};
 use crate::device;
@@ -26,10 +25,10 @@ fn judged(
     let images = numbered(images);
     let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
     let codes = codes(&examined);
-    let mut gate = Gate::new(&examined, &codes, |_| true);
-    let found = gate.judge(&Subject::new(device::table().target(target).unwrap()), demand);
-    found
-        .into_iter()
+    let gate = Gate::new(&examined, &codes, |_| true);
+    let judged = gate.judge(&Subject::new(device::table().target(target).unwrap()), demand);
+    judged
+        .findings()
         .map(|one| (one.against.matter.rule(), one.against.certain, one.kernel.to_string(), one.image))
         .collect()
 }
@@ -69,8 +68,8 @@ fn without_an_image_there_is_nothing_to_run() {
 
 #[test]
 fn demands_beyond_running() {
-    let executable = Demand { states: vec![State::Executable], native: false };
-    let native = Demand { states: Vec::new(), native: true };
+    let executable = Demand { states: vec![State::Executable], ..Demand::default() };
+    let native = Demand { native: true, ..Demand::default() };
     let rule = |images, demand: &Demand| judged(images, "intel_gpu_pvc", demand).first().map(|found| found.0);
     let pvc = || image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_pvc"))]);
     assert_eq!(rule(vec![spirv(&[])], &executable), Some("state"));
@@ -97,22 +96,57 @@ fn imports_are_met_by_other_images_which_must_run_too() {
 
 #[test]
 fn fingerprints_outlive_a_rebuild_and_tell_findings_apart() {
-    let found = |kernel: &str, image| Found {
-        against: Arc::new(Against {
-            matter: Matter::Image(Rule::Aspect),
-            certain: true,
-            message: "words".to_owned(),
-            aspect: Some("fp64".to_owned()),
-            remedy: String::new(),
-        }),
-        kernel: kernel.into(),
-        image: Some(image),
-        evidence: None,
+    let against = Arc::new(Against {
+        matter: Matter::Image(Rule::Aspect),
+        certain: true,
+        message: "words".to_owned(),
+        aspect: Some("fp64".to_owned()),
+        remedy: String::new(),
+    });
+    let of = |target, file, kernel: &str, image| {
+        let kernel: Arc<str> = kernel.into();
+        let (against, kernel, image) = (&against, &kernel, Some(image));
+        fingerprint(target, file, &Found { against, kernel, place: 0, image, at: image, excused: None })
     };
-    let of = |target, file, kernel, image| fingerprint(target, file, &found(kernel, image));
     assert_eq!(of("t", "build/a.so", "k", 3), of("t", "/tmp/a.so", "k", 7));
     assert_ne!(of("t", "a.so", "k", 3), of("u", "a.so", "k", 3));
     assert_ne!(of("t", "a.so", "k", 3), of("t", "b.so", "k", 3));
     assert_ne!(of("t", "a.so", "k", 3), of("t", "a.so", "l", 3));
     assert_eq!(of("t", "a.so", "k", 3).len(), 32);
+}
+
+/// Kernels of a group are told apart where something else is said of one of them, and stay together where it is equal.
+#[test]
+fn what_is_said_of_single_kernels_changes_only_theirs() {
+    let wide = || spirv(&[("aspects", words(&[6]))]);
+    let images = numbered(vec![named(wide(), &["a", "b", "c"]), named(wide(), &["d"])]);
+    let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+    let codes = codes(&examined);
+    let gate = Gate::new(&examined, &codes, |_| true);
+    let target = device::table().target("intel_gpu_acm_g10").unwrap();
+    let mut judged = gate.judge(&Subject::new(target), &Demand::default());
+    assert_eq!(
+        judged.groups().map(|(kernels, items)| (kernels.to_vec(), items.len())).collect::<Vec<_>>(),
+        [(vec![0, 1, 2, 3], 1)]
+    );
+    judged.refine(|kernels, place, items| {
+        let name = kernels.name(place)?;
+        let excuse = |item: &Item| Item { excused: Some("known".into()), ..item.clone() };
+        ["b", "d"].contains(&&**name).then(|| items.iter().map(excuse).collect())
+    });
+    let excused = |one: &Found<'_>| (one.kernel.to_string(), one.image, one.excused.is_some());
+    let of = |name: &str, image, excused| (name.to_owned(), Some(image), excused);
+    assert_eq!(
+        judged.findings().map(|one| excused(&one)).collect::<Vec<_>>(),
+        [of("a", 0, false), of("b", 0, true), of("c", 0, false), of("d", 1, true)]
+    );
+    assert_eq!(judged.groups().map(|(kernels, _)| kernels.to_vec()).collect::<Vec<_>>(), [vec![0, 2], vec![1, 3]]);
+}
+
+#[test]
+fn forbidden_aspects_count_whatever_the_target_has() {
+    let wide = named(spirv(&[("aspects", words(&[6]))]), &["a"]);
+    let demand = Demand { forbidden: vec!["fp64".to_owned(), "fp16".to_owned()], ..Demand::default() };
+    let found = judged(vec![wide, named(spirv(&[]), &["b"])], "intel_gpu_pvc", &demand);
+    assert_eq!(found, [("forbidden-aspect", true, "a".to_owned(), Some(0))]);
 }

@@ -6,6 +6,7 @@
 use super::{Finding, OfTarget};
 use crate::report::evidence::Names;
 use crate::report::name::shorten;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// Characters of a kernel's name that are shown.
@@ -19,18 +20,20 @@ pub fn github(targets: &[OfTarget], names: Names) -> String {
     let mut out = String::new();
     for target in targets {
         for group in target.groups() {
-            let mut places: Vec<(Place<'_>, Vec<&Finding>)> = Vec::new();
-            for finding in group.findings {
-                let place = finding.found.evidence.as_ref().and_then(|evidence| evidence.place.as_ref());
-                let file = place.map_or(&*finding.file, |place| place.file.as_str());
+            let mut places: Vec<(Place<'_>, Finding<'_>, usize)> = Vec::new();
+            let mut known: HashMap<Place<'_>, usize> = HashMap::new();
+            for finding in group.findings(usize::MAX) {
+                let place = finding.evidence().and_then(|evidence| evidence.place.as_ref());
+                let file = place.map_or(&*finding.of.file, |place| place.file.as_str());
                 let line = place.map(|place| (place.line, place.column));
-                match places.iter_mut().find(|known| known.0 == (file, line)) {
-                    Some(known) => known.1.push(finding),
-                    None => places.push(((file, line), vec![finding])),
+                let at = *known.entry((file, line)).or_insert(places.len());
+                match places.get_mut(at) {
+                    Some(known) => known.2 = known.2.saturating_add(1),
+                    None => places.push(((file, line), finding, 1)),
                 }
             }
             let level = if group.against.certain { "error" } else { "warning" };
-            for ((file, line), findings) in places {
+            for ((file, line), first, count) in places {
                 let _ = write!(out, "::{level} file={}", property(file));
                 if let Some((line, column)) = line {
                     let _ = write!(out, ",line={line}");
@@ -38,14 +41,15 @@ pub fn github(targets: &[OfTarget], names: Names) -> String {
                         let _ = write!(out, ",col={column}");
                     }
                 }
-                let title = format!("{} on {}", group.against.matter.rule(), target.target);
-                let kernel = findings.first().map(|one| names.show(&one.found.kernel)).unwrap_or_default();
+                let title = format!("{} on {}", group.against.matter.rule(), target.name());
+                let kernel = names.show(first.found.kernel);
                 let kernel = shorten(&kernel, SHOWN);
-                let more = match findings.len() {
+                let more = match count {
                     0 | 1 => String::new(),
                     all => format!(" and {} more", all.saturating_sub(1)),
                 };
-                let text = format!("{}\nkernel {kernel}{more}\nhelp: {}", group.against.message, group.against.remedy);
+                let kernel = if kernel.is_empty() { String::new() } else { format!("\nkernel {kernel}{more}") };
+                let text = format!("{}{kernel}\nhelp: {}", group.against.message, group.against.remedy);
                 let _ = writeln!(out, ",title={}::{}", property(&title), data(&text));
             }
         }

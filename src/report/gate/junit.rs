@@ -4,10 +4,10 @@
 //! with `strict` what is not known fails too. Elements and attributes are those that Jenkins' schema and GitLab take.
 
 use super::{Finding, OfTarget};
+use crate::compat::gate::judged::Item;
 use crate::compat::warnings::location;
 use crate::error::{Error, Result};
 use crate::report::evidence::{self, Names};
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -24,48 +24,62 @@ pub fn junit(out: &mut impl Write, targets: &[OfTarget], names: Names, strict: b
 }
 
 fn suite(out: &mut impl Write, target: &OfTarget, names: Names, strict: bool) -> Result<()> {
-    let mut of: HashMap<(&str, &str), Vec<&Finding>> = HashMap::new();
-    for finding in &target.findings {
-        of.entry((&finding.file, &finding.found.kernel)).or_default().push(finding);
+    let counts = |item: &Item| item.excused.is_none() && (item.against.certain || strict);
+    let (mut failed, mut all) = (0usize, 0usize);
+    for (_, kernels, items) in target.items() {
+        all = all.saturating_add(kernels.len());
+        failed = failed.saturating_add(if items.iter().any(counts) { kernels.len() } else { 0 });
     }
-    let fails = |finding: &&&Finding| finding.excused.is_none() && (finding.found.against.certain || strict);
-    let failed = of.values().filter(|findings| findings.iter().any(|one| fails(&one))).count();
-    let skipped = of.len().saturating_sub(failed);
-    let (name, tests) = (escaped(&target.target), target.kernels.len());
+    let skipped = all.saturating_sub(failed);
+    // What is of a file as a whole has a case of its own.
+    let whole = target.files.iter().filter(|of| of.is_whole()).count();
+    let (name, tests) = (escaped(target.name()), target.kernels().saturating_add(whole));
     let head = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"");
     put(out, &format!("  <testsuite name=\"{name}\" {head}>\n"))?;
-    for (file, kernel) in target.kernels.iter() {
-        let shown = escaped(&names.show(kernel));
-        let head = format!("    <testcase classname=\"{}\" name=\"{shown}\"", escaped(file));
-        let Some(findings) = of.get(&(&**file, &**kernel)) else {
-            put(out, &format!("{head}/>\n"))?;
-            continue;
-        };
-        put(out, &format!("{head}>\n"))?;
-        let failing: Vec<&&Finding> = findings.iter().filter(fails).collect();
-        if failing.is_empty() {
-            let texts: Vec<&str> =
-                findings.iter().map(|one| one.excused.as_deref().unwrap_or(&one.found.against.message)).collect();
-            put(out, &format!("      <skipped message=\"{}\"/>\n", escaped(&texts.join(" "))))?;
+    for of in &target.files {
+        let class = escaped(&of.file);
+        for (place, kernel) in of.judged.kernels.names().enumerate() {
+            let shown = if kernel.is_empty() { "the whole file".into() } else { escaped(&names.show(kernel)) };
+            let head = format!("    <testcase classname=\"{class}\" name=\"{shown}\"");
+            let findings: Vec<Finding<'_>> = of.judged.of(place).map(|found| Finding { of, found }).collect();
+            if findings.is_empty() {
+                put(out, &format!("{head}/>\n"))?;
+            } else {
+                put(out, &format!("{head}>\n"))?;
+                case(out, &findings, names, strict)?;
+                put(out, "    </testcase>\n")?;
+            }
         }
-        for finding in failing {
-            let against = &finding.found.against;
-            let (message, rule) = (escaped(&against.message), against.matter.rule());
-            let text = escaped(&details(finding, names));
-            put(out, &format!("      <failure message=\"{message}\" type=\"{rule}\">{text}</failure>\n"))?;
-        }
-        put(out, "    </testcase>\n")?;
     }
     put(out, "  </testsuite>\n")
 }
 
-fn details(finding: &Finding, names: Names) -> String {
+/// What is found of one kernel.
+fn case(out: &mut impl Write, findings: &[Finding<'_>], names: Names, strict: bool) -> Result<()> {
+    let fails = |one: &&Finding<'_>| one.found.excused.is_none() && (one.found.against.certain || strict);
+    let failing: Vec<&Finding<'_>> = findings.iter().filter(fails).collect();
+    if failing.is_empty() {
+        let why =
+            |one: &Finding<'_>| one.found.excused.map_or(one.found.against.message.clone(), |why| why.to_string());
+        let texts: Vec<String> = findings.iter().map(why).collect();
+        put(out, &format!("      <skipped message=\"{}\"/>\n", escaped(&texts.join(" "))))?;
+    }
+    for finding in failing {
+        let against = finding.found.against;
+        let (message, rule) = (escaped(&against.message), against.matter.rule());
+        let text = escaped(&details(finding, names));
+        put(out, &format!("      <failure message=\"{message}\" type=\"{rule}\">{text}</failure>\n"))?;
+    }
+    Ok(())
+}
+
+fn details(finding: &Finding<'_>, names: Names) -> String {
     let mut text = String::new();
     if let Some(image) = finding.found.image {
-        let _ = writeln!(text, "image {image} of {}", finding.file);
+        let _ = writeln!(text, "image {image} of {}", finding.of.file);
     }
-    if let Some(found) = &finding.found.evidence {
-        text.push_str(&evidence::text(&finding.found.kernel, found, names));
+    if let Some(found) = finding.evidence() {
+        text.push_str(&evidence::text(finding.found.kernel, found, names));
         if let Some(place) = &found.place {
             let _ = writeln!(text, "{}", location(place));
         }

@@ -1,13 +1,12 @@
 //! What did the gate find, as a summary for a pull request?
 
+use super::table::EXAMPLES;
 use super::{Counts, OfTarget, word};
 use crate::report::evidence::{self, Names};
 use crate::report::name::shorten;
-use crate::report::units::{count, counted};
+use crate::report::units::count;
 use std::fmt::Write as _;
 
-/// Kernels that are named for each thing that is found.
-const EXAMPLES: usize = 3;
 /// Characters of a kernel's name that are shown.
 const SHOWN: usize = 120;
 
@@ -20,30 +19,37 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
         let Counts { compatible, unknown, incompatible } = one.counts();
         let [runs, unknown, cannot, excused] = [compatible, unknown, incompatible, one.excused()].map(count);
         let verdict = word(one.verdict());
-        let _ = writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.target);
+        let _ = writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.name());
     }
     for one in targets {
         for group in one.groups() {
-            let sure = if group.against.certain { "cannot run" } else { "unknown" };
-            let kernels = counted(group.findings.len(), "kernel");
-            let rule = group.against.matter.rule();
-            let _ = writeln!(out, "\n**`{}`: {sure}: {kernels} ({rule})**", one.target);
+            let _ = writeln!(out, "\n**`{}`: {}**", one.name(), group.heading());
             let _ = writeln!(out, "\n> {}\n", escaped(&group.against.message));
-            for finding in group.findings.iter().take(EXAMPLES) {
-                let kernel = names.show(&finding.found.kernel);
-                let _ = writeln!(out, "- {} in {}", code(&shorten(&kernel, SHOWN)), code(&finding.file));
-                if let Some(found) = &finding.found.evidence {
-                    let way = evidence::text(&finding.found.kernel, found, names);
+            for finding in group.findings(EXAMPLES) {
+                if finding.found.kernel.is_empty() {
+                    let _ = writeln!(out, "- {}", code(&finding.of.file));
+                    continue;
+                }
+                let kernel = names.show(finding.found.kernel);
+                let _ = writeln!(out, "- {} in {}", code(&shorten(&kernel, SHOWN)), code(&finding.of.file));
+                if let Some(found) = finding.evidence() {
+                    let way = evidence::text(finding.found.kernel, found, names);
                     for line in way.lines().skip(1) {
                         let _ = writeln!(out, "  - {}", code(line.trim()));
                     }
                 }
             }
-            let more = group.findings.len().saturating_sub(EXAMPLES);
+            let more = group.count.saturating_sub(EXAMPLES);
             if more > 0 {
                 let _ = writeln!(out, "- and {} more", count(more));
             }
             let _ = writeln!(out, "\n{}", escaped(&group.against.remedy));
+        }
+    }
+    for one in targets.iter().filter(|one| one.excused() > 0) {
+        out.push('\n');
+        for (why, group) in one.excuses() {
+            let _ = writeln!(out, "- `{}`: excused: {}: {}", one.name(), group.extent(), escaped(why));
         }
     }
     out

@@ -61,7 +61,10 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
         let mut begin = 0usize;
         for property in input.image.properties.set(set::SPEC_CONSTANTS) {
             let Some(leaves) = property.value.words().and_then(|words| leaves(&words)) else {
-                errors.push(Error::input(format!("the value of the property `{}` is damaged", property.name)).context(input.label));
+                errors.push(
+                    Error::input(format!("the value of the property `{}` is damaged", property.name))
+                        .context(input.label),
+                );
                 continue;
             };
             let size = leaves.iter().map(|leaf| leaf.offset as usize + leaf.size as usize).max().unwrap_or(0);
@@ -89,7 +92,8 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
             if !same || known.default != default {
                 let what = if same { "default" } else { "layout" };
                 let other = inputs.get(known.image).map_or("", |other| other.label);
-                let message = format!("the specialization constant `{}` has another {what} than in {other}", property.name);
+                let message =
+                    format!("the specialization constant `{}` has another {what} than in {other}", property.name);
                 errors.push(Error::new(ErrorKind::Build, message).context(input.label));
                 continue;
             }

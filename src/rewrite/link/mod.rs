@@ -117,13 +117,17 @@ fn agree(inputs: &[Input<'_, '_>]) -> Result<(), Vec<Error>> {
         let format = input.image.format();
         let state = input.image.state_of(format);
         if format != Format::SpirV {
-            let message = format!("this is {} in state `{}`, and what is linked is SPIR-V", format.name(), state.name());
+            let message =
+                format!("this is {} in state `{}`, and what is linked is SPIR-V", format.name(), state.name());
             errors.push(usage(message, "a device links what it compiled: `--for TARGET`"));
             continue;
         }
         if state != State::Input {
             errors.push(usage(
-                format!("this is in state `{}`, and what is linked is in state `input` (SYCL: errc::invalid)", state.name()),
+                format!(
+                    "this is in state `{}`, and what is linked is in state `input` (SYCL: errc::invalid)",
+                    state.name()
+                ),
                 "select images with --state input",
             ));
         }

@@ -142,7 +142,8 @@ impl<'m, 'k> Merge<'m, 'k> {
                 place.get_or_insert(input.label);
             }
             if let (Some(with), Some(without)) = (with, without) {
-                let message = format!("`{set}` has `{name}` in {with} and not here, and it holds for all kernels of an image");
+                let message =
+                    format!("`{set}` has `{name}` in {with} and not here, and it holds for all kernels of an image");
                 self.errors.push(Error::new(ErrorKind::Build, message).with_remedy(REMEDY).context(without));
             }
         }
@@ -201,10 +202,8 @@ impl<'m, 'k> Merge<'m, 'k> {
 
     fn constants(&self, plan: &Plan) -> Result<Vec<Property<'k>>> {
         let all = plan.set().into_iter();
-        all.map(|(name, bytes)| {
-            Ok(Property { name: text(self.arena, name)?, value: byte_array(self.arena, &bytes)? })
-        })
-        .collect()
+        all.map(|(name, bytes)| Ok(Property { name: text(self.arena, name)?, value: byte_array(self.arena, &bytes)? }))
+            .collect()
     }
 
     fn defaults(&self, plan: &Plan) -> Result<Vec<Property<'k>>> {

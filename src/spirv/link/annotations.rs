@@ -115,7 +115,13 @@ fn is_export(instruction: &Instruction<'_>) -> bool {
 }
 
 /// Writes which ids a group decorates: those that are in the result. Of members each comes with its number.
-fn group(part: &Part<'_>, at: usize, instruction: &Instruction<'_>, stride: usize, section: &mut Vec<u32>) -> Result<()> {
+fn group(
+    part: &Part<'_>,
+    at: usize,
+    instruction: &Instruction<'_>,
+    stride: usize,
+    section: &mut Vec<u32>,
+) -> Result<()> {
     let begin = section.len();
     let group = instruction.word(0);
     section.extend([0, part.new_of(group).ok_or_else(|| part.nowhere(at, instruction, group))?]);

@@ -79,12 +79,7 @@ pub fn functions(parts: &[Part<'_>], calls: &Calls, sections: &mut Sections, nex
 }
 
 /// Writes what stands before a function: its line, and debug information.
-fn between(
-    part: &Part<'_>,
-    range: std::ops::Range<usize>,
-    without_lines: bool,
-    section: &mut Vec<u32>,
-) -> Result<()> {
+fn between(part: &Part<'_>, range: std::ops::Range<usize>, without_lines: bool, section: &mut Vec<u32>) -> Result<()> {
     for (at, instruction) in part.index.instructions(range) {
         let is_line = matches!(instruction.opcode, op::LINE | op::NO_LINE);
         if instruction.opcode == op::EXT_INST || is_line && !without_lines {

@@ -379,4 +379,3 @@ impl<'g, 'a> Globals<'g, 'a> {
         Ok(())
     }
 }
-

@@ -81,9 +81,8 @@ impl<'a> Part<'a> {
             grouped: HashSet::new(),
             index,
         };
-        let is_line = |at: usize| {
-            part.index.instruction(at).is_some_and(|found| matches!(found.opcode, op::LINE | op::NO_LINE))
-        };
+        let is_line =
+            |at: usize| part.index.instruction(at).is_some_and(|found| matches!(found.opcode, op::LINE | op::NO_LINE));
         while part.functions_begin.checked_sub(1).is_some_and(is_line) {
             part.functions_begin = part.functions_begin.saturating_sub(1);
         }
@@ -105,11 +104,14 @@ impl<'a> Part<'a> {
         for (at, instruction) in self.index.instructions(0..self.index.len()) {
             let name = || grammar::name(instruction.opcode);
             if VARIANTS.contains(&instruction.opcode) {
-                return Err(self.error(at, format!("{} makes code for some targets only, and cannot be linked", name())));
+                return Err(
+                    self.error(at, format!("{} makes code for some targets only, and cannot be linked", name()))
+                );
             }
             match places.get(usize::from(instruction.opcode)) {
                 None | Some(&grammar::UNKNOWN) => {
-                    let message = format!("{}: no grammar knows which words of it are ids, so it cannot be linked", name());
+                    let message =
+                        format!("{}: no grammar knows which words of it are ids, so it cannot be linked", name());
                     return Err(self.error(at, message));
                 }
                 Some(&grammar::NO_RESULT) => {}
@@ -187,7 +189,8 @@ impl<'a> Part<'a> {
             {
                 skip = function.instructions.clone();
             }
-            let has_result = places.get(usize::from(instruction.opcode)).is_some_and(|place| *place < grammar::NO_RESULT);
+            let has_result =
+                places.get(usize::from(instruction.opcode)).is_some_and(|place| *place < grammar::NO_RESULT);
             if has_result && !skip.contains(&at) {
                 let id = ids.fresh()?;
                 self.set(at, id);

@@ -177,9 +177,8 @@ impl Symbols {
 
     /// The names of what the result exports.
     pub fn exports(&self, sources: &[Source<'_>]) -> Vec<String> {
-        let stays = |symbol: &&Symbol| {
-            symbol.is_defined && sources.get(symbol.kept.part).is_none_or(|source| !source.internal)
-        };
+        let stays =
+            |symbol: &&Symbol| symbol.is_defined && sources.get(symbol.kept.part).is_none_or(|source| !source.internal);
         self.list.iter().filter(stays).map(|symbol| symbol.name.clone()).collect()
     }
 
@@ -327,10 +326,8 @@ fn passing(name: &str, mine: &Part<'_>, id: u32, theirs: &Part<'_>, kept: u32) -
         for (kind, how) in PASSING {
             if one.contains(&kind) != other.contains(&kind) {
                 let (here, there) = if one.contains(&kind) { ("", "not ") } else { ("not ", "") };
-                let message = format!(
-                    "parameter {at} of `{name}` is {here}passed {how} here, and {there}so in {}",
-                    theirs.name
-                );
+                let message =
+                    format!("parameter {at} of `{name}` is {here}passed {how} here, and {there}so in {}", theirs.name);
                 return Some(mine.refuse(wanted.instructions.start, message));
             }
         }

@@ -1,0 +1,57 @@
+//! Of which images must the code be looked at, to know what they use?
+//!
+//! An image whose types and instructions show no aspect beyond those that the compiler recorded is known without its
+//! code; of thousands that is nearly every one. Images that import from each other are looked at, all of them.
+
+use crate::compat::aspects::{Code, Graph, code};
+use crate::compat::examine::Examined;
+use rayon::prelude::*;
+use std::collections::{BTreeSet, HashSet};
+
+/// The code of those images whose use of aspects is not known without it, by the images' places; that of others is empty.
+pub fn codes(images: &[Examined<'_, '_>]) -> Vec<Code> {
+    let linked = linked(images);
+    let read = |(image, linked): (&Examined<'_, '_>, bool)| {
+        let wanted = linked || image.problem.is_some() || !settled(image);
+        if wanted { code(image).unwrap_or_default() } else { Code::default() }
+    };
+    images.par_iter().enumerate().map(|(at, image)| read((image, linked.contains(&at)))).collect()
+}
+
+/// Whether nothing that the image's code can do needs an aspect that is not recorded.
+fn settled(image: &Examined<'_, '_>) -> bool {
+    image.module.as_ref().is_none_or(|module| {
+        let recorded = |used: &&str| image.requirements.aspects.iter().any(|own| own == used);
+        !module.may_use_others && module.used_aspects.iter().all(|used| recorded(used))
+    })
+}
+
+/// The places of images that import what another one defines, and of those that define it.
+fn linked(images: &[Examined<'_, '_>]) -> HashSet<usize> {
+    let modules = || images.iter().enumerate().filter_map(|(at, image)| Some((at, image.module.as_ref()?)));
+    let imported: HashSet<&str> = modules().flat_map(|(_, module)| module.imports.iter().map(String::as_str)).collect();
+    if imported.is_empty() {
+        return HashSet::new();
+    }
+    let defines = |(_, module): &(usize, &crate::spirv::Module)| {
+        module.exports.iter().any(|symbol| imported.contains(symbol.as_str()))
+    };
+    let mut places: HashSet<usize> = modules().filter(defines).map(|(at, _)| at).collect();
+    if !places.is_empty() {
+        places.extend(modules().filter(|(_, module)| !module.imports.is_empty()).map(|(at, _)| at));
+    }
+    places
+}
+
+/// The aspects beyond those recorded that an image's code may use, each with whether that is sure. Where it could not be
+/// read to its end, or a function of it is nobody's, those that the module shows count too.
+pub(super) fn used(graph: &Graph<'_>, at: usize, image: &Examined<'_, '_>) -> Vec<(&'static str, bool)> {
+    let found = graph.used_by_module(at);
+    let mut used: BTreeSet<(&'static str, bool)> = found.iter().map(|one| (one.name(), one.certain())).collect();
+    let read = graph.codes().get(at).is_some_and(|code| !code.nodes.is_empty() && code.unknown == 0);
+    if let Some(module) = image.module.as_ref().filter(|_| !read || image.problem.is_some()) {
+        used.extend(module.used_aspects.iter().map(|name| (*name, true)));
+    }
+    let recorded = |name: &str| image.requirements.aspects.iter().any(|own| own == name);
+    used.into_iter().filter(|(name, _)| !recorded(name)).collect()
+}
