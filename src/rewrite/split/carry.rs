@@ -24,8 +24,8 @@ pub(super) struct Part<'p> {
     pub(super) checked: &'p Checked,
     /// The names of all kernels of the module, in the image or not.
     pub(super) all: &'p HashSet<&'p str>,
-    /// The names of functions of the image, where some are asked for that are no kernels.
-    pub(super) names: &'p HashSet<String>,
+    /// The names of functions of the module that the image has not, where something is said of functions.
+    pub(super) elsewhere: &'p HashSet<String>,
     /// The numbers of specialization constants of the whole module.
     pub(super) constants: &'p HashSet<u32>,
 }
@@ -82,7 +82,7 @@ pub(super) fn properties<'k>(
             // DPC++ lists functions here too, whose arguments it removes likewise.
             set::PARAM_OPT => some(&|property| {
                 kernels.contains(property.name)
-                    || !part.all.contains(property.name) && part.names.contains(property.name)
+                    || !part.all.contains(property.name) && !part.elsewhere.contains(property.name)
             }),
             set::KERNEL_NAMES
             | "SYCL/assert used"

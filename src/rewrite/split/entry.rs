@@ -107,13 +107,12 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
 /// The kernels and exported functions of an image, in the order of the module: kernels by their entry points, then
 /// functions. Where property sets tell what is exported, that counts.
 pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<Entry>> {
-    const KERNEL: u32 = 6;
     let needs: Vec<Needs> = input.sources.iter().map(Needs::of).collect();
     let recorded = Requirements::of(input.image, input.epoch);
     let told = !input.image.properties.sets.is_empty();
     let listed: HashSet<&str> = input.image.exports().into_iter().collect();
     let mut entries = Vec::new();
-    for (place, point) in index.entry_points.iter().enumerate().filter(|(_, point)| point.model == KERNEL) {
+    for (place, point) in index.entry_points.iter().enumerate() {
         let attributes = Attributes::of(index, point.function);
         let (source, aspects) = aspects(&needs, &point.name);
         entries.push(Entry {
