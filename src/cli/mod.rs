@@ -44,6 +44,7 @@ mod progress;
 mod prune;
 mod selection;
 mod sources;
+mod split;
 mod table;
 mod targets;
 mod worker;
@@ -132,6 +133,7 @@ verbs! {
     compile => Compile,
     link => Link,
     join => Join,
+    split => Split,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,
