@@ -142,14 +142,11 @@ impl Args {
         let selector = self.selection.selector()?;
         let (before, first) = read(global, old, &selector)?;
         let (after, second) = read(global, new, &selector)?;
-        // Without device code in both there is nothing to compare, which has been said.
-        for exit in [first, second] {
-            if !matches!(exit, Exit::Done | Exit::Input) {
+        // What a side that could not be read lacks is not known to be gone.
+        for (side, exit) in [(&before, first), (&after, second)] {
+            if !matches!(exit, Exit::Done | Exit::Input) || exit == Exit::Input && side.is_empty() {
                 return Ok(exit);
             }
-        }
-        if before.is_empty() && after.is_empty() {
-            return Ok(Exit::Input);
         }
         let mut all = Report { pairs: pairs(before, after, &ignored), breaches: Vec::new() };
         let files: Vec<_> = all
