@@ -359,3 +359,24 @@ fn helpers_of_the_translator_are_there_once() {
     assert_eq!((judged.calls["k"].as_slice(), judged.calls.len()), (&["f".to_owned()][..], 3));
     assert_eq!(judged.calls["k"], judged.calls["l"]);
 }
+
+/// Images that use one device global have a copy each; a linked one has it once.
+#[test]
+fn device_globals_are_there_once() {
+    let image = |name: &str| {
+        let mut bytes = module(&format!(
+            "{HEAD}OpEntryPoint Kernel %{name} \"{name}\"\nOpName %f \"f\"\nOpName %x \"x\"\n{}OpDecorate %x SpecId 5\n{TYPES}%p = OpTypePointer CrossWorkgroup %uint\n%x = OpVariable %p CrossWorkgroup\n{}{}",
+            linkage("x", "Export"),
+            function("f", None),
+            kernel(name, "f")
+        ));
+        // What rspirv has no name for takes the place of a decoration of the same form: HostAccessINTEL, here without a name.
+        let place = bytes.windows(8).position(|words| words == [1, 0, 0, 0, 5, 0, 0, 0]).unwrap();
+        bytes[place..place + 4].copy_from_slice(&6147u32.to_le_bytes());
+        bytes
+    };
+    let modules = [image("k"), image("l")];
+    let made = link(&sources(&modules), &Options::default()).unwrap();
+    assert_eq!(made.folded, [Folded { symbol: "x".to_owned(), kept: 0, dropped: 1 }]);
+    assert_eq!(made.exports, ["x"]);
+}
