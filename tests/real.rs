@@ -42,6 +42,8 @@ mod ocloc;
 mod operands;
 #[path = "real/prune.rs"]
 mod prune;
+#[path = "real/releases.rs"]
+mod releases;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]
