@@ -60,6 +60,8 @@ mod spirv_val;
 mod split;
 #[path = "real/split_groups.rs"]
 mod split_groups;
+#[path = "real/releases.rs"]
+mod releases;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]
