@@ -5,6 +5,7 @@ mod json;
 mod junit;
 mod markdown;
 mod sarif;
+mod stream;
 mod table;
 #[cfg(test)]
 mod tests;

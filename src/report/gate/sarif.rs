@@ -4,6 +4,7 @@
 //! kernel as logical location, the line of the source, or else the file, as physical one, and the calls that lead there
 //! as a code flow.
 
+use super::stream::{self, Share};
 use super::{Finding, OfFile, OfTarget};
 use crate::compat::aspects::Evidence;
 use crate::compat::gate::Matter;
@@ -23,8 +24,6 @@ pub fn sarif(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
     let mut rules: Vec<Matter> = items.map(|item| item.against.matter).collect();
     rules.sort_unstable();
     rules.dedup();
-    let results: Vec<Value> =
-        targets.iter().flat_map(|one| one.findings().map(|finding| result(&finding, one, &rules))).collect();
     let described: Vec<Value> = rules.iter().map(|matter| rule(*matter)).collect();
     let document = json!({
         "$schema": SCHEMA,
@@ -37,11 +36,30 @@ pub fn sarif(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
                 "rules": described,
             } },
             "columnKind": "unicodeCodePoints",
-            "results": results,
+            "results": [],
         }],
     });
-    let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
-    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+    let text = document.to_string();
+    // The results stand last, and are written by themselves: there may be millions.
+    let end = "]}]}";
+    let write = |out: &mut dyn Write, text: &str| {
+        out.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", &error))
+    };
+    write(out, text.strip_suffix(end).unwrap_or(&text))?;
+    let mut first = true;
+    let share = |text: &mut String, share: &Share<'_>| {
+        for (_, _, finding) in share.findings() {
+            text.push(',');
+            text.push_str(&result(&finding, share.target, &rules).to_string());
+        }
+    };
+    stream::each(targets, share, |text| {
+        let rest = if first { text.strip_prefix(',').unwrap_or(text) } else { text };
+        first &= text.is_empty();
+        write(out, rest)
+    })?;
+    write(out, end)?;
+    write(out, "\n")
 }
 
 fn rule(matter: Matter) -> Value {
