@@ -11,6 +11,7 @@ pub mod index;
 pub mod kernel;
 pub mod layout;
 pub mod lines;
+pub mod micro;
 pub mod names;
 pub mod op;
 pub mod operands;
