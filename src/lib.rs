@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! error, limits, bytes -> container -> bundle -+-> native -+
-//!                         device --------------+           +-> compat -> select -> rewrite -> build -> report -> cli
+//!                         device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> cli
 //!                         spirv -------------------------- +
 //! ```
 //!
@@ -18,6 +18,7 @@
 //! | [`native`] | which devices is compiled code for, and which kernels are in it? |
 //! | [`compat`] | can this image be compiled for, and run on, that target? |
 //! | [`select`] | which images does the user mean? |
+//! | [`policy`] | what does a project demand of its device code? |
 //! | [`rewrite`] | how does a changed bundle get back into a file? |
 //! | [`build`] | SPIR-V in, device binary out |
 //! | [`report`] | one set of facts, as a table and as JSON |
@@ -35,6 +36,7 @@ pub mod device;
 pub mod error;
 pub mod limits;
 pub mod native;
+pub mod policy;
 pub mod report;
 pub mod rewrite;
 pub mod select;

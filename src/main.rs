@@ -2,7 +2,6 @@
 
 mod cli;
 
-use clap::Parser as _;
 use std::process::ExitCode;
 
 /// Images are read and written by the thousand, in small pieces, by several threads: glibc's arenas grow page by page, and
@@ -11,7 +10,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let command = cli::Cli::parse();
+    let command = cli::Cli::from_arguments();
     let global = command.global();
     let exit = command.run(&global).unwrap_or_else(|error| cli::exit::report(&global, &error));
     ExitCode::from(exit.code())

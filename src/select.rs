@@ -40,6 +40,11 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), matcher: glob.compile_matcher() })
     }
 
+    /// The glob as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether a name matches, by the glob or letter by letter (names hold `[` and `*` themselves).
     pub fn matches(&self, name: &str) -> bool {
         self.text == name || self.matcher.is_match(name)

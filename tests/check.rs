@@ -91,3 +91,53 @@ fn nothing_judged_is_not_compatible() {
     assert_eq!((&report["verdict"], status), (&json!("unknown"), Some(3)));
     assert_eq!(check(folder.path(), &["chain.spv", "--declared", "fp46"]).1, Some(2));
 }
+
+/// A run in a folder, on 2026-01-01, with what it says on standard error.
+fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    tool.args(arguments).current_dir(folder).env("SOURCE_DATE_EPOCH", "1767225600").env_remove("SYCL_BUNDLE_CONFIG");
+    let output = tool.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn the_nearest_policy_above_counts() {
+    let folder = modules(&["chain"]);
+    let deep = folder.path().join("a/b");
+    std::fs::create_dir_all(&deep).unwrap();
+    let check = ["check", "../../chain.spv"];
+    std::fs::write(folder.path().join("sycl-bundle.toml"), "check.targets = [\"acm-g10\"]\n").unwrap();
+    assert_eq!(run(&deep, &check), (Some(1), "note: policy: ../../sycl-bundle.toml\n".to_owned()));
+    std::fs::write(folder.path().join("a/sycl-bundle.toml"), "check.targets = [\"pvc\"]\n").unwrap();
+    assert_eq!(run(&deep, &check), (Some(0), "note: policy: ../sycl-bundle.toml\n".to_owned()));
+    assert_eq!(run(&deep, &[&check[..], &["--policy", "../../sycl-bundle.toml"]].concat()), (Some(1), String::new()));
+    assert_eq!(run(&deep, &[&check[..], &["--no-policy"]].concat()).0, Some(2));
+}
+
+#[test]
+fn baselines_outlast_another_order_and_another_build() {
+    let folder = modules(&["chain", "chain_lines"]);
+    let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/aspects/chain.spvasm"));
+    let other = spirv::assemble(&source.unwrap().replace("\"foo\"", "\"bar\"")).unwrap();
+    std::fs::write(folder.path().join("other.spv"), other).unwrap();
+    let wrap = |images: &[&str]| {
+        let arguments = [&["wrap"][..], images, &["--emit", "offload-binary", "-o", "lib.bin", "--quiet"]].concat();
+        assert_eq!(run(folder.path(), &arguments), (Some(0), String::new()));
+    };
+    wrap(&["chain.spv", "other.spv"]);
+    let check = ["check", "lib.bin", "-t", "acm-g10", "--quiet"];
+    assert_eq!(run(folder.path(), &[&check[..], &["--write-baseline", "known.json"]].concat()).0, Some(0));
+    let known = std::fs::read_to_string(folder.path().join("known.json")).unwrap();
+    let compare = [&check[..], &["--baseline", "known.json"]].concat();
+    // The same kernels with debug information, in another order.
+    wrap(&["other.spv", "chain_lines.spv"]);
+    assert_eq!(run(folder.path(), &compare), (Some(0), String::new()));
+    assert_eq!(run(folder.path(), &[&check[..], &["--write-baseline", "again.json"]].concat()).0, Some(0));
+    assert_eq!(std::fs::read_to_string(folder.path().join("again.json")).unwrap(), known);
+    // Without what it knows there is something new.
+    let less: Vec<&str> = known.lines().filter(|line| !line.contains("\"foo\"")).collect();
+    let less = less.join("\n").replace(",\n]", "\n]");
+    assert_ne!(less.trim(), known.trim());
+    std::fs::write(folder.path().join("known.json"), less).unwrap();
+    assert_eq!(run(folder.path(), &compare).0, Some(1));
+}

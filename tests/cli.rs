@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -76,6 +77,11 @@ fn transcript(case: &Path) -> String {
             "TEXT" => {
                 let (path, value) = named();
                 std::fs::write(path, value.trim()).unwrap();
+            }
+            "LINE" => {
+                let (path, value) = named();
+                let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
+                writeln!(file, "{}", value.strip_prefix(' ').unwrap_or(value)).unwrap();
             }
             "SHOW" => {
                 let shown = std::fs::read(folder.path().join(text)).unwrap();

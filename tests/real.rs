@@ -10,6 +10,10 @@ mod support;
 
 #[path = "real/aspects.rs"]
 mod aspects;
+#[path = "real/build_systems.rs"]
+mod build_systems;
+#[path = "real/cache.rs"]
+mod cache;
 #[path = "real/compiler.rs"]
 mod compiler;
 #[path = "real/corpus.rs"]
@@ -44,6 +48,8 @@ mod operands;
 mod probe;
 #[path = "real/prune.rs"]
 mod prune;
+#[path = "real/recipes.rs"]
+mod recipes;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

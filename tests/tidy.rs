@@ -16,6 +16,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("native", &["error", "limits", "bytes", "container", "bundle", "device"]),
     ("compat", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "native"]),
     ("select", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "native", "compat"]),
+    ("policy", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "native", "compat", "select"]),
     ("rewrite", &["error", "limits", "bytes", "container", "bundle", "spirv", "device", "native", "compat", "select"]),
     (
         "build",
@@ -46,6 +47,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "native",
             "compat",
             "select",
+            "policy",
             "rewrite",
             "build",
         ],
@@ -55,6 +57,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// For each third-party crate, the only places that may name it.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli/", "src/main.rs"]),
+    ("signal_hook", &["src/cli/interrupt.rs"]),
     ("mimalloc", &["src/main.rs"]),
     ("clap_complete", &["src/cli/"]),
     ("clap_mangen", &["src/cli/"]),
@@ -73,6 +76,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("bzip2", &["src/container/package/stream.rs"]),
     ("lzma_rust2", &["src/container/package/stream.rs"]),
     ("rspirv", &["src/spirv/"]),
+    ("toml", &["src/policy/text.rs"]),
     ("saphyr_parser", &["src/device/yaml.rs"]),
     ("opencl3", &["src/build/opencl.rs", "src/build/opencl/"]),
     ("comfy_table", &["src/report/table.rs"]),
@@ -81,7 +85,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("base64", &["src/report/", "src/bundle/property_text.rs"]),
     ("cpp_demangle", &["src/report/"]),
     ("globset", &["src/select.rs"]),
-    ("blake3", &["src/compat/", "src/rewrite/embed/"]),
+    ("blake3", &["src/compat/", "src/rewrite/embed/", "src/build/cache/"]),
     (
         "rayon",
         &[

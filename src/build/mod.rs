@@ -17,8 +17,10 @@
 //! | [`query`] | what does a device answer about a kernel, and what does SYCL make of it? |
 //! | [`probe`] | what does a live device really take? |
 //! | [`choose`] | which live device does the user mean? |
+//! | [`cache`] | has this module been compiled before? |
 //! | [`opencl`] | how does the driver compile one module? |
 
+pub mod cache;
 pub mod choose;
 pub mod failure;
 pub mod inventory;
@@ -36,6 +38,8 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 pub use failure::{Failure, FailureCause};
@@ -109,6 +113,15 @@ pub struct Launch {
     pub env: Vec<(OsString, OsString)>,
 }
 
+/// Who allows more than one worker at a time: the jobserver of the `make` that called.
+pub trait Tokens: std::fmt::Debug + Send + Sync {
+    /// Waits until one more module may be compiled; false where `no_longer` became true before.
+    fn acquire(&self, no_longer: &dyn Fn() -> bool) -> bool;
+
+    /// Gives one back.
+    fn release(&self);
+}
+
 /// How the pool works.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -120,6 +133,10 @@ pub struct Settings {
     pub startup_timeout: Duration,
     /// How many further attempts, each in a fresh worker, follow one that killed its worker or overran.
     pub retries: u32,
+    /// Who else has a say in how many modules are compiled at once.
+    pub tokens: Option<Arc<dyn Tokens>>,
+    /// Set where the user wants an end; what is being compiled is given up then.
+    pub interrupted: Option<Arc<AtomicBool>>,
 }
 
 impl Settings {
@@ -127,6 +144,6 @@ impl Settings {
     pub fn new(jobs: NonZeroUsize) -> Self {
         // One compile takes 30 to 80 ms, the largest modules seen take seconds; a context takes 20 to 200 ms.
         let (timeout, startup_timeout) = (Duration::from_secs(60), Duration::from_secs(60));
-        Settings { jobs, timeout, startup_timeout, retries: 2 }
+        Settings { jobs, timeout, startup_timeout, retries: 2, tokens: None, interrupted: None }
     }
 }

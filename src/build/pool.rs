@@ -7,13 +7,13 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Reply, Request};
-use super::{Artifact, Event, Failure, FailureCause, Job, Launch, Outcome, Settings};
+use super::{Artifact, Event, Failure, FailureCause, Job, Launch, Outcome, Settings, Tokens};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often in a row workers may fail to start before the machine is held to be at fault.
@@ -123,7 +123,9 @@ pub(super) fn run_tasks<T: Task>(
         return Err(error);
     }
     let complete: Option<Vec<_>> = outcomes.into_iter().collect();
-    complete.ok_or_else(|| Error::new(ErrorKind::Build, "the build was stopped"))
+    complete.ok_or_else(|| {
+        Error::new(ErrorKind::Build, "interrupted; what was compiled so far is in the cache, if there is one")
+    })
 }
 
 struct StopOnDrop<'a>(&'a AtomicBool);
@@ -154,6 +156,17 @@ impl From<Error> for Halt {
     }
 }
 
+/// A leave that is given back whatever happens.
+struct Token<'t>(Option<&'t dyn Tokens>);
+
+impl Drop for Token<'_> {
+    fn drop(&mut self) {
+        if let Some(tokens) = self.0 {
+            tokens.release();
+        }
+    }
+}
+
 /// One thread's share: at most one worker at a time.
 struct Slot<'p, T: Task> {
     jobs: &'p [T],
@@ -169,7 +182,9 @@ impl<T: Task> Slot<'_, T> {
     fn work(self) {
         let mut worker = None;
         while !self.stopped() {
-            let Some(place) = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { return };
+            let no_longer = || self.stopped() || self.queue().is_empty();
+            let Some(_token) = self.token(&no_longer) else { return };
+            let Some(place) = self.queue().pop_front() else { return };
             let Some(job) = self.jobs.get(place) else { return };
             let message = match self.build(job, &mut worker) {
                 Ok(outcome) => News::Done(place, outcome),
@@ -183,8 +198,24 @@ impl<T: Task> Slot<'_, T> {
         }
     }
 
+    fn queue(&self) -> MutexGuard<'_, VecDeque<usize>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The leave to compile one module; none where there is nothing left to compile.
+    fn token(&self, no_longer: &dyn Fn() -> bool) -> Option<Token<'_>> {
+        let tokens = self.settings.tokens.as_deref();
+        if let Some(tokens) = tokens
+            && !tokens.acquire(no_longer)
+        {
+            return None;
+        }
+        Some(Token(tokens))
+    }
+
     fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        let interrupted = || self.settings.interrupted.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+        self.stop.load(Ordering::Relaxed) || interrupted()
     }
 
     fn tell(&self, news: News<T::Product>) {

@@ -209,9 +209,10 @@ pub fn probe(
                 None => Reply::Silent("the worker process named no kernel".to_owned()),
             },
             Err(failure) => {
-                let why = said(&failure.to_string(), &failure.log);
+                let said = telling(&failure.log);
+                let why = format!("{failure}{}", said.map(|line| format!(": {line}")).unwrap_or_default());
                 match failure.cause {
-                    FailureCause::Refused { .. } => Reply::Refused(why),
+                    FailureCause::Refused { .. } => Reply::Refused(said.map_or(why.clone(), str::to_owned)),
                     FailureCause::Died(_) => Reply::Died(why),
                     FailureCause::TimedOut { .. } | FailureCause::BadOutput(_) => Reply::Silent(why),
                 }
@@ -226,17 +227,14 @@ pub fn probe(
     Ok(probes)
 }
 
-/// A failure, with the line of the log that says most: the first that names what is required, or else the first.
-fn said(failure: &str, log: &str) -> String {
-    let mut lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
-    let telling = lines.clone().find(|line| {
-        let line = line.to_ascii_lowercase();
-        line.contains("require") || line.contains("unsupported") || line.contains("invalid")
-    });
-    match telling.or_else(|| lines.next()) {
-        Some(line) => format!("{failure}: {line}"),
-        None => failure.to_owned(),
-    }
+/// Words of a line that says why, the most telling first.
+const TELLING: [&str; 6] = ["require", "not found", "not supported", "unsupported", "invalid", "error"];
+
+/// The line of a build log that says most; none where none says anything.
+fn telling(log: &str) -> Option<&str> {
+    let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
+    let with = |word: &str| lines().find(|line| line.to_ascii_lowercase().contains(word));
+    TELLING.into_iter().find_map(with)
 }
 
 #[cfg(test)]
@@ -263,12 +261,13 @@ mod tests {
 
     #[test]
     fn the_line_that_says_why_is_found() {
+        let log = "Compilation started\nUnsupported SPIR-V module\nSPIRV module requires unsupported capability 71\n";
+        assert_eq!(telling(log), Some("SPIRV module requires unsupported capability 71"));
         assert_eq!(
-            said("no", "Compilation started\nSPIRV module requires unsupported capability 71\n"),
-            "no: SPIRV module requires unsupported capability 71"
+            telling("started\n JIT session error: Symbols not found: [ f ]"),
+            Some("JIT session error: Symbols not found: [ f ]")
         );
-        assert_eq!(said("no", "\nfirst\nsecond"), "no: first");
-        assert_eq!(said("no", ""), "no");
+        assert_eq!((telling("started\nfailed"), telling("")), (None, None));
     }
 
     #[test]

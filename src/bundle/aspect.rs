@@ -66,6 +66,19 @@ pub fn label(epoch: Epoch, number: u32) -> String {
     name(epoch, number).map_or_else(|| format!("aspect#{number}"), str::to_owned)
 }
 
+/// The number of an aspect, by its SYCL name or its label `aspect#N`; none where the epoch has no such aspect.
+pub fn number(epoch: Epoch, name: &str) -> Option<u32> {
+    if let Some(number) = name.strip_prefix("aspect#") {
+        return number.parse().ok();
+    }
+    let later = match epoch {
+        Epoch::Before2023 => BEFORE_2023,
+        Epoch::From2023 => FROM_2023,
+        Epoch::From2026 => FROM_2026,
+    };
+    COMMON.iter().chain(later).find(|(_, known)| *known == name).map(|(number, _)| *number)
+}
+
 /// The names of all aspects, of all epochs; some were renamed and stand here under both names.
 pub fn names() -> impl Iterator<Item = &'static str> {
     [COMMON, FROM_2026, FROM_2023, BEFORE_2023].into_iter().flatten().map(|(_, name)| *name)
@@ -269,6 +282,9 @@ mod tests {
         assert_eq!(name(Epoch::From2026, 28), Some("ext_intel_device_info_uuid"));
         assert_eq!(name(Epoch::From2023, 6), Some("fp64"));
         assert_eq!(label(Epoch::From2026, 4000), "aspect#4000");
+        let numbers = ["atomic64", "aspect#4000", "fp64"].map(|name| number(Epoch::From2023, name));
+        assert_eq!(numbers, [Some(28), Some(4000), Some(6)]);
+        assert_eq!(number(Epoch::From2026, "ext_intel_mem_channel"), None);
     }
 
     #[test]

@@ -1,22 +1,26 @@
 //! `build`: how does a binary get native code for known devices?
 
+mod compile;
+mod depend;
+
+use super::cache;
 use super::driver::InstallArgs;
 use super::emit::compiled::{self, Compiled};
 use super::emit::{self, Emit, EmitArgs};
 use super::exit::{Exit, report};
 use super::global::Global;
 use super::output;
-use super::progress::Progress;
 use super::selection::Selection;
 use super::sources::{Numbers, Source};
-use super::worker;
+use compile::{Done, Order, Shard};
+use depend::DependArgs;
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use sycl_bundle::build::Job;
 use sycl_bundle::build::plan::{self, CPU_TARGET};
-use sycl_bundle::build::{self as pool, Failure, Settings};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
@@ -30,6 +34,9 @@ Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own o
 that kills the driver or makes it hang fails alone, after two more attempts. What must stay SPIR-V (imported symbols,
 specialization constants, explicit SIMD, requirements no CPU meets) or does not build stays, and is named.
 
+What was compiled before, with the same options by the same driver, comes out of a cache (`sycl-bundle cache --help`). Under
+`make -j` no more modules are compiled at once than make allows. Ctrl-C keeps what is compiled; the same command goes on.
+
 Native code is for one instruction set, by default avx2: the driver refuses code for a newer set than the machine's, and
 all libraries of a process must have the same set.
 
@@ -42,6 +49,8 @@ Examples:
   sycl-bundle build libfoo.so -t spir64_x86_64 --emit shared -o libfoo-native.so
   sycl-bundle build a.spv b.spv -t spir64_x86_64 -o kernels.table
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so --install-driver
+  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so -MD --stamp out/libfoo.stamp
+  sycl-bundle build libfoo.so -t spir64_x86_64 --shard 1/8
 
 Exit status:
   0  done
@@ -61,8 +70,8 @@ pub struct Args {
     #[arg(short = 't', long = "for", value_name = "TARGET", required = true, value_delimiter = ',')]
     targets: Vec<String>,
     /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "shard")]
+    output: Option<PathBuf>,
     /// The instruction set of native CPU code, by the names of opencl-aot
     #[arg(long, value_name = "NAME", default_value = cpu::DEFAULT.name())]
     march: String,
@@ -75,6 +84,22 @@ pub struct Args {
     /// How to show what was done
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Format,
+    /// Do not look into the cache, and keep nothing there
+    #[arg(long, help_heading = "Build systems")]
+    no_cache: bool,
+    /// Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as
+    /// share the folder; a run without it then writes the output
+    #[arg(long, value_name = "I/N", value_parser = Shard::parse, conflicts_with_all = ["no_cache", "output", "stamp", "depend", "file"],
+          help_heading = "Build systems")]
+    shard: Option<Shard>,
+    /// Say what would be compiled, and write nothing
+    #[arg(long, help_heading = "Build systems")]
+    dry_run: bool,
+    /// Write this empty file when all is done: an output that did not change keeps its time
+    #[arg(long, value_name = "FILE", help_heading = "Build systems")]
+    stamp: Option<PathBuf>,
+    #[command(flatten)]
+    depend: DependArgs,
     #[command(flatten)]
     install: InstallArgs,
     #[command(flatten)]
@@ -97,21 +122,23 @@ fn seconds(text: &str) -> Result<Duration, String> {
     parsed.ok_or_else(|| "a number of seconds greater than 0".to_owned())
 }
 
-/// A compiled image: its index, and its device binary.
-type Binary = (usize, Vec<u8>);
-
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         let march = CpuArch::parse(&self.march)?;
         self.check_targets()?;
-        if self.format == Format::Json && self.output.as_os_str() == "-" {
+        // Without an output there is a shard or a trial, which write none.
+        let output = self.output.as_deref().unwrap_or(Path::new(""));
+        let writes = self.shard.is_none() && !self.dry_run;
+        if self.format == Format::Json && output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
-        emit::check_place(self.form.emit, &self.output)?;
+        if writes {
+            emit::check_place(self.form.emit, output)?;
+        }
         let mut sources = Vec::new();
         for path in &self.files {
-            sources.push(Source::open(global, path, &self.output).context(|| path.display().to_string())?);
+            sources.push(Source::open(global, path, output).context(|| path.display().to_string())?);
         }
         let mut hosts = Vec::new();
         for source in &sources {
@@ -122,7 +149,7 @@ impl Args {
             bundles.push(Bundle::read(host).context(|| source.name())?);
         }
         let emit = self.emit(&hosts)?;
-        let form = self.form.form(emit, &self.output)?;
+        let form = self.form.form(emit, output)?;
         let (Some(host), Some(source)) = (hosts.first(), sources.first()) else {
             return Err(Error::new(ErrorKind::Usage, "no input"));
         };
@@ -155,13 +182,17 @@ impl Args {
             report(global, &error.context(file));
         }
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-        let earlier_parts = compiled::check_parts(emit, &self.output, &images, &paths)?;
-        if emit == Emit::Embed {
+        let earlier_parts = compiled::check_parts(emit, output, &images, &paths)?;
+        if writes && emit == Emit::Embed {
             let planned: Vec<(usize, &str)> = plan.jobs.iter().map(|job| (job.image, CPU_TARGET)).collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
         }
         let begun = Instant::now();
-        let (compiled, failures) = self.compile(global, march, &images, &plan.jobs, &numbers)?;
+        let planned = plan.jobs.len();
+        let Done { compiled, failures, cached, elsewhere, libraries } = match self.dry_run {
+            true => Done::default(),
+            false => self.compile(global, march, &images, plan.jobs, &numbers)?,
+        };
         let seconds = begun.elapsed().as_secs_f64();
 
         let by_index: HashMap<usize, &Examined<'_, '_>> =
@@ -175,8 +206,11 @@ impl Args {
         additions.append(&mut kept);
         let what = Compiled { host, bundle: &bundle, images: &images, additions: &additions, march };
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
-        let bytes_after = compiled::write(global, &form, &what, &self.output, mode)?;
-        earlier_parts.clear(&self.output);
+        let bytes_after = if writes { compiled::write(global, &form, &what, output, mode)? } else { 0 };
+        if writes {
+            earlier_parts.clear(output);
+            self.after(output, &libraries)?;
+        }
 
         // A native image that a new one has replaced does not stay.
         let tables =
@@ -189,14 +223,17 @@ impl Args {
         let built = Built {
             schema_version: 1,
             inputs: self.files.iter().map(|path| path.display().to_string()).collect(),
-            output: self.output.display().to_string(),
+            output: output.display().to_string(),
             emit: emit.name(),
             target: CPU_TARGET,
             march: march.name(),
             images: total,
             unselected: total.saturating_sub(images.len()),
             taken_over,
-            compiled: compiled.len(),
+            compiled: if self.dry_run { planned } else { compiled.len() },
+            cached,
+            elsewhere,
+            dry_run: self.dry_run,
             staying: plan
                 .staying
                 .iter()
@@ -243,7 +280,7 @@ impl Args {
         }
         match self.form.emit {
             // A linked file may be called anything but an object, a table or a SYCLBIN.
-            None => Ok(match Emit::by_extension(&self.output) {
+            None => Ok(match Emit::by_extension(self.output.as_deref().unwrap_or(Path::new(""))) {
                 Some(emit @ (Emit::Object | Emit::Syclbin | Emit::Table)) => emit,
                 Some(Emit::Shared) if !elf => Emit::Shared,
                 _ if elf => Emit::Embed,
@@ -262,21 +299,21 @@ impl Args {
         }
     }
 
-    /// Compiles; gives binaries by image, and failures.
+    /// Compiles what is planned.
     fn compile(
         &self,
         global: &Global,
         march: CpuArch,
         images: &[Examined<'_, '_>],
-        jobs: &[pool::Job<'_>],
+        jobs: Vec<Job<'_>>,
         numbers: &Numbers,
-    ) -> Result<(Vec<Binary>, Vec<Failure>)> {
-        if jobs.is_empty() {
-            return Ok((Vec::new(), Vec::new()));
-        }
+    ) -> Result<Done> {
         self.install.apply()?;
-        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let settings = Settings { timeout: self.timeout, ..Settings::new(self.jobs.unwrap_or(cores)) };
+        let cache = cache::cache(!self.no_cache);
+        if self.shard.is_some() && cache.is_none() {
+            let error = Error::new(ErrorKind::Environment, "a shard is compiled into the cache, and there is none");
+            return Err(error.with_remedy("set SYCL_BUNDLE_CACHE_DIR to a folder that all machines share"));
+        }
         let names: HashMap<usize, String> = images
             .iter()
             .map(|image| (image.image.index, image.kernels.first().map(|name| shown(global, name)).unwrap_or_default()))
@@ -285,27 +322,19 @@ impl Args {
             let kernel = names.get(&image).map(String::as_str).unwrap_or_default();
             format!("image {} {}", numbers.shown(image), sycl_bundle::report::name::shorten(kernel, 60))
         };
-        let mut progress = Progress::new(global, jobs.len());
-        let outcomes =
-            pool::run(jobs, &worker::launch(Some(march))?, &settings, &mut |event| progress.on(&event, &name));
-        progress.finish();
-        let (mut compiled, mut failures) = (Vec::new(), Vec::new());
-        for outcome in outcomes? {
-            match outcome {
-                Ok(artifact) => match CpuArch::of_binary(&artifact.binary) {
-                    Some(found) if found != march => {
-                        return Err(Error::new(
-                            ErrorKind::Environment,
-                            format!("the driver compiled for {found}, not for {march}"),
-                        )
-                        .with_remedy("unset CL_CONFIG_CPU_TARGET_ARCH in the configuration of the driver (cl.cfg)"));
-                    }
-                    _ => compiled.push((artifact.image, artifact.binary)),
-                },
-                Err(failure) => failures.push(failure),
-            }
+        let (jobs_at_once, timeout, shard) = (self.jobs, self.timeout, self.shard);
+        let order = Order { march, jobs: jobs_at_once, timeout, cache: cache.as_ref(), shard };
+        compile::compile(global, &order, jobs, &name)
+    }
+
+    /// What build systems ask for when the output is written.
+    fn after(&self, output: &Path, libraries: &[PathBuf]) -> Result<()> {
+        let prerequisites: Vec<PathBuf> = self.files.iter().chain(libraries).cloned().collect();
+        self.depend.write(output, &prerequisites)?;
+        match &self.stamp {
+            Some(stamp) => output::touch(stamp),
+            None => Ok(()),
         }
-        Ok((compiled, failures))
     }
 
     fn tell(&self, global: &Global, built: &Built) -> Result<()> {

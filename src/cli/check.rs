@@ -1,6 +1,10 @@
 //! `check`: does the device code run on targets, and keep to what is declared?
 
+mod baseline;
 mod gate;
+mod policy;
+
+pub use gate::named as named_targets;
 
 use super::exit::Exit;
 use super::files::each_file;
@@ -20,6 +24,7 @@ use sycl_bundle::device::{self, near};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::{self as report, Answer, Finding, Question, Verdict};
 use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::gate::Trouble;
 use sycl_bundle::report::name;
 
 const AFTER_HELP: &str = "\
@@ -27,7 +32,13 @@ With -t: of each kernel the image that the runtime would choose on the target, a
 runs there. Targets are told apart by what they have: aspects, sizes, SPIR-V, matrix operations;
 what nobody has written down of one is unknown. Files are judged one by one.
 
-Without: judges what the code of each kernel and of all functions it may call does, in all the
+With a policy (--policy, SYCL_BUNDLE_CONFIG, or sycl-bundle.toml in this folder or one above): what
+that demands, for the targets of -t or else for its own. --example-policy prints one with every
+key: targets, kernels, exceptions with a reason and a last day, forbidden aspects, budgets of
+bytes, images and spilled registers. Days are in UTC; SOURCE_DATE_EPOCH sets today's. A mistake in
+the policy ends with 3. What a baseline holds is known: rule, target, file name, kernel, aspect.
+
+With --declared and its like: judges what the code of each kernel and of all functions it may call does, in all the
 files together: functions that one image imports are followed into the image that exports them.
 
 The verdict is `compatible`, `incompatible` (exit status 1), or `unknown` where some code or some
@@ -37,6 +48,8 @@ Examples:
   sycl-bundle check libfoo.so -t intel_gpu_acm_g10,pvc
   sycl-bundle check libfoo.so -t intel_gpu_acm_g10 --format sarif > device-code.sarif
   sycl-bundle check libfoo.so -t spir64_x86_64 --require-native --kernel '*gemm*'
+  sycl-bundle check --example-policy > sycl-bundle.toml
+  sycl-bundle check libfoo.so --baseline device-code.json --format github
   sycl-bundle check libfoo.so --declared fp16,atomic64
   sycl-bundle check libfoo.so --fixed-targets intel_gpu_acm_g10,intel_gpu_pvc
   sycl-bundle check app libfoo.so --external --strict
@@ -48,14 +61,10 @@ Examples:
 pub struct Args {
     /// Executables, shared libraries, SPIR-V modules; archives, wheels, other packages and folders of these; `pid:N` for
     /// the libraries of a process; `-` is standard input
-    #[arg(value_name = "FILE", required_unless_present = "schema")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["schema", "example_policy"])]
     files: Vec<PathBuf>,
     /// The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '' for none
-    #[arg(
-        long,
-        value_name = "ASPECT,...",
-        required_unless_present_any = ["fixed_targets", "external", "targets", "schema"]
-    )]
+    #[arg(long, value_name = "ASPECT,...")]
     declared: Option<String>,
     /// The targets of `-fsycl-fixed-targets`, as `targets` lists them
     #[arg(long, value_name = "TARGET,...", value_delimiter = ',')]
@@ -82,6 +91,8 @@ enum Format {
     Table,
     /// One document
     Json,
+    /// One line per finding
+    Jsonl,
     /// SARIF 2.1.0, for code scanning; with -t
     Sarif,
     /// JUnit's XML, a test case for each kernel; with -t
@@ -111,10 +122,13 @@ impl Args {
         if self.schema {
             return output::schema(report::SCHEMA);
         }
-        if self.gate.asked() {
+        if self.gate.policy.example_policy {
+            return output::schema(sycl_bundle::policy::EXAMPLE);
+        }
+        if self.declared.is_none() && self.fixed_targets.is_empty() && !self.external {
             return self.gate.run(global, &self.files, self.selection.selector()?, self.format);
         }
-        if !matches!(self.format, Format::Table | Format::Json) {
+        if !matches!(self.format, Format::Table | Format::Json | Format::Jsonl) {
             let error = Error::new(ErrorKind::Usage, "warnings are told as table or JSON only");
             return Err(error.with_remedy("`-t TARGET` judges targets in every form"));
         }
@@ -122,8 +136,10 @@ impl Args {
         let declared = self.declared.as_deref().map(aspects).transpose()?;
         let selector = self.selection.selector()?;
         let (mut modules, mut images): (Vec<Code>, Vec<Looked>) = (Vec::new(), Vec::new());
+        let mut problems: Vec<Trouble> = Vec::new();
         let exit = each_file(global, &self.files, &selector, |facts| {
             super::files::report_problems(global, facts);
+            problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
             modules.extend(codes(&facts.images));
             images.extend(facts.images.iter().map(|image| Looked {
                 file: facts.path.to_owned(),
@@ -194,7 +210,7 @@ impl Args {
                 Answer { question: *question, findings: findings.collect(), partial }
             })
             .collect();
-        self.print(global, &answers)?;
+        self.print(global, &answers, &problems)?;
         let fails = match report::verdict(&answers) {
             Verdict::Incompatible => true,
             Verdict::Unknown => self.gate.strict,
@@ -203,7 +219,7 @@ impl Args {
         Ok(if exit == Exit::Done && fails { Exit::No } else { exit })
     }
 
-    fn print(&self, global: &Global, answers: &[Answer<'_>]) -> Result<()> {
+    fn print(&self, global: &Global, answers: &[Answer<'_>], problems: &[Trouble]) -> Result<()> {
         let mut out = output::stdout();
         match self.format {
             Format::Table => {
@@ -211,7 +227,8 @@ impl Args {
                 let text = format!("{}{}", report::text(answers, names), report::summary(answers));
                 out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
             }
-            _ => report::json(&mut out, answers)?,
+            Format::Jsonl => report::jsonl(&mut out, answers)?,
+            _ => report::json(&mut out, answers, problems)?,
         }
         out.flush().map_err(|error| output::lost(&error))
     }

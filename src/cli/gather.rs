@@ -22,6 +22,10 @@ use sycl_bundle::rewrite::settle;
 pub struct Gathered<'k> {
     /// In the order of the inputs.
     pub images: Vec<Image<'k>>,
+    /// What the user knows each by: its file, and its number there where the file has several.
+    pub labels: Vec<String>,
+    /// The inputs that have images, and how many of them are here.
+    pub files: Vec<(String, usize)>,
     /// Where they come from.
     pub origin: Origin,
     /// The exit code that reading calls for.
@@ -39,21 +43,31 @@ pub fn gather<'k>(
     beside: Option<&Beside>,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    let mut gathering =
-        Gathering { arena, images: Vec::new(), comments: Vec::new(), numbering: None, abi: None, next: 0 };
+    let mut gathering = Gathering {
+        arena,
+        images: Vec::new(),
+        labels: Vec::new(),
+        files: Vec::new(),
+        comments: Vec::new(),
+        numbering: None,
+        abi: None,
+        next: 0,
+    };
     let exit = each_file_with(global, files, &selection.selector()?, How { beside, ..How::default() }, |facts| {
         report_problems(global, facts);
         gathering.add(facts)
     })?;
-    let Gathering { images, comments, numbering, abi, .. } = gathering;
+    let Gathering { images, labels, files, comments, numbering, abi, .. } = gathering;
     // Aspects beyond the common ones tell for which runtimes images are, whatever their files were linked to.
     let abi = numbering.map(|(epoch, _)| if epoch == Epoch::From2026 { 9 } else { 8 }).or(abi);
-    Ok(Gathered { images, origin: Origin { comments, abi }, exit })
+    Ok(Gathered { images, labels, files, origin: Origin { comments, abi }, exit })
 }
 
 struct Gathering<'k> {
     arena: &'k Arena,
     images: Vec<Image<'k>>,
+    labels: Vec<String>,
+    files: Vec<(String, usize)>,
     comments: Vec<String>,
     /// The numbering of the aspects whose numbers changed, and the file it was first met in.
     numbering: Option<(Epoch, String)>,
@@ -68,6 +82,7 @@ impl Gathering<'_> {
         let Some(bundle) = facts.bundle else { return Ok(()) };
         // Tables and modules say nothing of targets.
         let untold = matches!(bundle.kind, Kind::Table | Kind::SpirV | Kind::LlvmBitcode);
+        let before = self.images.len();
         for examined in &facts.images {
             if examined.image.compression().is_some() && examined.image.contents().is_err() {
                 continue;
@@ -77,7 +92,12 @@ impl Gathering<'_> {
             image.index = image.index.saturating_add(self.next);
             self.number(&image, bundle.epoch, facts.path)?;
             self.images.push(image);
+            self.labels.push(match bundle.images.len() {
+                1 => facts.path.to_owned(),
+                _ => format!("{} image {}", facts.path, examined.image.index),
+            });
         }
+        self.files.push((facts.path.to_owned(), self.images.len().saturating_sub(before)));
         self.next =
             bundle.images.last().map_or(self.next, |image| self.next.saturating_add(image.index).saturating_add(1));
         let Some(host) = facts.host.filter(|_| !facts.images.is_empty()) else { return Ok(()) };

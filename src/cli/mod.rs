@@ -5,10 +5,12 @@
 
 mod ask;
 mod build;
+mod cache;
 mod check;
 mod completions;
 mod device_config;
 mod devices;
+mod diff;
 mod doctor;
 mod driver;
 mod edited;
@@ -16,15 +18,21 @@ mod embed;
 mod emit;
 pub mod exit;
 mod expand;
+mod explain;
 mod extract;
 mod files;
 mod gather;
 #[cfg(test)]
 mod generated;
 mod global;
+mod has;
 mod input;
 mod inspect;
+mod interrupt;
+mod jobserver;
+mod join;
 mod kernels;
+mod link;
 mod live;
 mod man;
 mod output;
@@ -40,6 +48,7 @@ mod wrap;
 
 use exit::Exit;
 use global::{Global, GlobalArgs};
+use std::ffi::{OsStr, OsString};
 use sycl_bundle::error::Result;
 
 /// Reads, explains, compiles ahead of time and rewrites the device code inside SYCL programs.
@@ -63,6 +72,16 @@ Exit status:
   6  the files are sound but hold no device code";
 
 impl Cli {
+    /// The command line, with the options that every compiler spells with one dash (`-MD`, `-MF`, `-MT`).
+    pub fn from_arguments() -> Cli {
+        use clap::Parser as _;
+        let long = |argument: OsString| match argument.to_str() {
+            Some("-MD" | "-MF" | "-MT") => [OsStr::new("-"), &argument].into_iter().collect(),
+            _ => argument,
+        };
+        Cli::parse_from(std::env::args_os().map(long))
+    }
+
     /// What holds for every verb: the flags, and what the environment says of the terminal.
     pub fn global(&self) -> Global {
         self.global.resolve()
@@ -99,13 +118,19 @@ verbs! {
     inspect => Inspect,
     kernels => Kernels,
     check => Check,
+    has => Has,
+    explain => Explain,
+    diff => Diff,
     targets => Targets,
     devices => Devices,
     extract => Extract,
     build => Build,
+    link => Link,
+    join => Join,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,
+    cache => Cache,
     doctor => Doctor,
     completions => Completions,
     man => Man,

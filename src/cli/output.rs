@@ -50,6 +50,15 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<
     Ok(true)
 }
 
+/// Makes an empty file, or sets the time of one that is there.
+///
+/// # Errors
+/// `Environment` where that is not possible.
+pub fn touch(path: &Path) -> Result<()> {
+    let file = File::options().create(true).append(true).open(path);
+    file.and_then(|file| file.set_modified(std::time::SystemTime::now())).map_err(|error| cannot_write(path, &error))
+}
+
 fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(PREFIX).permissions(Permissions::from_mode(FILE_MODE)).tempfile_in(folder)
 }

@@ -24,14 +24,26 @@ pub struct Selection {
     target: Vec<String>,
 }
 
+/// A state, as the command line names it.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum StateName {
+pub enum StateName {
     /// SPIR-V or other intermediate code
     Input,
     /// Compiled, with open imports
     Object,
     /// Ready to run
     Executable,
+}
+
+impl StateName {
+    /// The state.
+    pub fn state(self) -> State {
+        match self {
+            StateName::Input => State::Input,
+            StateName::Object => State::Object,
+            StateName::Executable => State::Executable,
+        }
+    }
 }
 
 impl Selection {
@@ -41,15 +53,10 @@ impl Selection {
     /// `Usage` where a number or glob is malformed.
     pub fn selector(&self) -> Result<Selector> {
         let globs = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>();
-        let state = |name: &StateName| match name {
-            StateName::Input => State::Input,
-            StateName::Object => State::Object,
-            StateName::Executable => State::Executable,
-        };
         Ok(Selector {
             images: self.image.iter().map(|text| range(text)).collect::<Result<Vec<_>>>()?,
             kernels: globs(&self.kernel)?,
-            states: self.state.iter().map(state).collect(),
+            states: self.state.iter().map(|name| name.state()).collect(),
             targets: globs(&self.target)?,
         })
     }

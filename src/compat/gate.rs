@@ -4,6 +4,7 @@
 //! [`fit`](super::fit), with the aspects that its code uses, and with the images that define what it imports. Images
 //! that differ in nothing the rules look at are judged once: thousands of images are a few dozen kinds.
 
+mod clause;
 pub mod judged;
 pub mod kernels;
 mod kind;
@@ -19,6 +20,7 @@ use super::choice::choose_among;
 use super::examine::Examined;
 use super::fit::{Finding, Fit, Rule, Subject, fit_with};
 use crate::bundle::image::State;
+pub use clause::Clause;
 use judged::{Found, Grouping, Item, Judged, Whose};
 use kernels::Kernels;
 use kind::Kind;
@@ -35,6 +37,8 @@ pub struct Demand {
     pub states: Vec<State>,
     /// Whether the image must be compiled for the device already.
     pub native: bool,
+    /// Aspects that no image may need.
+    pub forbidden: Vec<String>,
 }
 
 /// What a finding is about.
@@ -48,6 +52,8 @@ pub enum Matter {
     State,
     /// The image is not compiled for the device.
     NotNative,
+    /// A part of a policy.
+    Policy(Clause),
 }
 
 /// Something that speaks against kernels.
@@ -127,6 +133,11 @@ impl<'g> Gate<'g> {
         subjects.par_iter().map(|subject| self.judge(subject, demand)).collect()
     }
 
+    /// The same where each target has its own demand.
+    pub fn judge_each(&self, asked: &[(Subject<'_>, Demand)]) -> Vec<Judged> {
+        asked.par_iter().map(|(subject, demand)| self.judge(subject, demand)).collect()
+    }
+
     /// Why kernels need the aspects that were found to lack, on whatever target.
     pub fn proofs(&self, judged: &[&Judged], depth: Depth) -> Proofs {
         Proofs::look(self.images, &self.graph, judged, depth)
@@ -180,6 +191,11 @@ impl<'g> Gate<'g> {
             }
         }
         let native = self.images.get(chosen).is_some_and(|image| !image.format.is_intermediate());
+        if let Some(image) = self.images.get(chosen).filter(|_| !demand.forbidden.is_empty()) {
+            let used = uses::used(&self.graph, chosen, image);
+            let forbidden = clause::forbidden(image, &used, &demand.forbidden);
+            judgement.extend(forbidden.map(|one| Item { against: Arc::new(one), whose: place, excused: None }));
+        }
         if demand.native && !native {
             let message = format!("Kernel has no image compiled for {}.", target.name);
             judgement.push(own(Matter::NotNative, true, message));
@@ -245,10 +261,24 @@ fn against(finding: &Finding, certain: bool, subject: &Subject<'_>) -> Against {
 
 /// What a finding is known by from one build to the next: not by numbers and offsets, which change with every build.
 pub fn fingerprint(target: &str, file: &str, found: &Found<'_>) -> String {
-    let name = file.rsplit(['/', '\\', '!']).next().unwrap_or(file);
-    let rule = found.against.matter.rule();
-    let about = found.against.aspect.as_deref().unwrap_or(&found.against.message);
-    let certain = if found.against.certain { "sure" } else { "open" };
-    let text = [rule, certain, target, name, found.kernel, about].join("\0");
+    fingerprint_of(target, file, found.against, found.kernel)
+}
+
+/// The same of what speaks against a kernel, by its mangled name.
+pub fn fingerprint_of(target: &str, file: &str, against: &Against, kernel: &str) -> String {
+    let rule = against.matter.rule();
+    let about = match against.matter {
+        // Numbers and offsets in these change with every build.
+        Matter::Policy(Clause::Bytes | Clause::Images | Clause::Spill | Clause::SpilledRegisters)
+        | Matter::Image(Rule::Damaged) => against.aspect.as_deref().unwrap_or_default(),
+        _ => against.aspect.as_deref().unwrap_or(&against.message),
+    };
+    let certain = if against.certain { "sure" } else { "open" };
+    let text = [rule, certain, target, base_name(file), kernel, about].join("\0");
     blake3::hash(text.as_bytes()).to_hex().chars().take(32).collect()
+}
+
+/// The name of a file without the folders and packages that it is in: what stays when a tree is built elsewhere.
+pub fn base_name(file: &str) -> &str {
+    file.rsplit(['/', '\\', '!']).next().unwrap_or(file)
 }

@@ -108,6 +108,11 @@ impl KernelFacts {
         }
     }
 
+    /// What its code is known by whatever its name and its module; none where kernels were not compared.
+    pub fn body(&self) -> Option<[u8; 32]> {
+        self.body
+    }
+
     /// The attributes as `sycl::info::kernel::attributes` and `CL_KERNEL_ATTRIBUTES` would give them.
     pub fn attributes(&self) -> String {
         self.module.as_ref().map(|module| module.attributes.text()).unwrap_or_default()

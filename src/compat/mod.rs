@@ -2,10 +2,13 @@
 
 pub mod aspects;
 pub mod choice;
+pub mod diff;
 mod digest;
 pub mod examine;
+pub mod explain;
 pub mod fit;
 pub mod gate;
+pub mod has;
 pub mod kernels;
 pub mod native;
 pub mod warnings;

@@ -30,8 +30,14 @@ pub struct Built {
     pub unselected: usize,
     /// Native images of an earlier run that were taken over.
     pub taken_over: usize,
-    /// Images that were compiled.
+    /// Images that were compiled, now or in an earlier run; in a trial, those that would be.
     pub compiled: usize,
+    /// How many of them came out of the cache.
+    pub cached: usize,
+    /// Images that another shard compiles.
+    pub elsewhere: usize,
+    /// Whether this was a trial, which compiles and writes nothing.
+    pub dry_run: bool,
     /// Images that stay as they are.
     pub staying: Vec<Staying>,
     /// Images that did not build; they stay as they are too.
@@ -120,15 +126,21 @@ impl Built {
     pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String) -> String {
         let mut lines = Vec::new();
         let size = |bytes: u64| super::units::bytes(bytes);
-        lines.push(format!(
-            "{} of {} images compiled for {} ({}) in {:.1} s: {} of native code",
-            self.compiled,
-            self.images,
-            self.target,
-            self.march,
-            self.seconds,
-            size(self.native_bytes)
-        ));
+        let (compiled, images, target, march) = (self.compiled, self.images, self.target, self.march);
+        lines.push(match self.dry_run {
+            true => format!("{compiled} of {images} images would be compiled for {target} ({march})"),
+            false => format!(
+                "{compiled} of {images} images compiled for {target} ({march}) in {:.1} s: {} of native code",
+                self.seconds,
+                size(self.native_bytes)
+            ),
+        });
+        if self.cached > 0 {
+            lines.push(format!("  {} of them out of the cache", self.cached));
+        }
+        if self.elsewhere > 0 {
+            lines.push(format!("  {} images are compiled by other shards", self.elsewhere));
+        }
         if self.taken_over > 0 {
             lines.push(format!("  {} native images of an earlier build taken over", self.taken_over));
         }
@@ -165,13 +177,10 @@ impl Built {
                 lines.push(format!("  option {option} not given to the driver ({})", count(*images, "image")));
             }
         }
-        lines.push(format!(
-            "{} ({}): {} before, {} after",
-            self.output,
-            self.emit,
-            size(self.bytes_before),
-            size(self.bytes_after)
-        ));
+        if self.bytes_after > 0 {
+            let (before, after) = (size(self.bytes_before), size(self.bytes_after));
+            lines.push(format!("{} ({}): {before} before, {after} after", self.output, self.emit));
+        }
         lines.join("\n")
     }
 }

@@ -4,6 +4,7 @@
 mod tests;
 
 use super::evidence::{self, Location, Names, Step};
+use super::gate::Trouble;
 use crate::compat::warnings::{Certainty, Warning};
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -99,6 +100,7 @@ struct Document<'a> {
     schema_version: u32,
     verdict: Verdict,
     targets: Vec<OfTarget<'a>>,
+    problems: &'a [Trouble],
 }
 
 #[derive(Serialize)]
@@ -153,19 +155,46 @@ fn entry<'f>(finding: &Finding<'f>) -> Entry<'f> {
     }
 }
 
-/// Writes the answers as one JSON document.
+/// A finding that stands on a line of its own.
+#[derive(Serialize)]
+struct Line<'a> {
+    question: &'static str,
+    target: Option<&'a str>,
+    #[serde(flatten)]
+    entry: Entry<'a>,
+}
+
+/// Writes a line for each finding.
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
+pub fn jsonl(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
+    for answer in answers {
+        for finding in &answer.findings {
+            let (question, target) = (answer.question.name(), answer.question.target());
+            let text = serde_json::to_vec(&Line { question, target, entry: entry(finding) });
+            let text = text.map_err(|error| Error::input(error.to_string()))?;
+            out.write_all(&text)
+                .and_then(|()| out.write_all(b"\n"))
+                .map_err(|error| Error::io("cannot write", &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the answers as one JSON document, with what could not be read.
+///
+/// # Errors
+/// `Io` where the writer fails.
+pub fn json(out: &mut impl Write, answers: &[Answer<'_>], problems: &[Trouble]) -> Result<()> {
     let targets = answers.iter().map(|answer| OfTarget {
         question: answer.question.name(),
         target: answer.question.target(),
         verdict: answer.verdict(),
         findings: answer.findings.iter().map(entry).collect(),
     });
-    let document =
-        Document { schema_version: super::json::SCHEMA_VERSION, verdict: verdict(answers), targets: targets.collect() };
+    let schema_version = super::json::SCHEMA_VERSION;
+    let document = Document { schema_version, verdict: verdict(answers), targets: targets.collect(), problems };
     let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
     out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
 }

@@ -57,6 +57,37 @@ pub fn chain(evidence: &Evidence) -> Vec<Step> {
     evidence.chain.iter().map(|step| Step::of(&step.function, step.call.as_ref())).collect()
 }
 
+/// The evidence for one aspect, as JSON.
+#[derive(Debug, Serialize)]
+pub struct Why<'a> {
+    /// The aspect's SYCL name.
+    pub aspect: &'static str,
+    /// Whether it is used, rather than one of several that leave the same instruction.
+    pub certain: bool,
+    /// The instruction and the type that shows the use.
+    pub instruction: &'a str,
+    /// The instruction's byte offset in the module of the chain's last function.
+    pub offset: u64,
+    /// Where in the source the use is; null without debug information.
+    pub location: Option<Location<'a>>,
+    /// The functions from the kernel to the one that uses the aspect.
+    pub chain: Vec<Step>,
+}
+
+impl<'a> Why<'a> {
+    /// The JSON of a piece of evidence.
+    pub fn of(evidence: &'a Evidence) -> Why<'a> {
+        Why {
+            aspect: evidence.aspect.name(),
+            certain: evidence.aspect.certain(),
+            instruction: &evidence.instruction,
+            offset: evidence.offset,
+            location: place(evidence),
+            chain: chain(evidence),
+        }
+    }
+}
+
 /// How functions are called in text: demangled or not.
 #[derive(Debug, Clone, Copy)]
 pub struct Names {

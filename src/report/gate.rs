@@ -1,5 +1,6 @@
 //! What did the gate find, in each of its forms?
 
+pub mod baseline;
 mod github;
 mod json;
 mod junit;
@@ -11,18 +12,19 @@ mod table;
 mod tests;
 
 pub use github::github;
-pub use json::json;
+pub use json::{Trouble, json, jsonl};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use sarif::sarif;
 pub use table::{EXAMPLES, table};
 
 use super::check::Verdict;
+use super::units::counted;
 use crate::compat::aspects::Evidence;
-use crate::compat::gate::Against;
-use crate::compat::gate::fingerprint;
-use crate::compat::gate::judged::{Found, Item, Judged};
+use crate::compat::gate::judged::{Found, Grouping, Item, Judged};
+use crate::compat::gate::kernels::Kernels;
 use crate::compat::gate::proof::Proofs;
+use crate::compat::gate::{Against, Matter, fingerprint};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -49,7 +51,7 @@ pub struct Finding<'r> {
 /// What was found for a target.
 #[derive(Debug, Clone, Default)]
 pub struct OfTarget {
-    /// Its name.
+    /// Its name; empty for what a policy demands whatever the target.
     pub target: String,
     /// What was found in each file.
     pub files: Vec<OfFile>,
@@ -66,7 +68,7 @@ pub struct Counts {
     pub incompatible: usize,
 }
 
-/// Findings that say the same of several kernels, and count.
+/// Findings that say the same of several kernels, and count, or do not for the same reason.
 pub(super) struct Group<'r> {
     pub against: &'r Against,
     /// How many there are.
@@ -77,7 +79,41 @@ pub(super) struct Group<'r> {
     parts: Vec<(usize, &'r OfFile, &'r [usize], usize, &'r Item)>,
 }
 
+impl OfFile {
+    /// What speaks against a file as a whole: it is found of one kernel without a name.
+    pub fn whole(file: Arc<str>, against: Vec<Against>) -> OfFile {
+        let items = against.into_iter().map(|one| Item { against: Arc::new(one), whose: None, excused: None });
+        let judged = Judged {
+            kernels: Arc::new(Kernels::new(vec![("".into(), Vec::new())], Vec::new())),
+            grouping: Arc::new(Grouping::new(vec![0])),
+            items: vec![items.collect()],
+        };
+        OfFile { file, judged, proofs: Arc::default() }
+    }
+
+    /// Whether it is about the file and not about its kernels.
+    pub fn is_whole(&self) -> bool {
+        self.judged.kernels.len() == 1 && self.judged.kernels.name(0).is_some_and(|name| name.is_empty())
+    }
+}
+
 impl<'r> Group<'r> {
+    /// What it is about and of how much: `cannot run: 3 kernels (aspect)`.
+    fn heading(&self) -> String {
+        let what = match (self.against.matter, self.against.certain) {
+            (_, false) => "unknown",
+            (Matter::Policy(_), true) => "against the policy",
+            (_, true) => "cannot run",
+        };
+        format!("{what}: {}", self.extent())
+    }
+
+    /// Of how much it is: `3 kernels (aspect)`.
+    fn extent(&self) -> String {
+        let whole = self.parts.iter().all(|(_, of, ..)| of.is_whole());
+        format!("{} ({})", counted(self.count, if whole { "file" } else { "kernel" }), self.against.matter.rule())
+    }
+
     /// The first findings, in the order of files and kernels.
     pub fn findings(&self, most: usize) -> Vec<Finding<'r>> {
         let all = self.parts.iter().flat_map(|&(file, of, kernels, nth, item)| {
@@ -114,16 +150,23 @@ impl OfTarget {
         self.files.iter().flat_map(|of| of.judged.groups().map(move |(kernels, items)| (of, kernels, items)))
     }
 
-    /// How many kernels were judged.
-    pub fn kernels(&self) -> usize {
-        self.files.iter().map(|of| of.judged.kernels.len()).sum()
+    /// Its name, for people.
+    pub fn name(&self) -> &str {
+        if self.target.is_empty() { "policy" } else { &self.target }
     }
 
-    /// The verdict: one sure finding that counts says no; one that is not sure leaves it open.
+    /// How many kernels were judged.
+    pub fn kernels(&self) -> usize {
+        self.files.iter().filter(|of| !of.is_whole()).map(|of| of.judged.kernels.len()).sum()
+    }
+
+    /// The verdict: one sure finding that counts says no; one that is not sure leaves it open, and so does a target for
+    /// which no kernel was judged.
     pub fn verdict(&self) -> Verdict {
         match self.items().filter_map(|(_, _, items)| certain(items)).max() {
             Some(true) => Verdict::Incompatible,
             Some(false) => Verdict::Unknown,
+            None if self.kernels() == 0 && !self.target.is_empty() => Verdict::Unknown,
             None => Verdict::Compatible,
         }
     }
@@ -131,7 +174,7 @@ impl OfTarget {
     /// Kernels by verdict.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts { compatible: self.kernels(), ..Counts::default() };
-        for (_, kernels, items) in self.items() {
+        for (_, kernels, items) in self.items().filter(|(of, ..)| !of.is_whole()) {
             let place = match certain(items) {
                 Some(true) => &mut counts.incompatible,
                 Some(false) => &mut counts.unknown,
@@ -145,14 +188,31 @@ impl OfTarget {
 
     /// The findings that count by what they say, those that are sure and of most kernels first.
     fn groups(&self) -> Vec<Group<'_>> {
-        let mut places: HashMap<(&str, bool), usize> = HashMap::new();
-        let mut groups: Vec<Group<'_>> = Vec::new();
+        self.grouped(|item| item.excused.is_none().then_some(""))
+    }
+
+    /// The findings that do not count, by why they do not and what they say.
+    fn excuses(&self) -> Vec<(&str, Group<'_>)> {
+        let groups = self.grouped(|item| item.excused.as_deref());
+        let mut excuses = Vec::with_capacity(groups.len());
+        for group in groups {
+            if let Some(why) = group.parts.first().and_then(|&(_, _, _, _, item)| item.excused.as_deref()) {
+                excuses.push((why, group));
+            }
+        }
+        excuses
+    }
+
+    /// The findings that `key` takes, by what they say and the key.
+    fn grouped<'r>(&'r self, key: impl Fn(&'r Item) -> Option<&'r str>) -> Vec<Group<'r>> {
+        let mut places: HashMap<(&str, bool, &str), usize> = HashMap::new();
+        let mut groups: Vec<Group<'r>> = Vec::new();
         for (file, of) in self.files.iter().enumerate() {
             for (kernels, items) in of.judged.groups() {
-                let counting = items.iter().enumerate().filter(|(_, item)| item.excused.is_none());
-                for (nth, item) in counting {
+                for (nth, item) in items.iter().enumerate() {
+                    let Some(key) = key(item) else { continue };
                     let against = &*item.against;
-                    let place = *places.entry((&against.message, against.certain)).or_insert(groups.len());
+                    let place = *places.entry((&against.message, against.certain, key)).or_insert(groups.len());
                     let first = (file, kernels.first().copied().unwrap_or_default(), nth);
                     let part = (file, of, kernels, nth, item);
                     match groups.get_mut(place) {

@@ -5,10 +5,13 @@
 pub mod built;
 pub mod check;
 pub mod devices;
+pub mod diff;
 pub mod edited;
 pub mod evidence;
+pub mod explain;
 pub mod extracted;
 pub mod gate;
+pub mod has;
 pub mod image;
 pub mod inspect;
 pub mod json;

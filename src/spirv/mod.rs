@@ -11,11 +11,13 @@ pub mod index;
 pub mod kernel;
 pub mod layout;
 pub mod lines;
+pub mod link;
 pub mod micro;
 pub mod names;
 pub mod op;
 pub mod operands;
 pub mod reach;
+pub mod subset;
 pub mod types;
 mod words;
 

@@ -71,6 +71,7 @@ opcodes! {
     FUNCTION_CALL = FunctionCall,
     VARIABLE = Variable,
     LOAD = Load,
+    STORE = Store,
     ACCESS_CHAIN = AccessChain,
     IN_BOUNDS_ACCESS_CHAIN = InBoundsAccessChain,
     PTR_ACCESS_CHAIN = PtrAccessChain,

@@ -15,7 +15,7 @@ pub use parts::stem_and_folder;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-pub use write::{Origin, write};
+pub use write::{Origin, write, write_with_parts};
 
 /// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in
 /// those very bytes.

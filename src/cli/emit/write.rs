@@ -1,7 +1,7 @@
 //! How does a set of images become the form asked for?
 
 use super::args::{Emit, Form};
-use super::parts;
+use super::{earlier, parts};
 use crate::cli::global::Global;
 use crate::cli::output;
 use std::path::Path;
@@ -11,6 +11,7 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::blobs;
 use sycl_bundle::rewrite::convert::out_image;
+use sycl_bundle::rewrite::extract::Names;
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage};
 use sycl_bundle::rewrite::object_file::{ObjectOptions, object_file};
 use sycl_bundle::rewrite::settle::{Payload, store};
@@ -75,6 +76,30 @@ pub fn write(global: &Global, form: &Form, mut images: Vec<Image<'_>>, origin: &
         Emit::OffloadBundle => blobs::offload_bundle(&settled, &form.host().triple(), form.compress)?,
     };
     to(path, &bytes, None)
+}
+
+/// Writes images; of a table, the parts of an earlier one of its name are replaced, and other files are not. Returns the
+/// bytes written.
+///
+/// # Errors
+/// Those of [`write`]; `Usage` where a part would replace another file.
+pub fn write_with_parts(
+    global: &Global,
+    form: &Form,
+    images: Vec<Image<'_>>,
+    origin: &Origin,
+    path: &Path,
+    inputs: &[&Path],
+) -> Result<u64> {
+    if form.emit != Emit::Table {
+        return write(global, form, images, origin, path);
+    }
+    let (stem, _) = parts::stem_and_folder(path);
+    let names: Vec<Names> = images.iter().map(|image| Names::of_settled(&stem, image.index, image)).collect();
+    let earlier = earlier::check(names.iter().flat_map(Names::all), path, inputs)?;
+    let total = write(global, form, images, origin, path)?;
+    earlier.clear(path);
+    Ok(total)
 }
 
 /// Says that the form has no place for options.

@@ -294,7 +294,7 @@ impl<'m> Graph<'m> {
 
 /// Whether an import is what the device's compiler or the runtime brings: built-in functions of SPIR-V, and DPC++'s device
 /// library, of which the runtime links the part that the device can do with.
-fn of_the_device(symbol: &str) -> bool {
+pub fn of_the_device(symbol: &str) -> bool {
     symbol.contains("__spirv_") || symbol.starts_with("__devicelib_")
 }
 

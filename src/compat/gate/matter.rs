@@ -1,9 +1,34 @@
 //! What does each kind of finding mean?
 
-use super::Matter;
+use super::{Clause, Matter};
 use crate::compat::fit::Rule;
 
 impl Matter {
+    /// All there are.
+    pub const ALL: [Matter; 21] = [
+        Matter::Image(Rule::FixedTarget),
+        Matter::Image(Rule::Aspect),
+        Matter::Image(Rule::Matrix),
+        Matter::Image(Rule::WorkGroupSize),
+        Matter::Image(Rule::SubGroupSize),
+        Matter::Image(Rule::SpirvVersion),
+        Matter::Image(Rule::Capability),
+        Matter::Image(Rule::Extension),
+        Matter::Image(Rule::Target),
+        Matter::Image(Rule::Imports),
+        Matter::Image(Rule::Damaged),
+        Matter::NoImage,
+        Matter::State,
+        Matter::NotNative,
+        Matter::Policy(Clause::ForbiddenAspect),
+        Matter::Policy(Clause::Bytes),
+        Matter::Policy(Clause::Images),
+        Matter::Policy(Clause::Spill),
+        Matter::Policy(Clause::SpilledRegisters),
+        Matter::Policy(Clause::Expired),
+        Matter::Policy(Clause::Missing),
+    ];
+
     /// Its rule's name in reports.
     pub fn rule(self) -> &'static str {
         match self {
@@ -11,6 +36,7 @@ impl Matter {
             Matter::NoImage => "no-image",
             Matter::State => "state",
             Matter::NotNative => "not-native",
+            Matter::Policy(clause) => clause.rule(),
         }
     }
 
@@ -31,6 +57,7 @@ impl Matter {
             Matter::NoImage => "The runtime has no image of the kernel for the device",
             Matter::State => "No image of the kernel is of the demanded state",
             Matter::NotNative => "The kernel is not compiled for the device ahead of time",
+            Matter::Policy(clause) => clause.title(),
         }
     }
 
@@ -47,6 +74,7 @@ impl Matter {
             Matter::State | Matter::NotNative => {
                 "The kernel is compiled just in time when it is first submitted. `sycl-bundle build` adds native code."
             }
+            Matter::Policy(clause) => clause.help(),
             Matter::Image(_) => "Submitting the kernel to the device throws errc::kernel_not_supported.",
         }
     }

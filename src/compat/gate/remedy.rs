@@ -18,11 +18,7 @@ pub fn of(finding: &Finding, target: &Target) -> String {
             None => "tell the device's limits with --device-config".into(),
         },
         Rule::SubGroupSize => match target.sub_group_sizes.as_deref() {
-            Some([]) => "leave out [[sycl::reqd_sub_group_size()]]".into(),
-            Some(sizes) => {
-                let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
-                format!("require {} in [[sycl::reqd_sub_group_size()]], or leave it out", sizes.join(" or "))
-            }
+            Some(sizes) => sub_groups(sizes),
             None => "tell the device's sub-group sizes with --device-config".into(),
         },
         Rule::SpirvVersion | Rule::Capability | Rule::Extension => format!(
@@ -37,7 +33,17 @@ pub fn of(finding: &Finding, target: &Target) -> String {
     }
 }
 
-fn aspect(name: &str) -> String {
+/// What can be done about a sub-group size, where the device has these.
+pub fn sub_groups(sizes: &[u32]) -> String {
+    if sizes.is_empty() {
+        return "leave out [[sycl::reqd_sub_group_size()]]".into();
+    }
+    let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
+    format!("require {} in [[sycl::reqd_sub_group_size()]], or leave it out", sizes.join(" or "))
+}
+
+/// What can be done about an aspect.
+pub fn aspect(name: &str) -> String {
     match name {
         "fp64" => "use float where double is not meant (literals: 1.0f), or launch it only where \
                    device.has(sycl::aspect::fp64)"

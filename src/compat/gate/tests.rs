@@ -68,8 +68,8 @@ fn without_an_image_there_is_nothing_to_run() {
 
 #[test]
 fn demands_beyond_running() {
-    let executable = Demand { states: vec![State::Executable], native: false };
-    let native = Demand { states: Vec::new(), native: true };
+    let executable = Demand { states: vec![State::Executable], ..Demand::default() };
+    let native = Demand { native: true, ..Demand::default() };
     let rule = |images, demand: &Demand| judged(images, "intel_gpu_pvc", demand).first().map(|found| found.0);
     let pvc = || image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_pvc"))]);
     assert_eq!(rule(vec![spirv(&[])], &executable), Some("state"));
@@ -141,4 +141,12 @@ fn what_is_said_of_single_kernels_changes_only_theirs() {
         [of("a", 0, false), of("b", 0, true), of("c", 0, false), of("d", 1, true)]
     );
     assert_eq!(judged.groups().map(|(kernels, _)| kernels.to_vec()).collect::<Vec<_>>(), [vec![0, 2], vec![1, 3]]);
+}
+
+#[test]
+fn forbidden_aspects_count_whatever_the_target_has() {
+    let wide = named(spirv(&[("aspects", words(&[6]))]), &["a"]);
+    let demand = Demand { forbidden: vec!["fp64".to_owned(), "fp16".to_owned()], ..Demand::default() };
+    let found = judged(vec![wide, named(spirv(&[]), &["b"])], "intel_gpu_pvc", &demand);
+    assert_eq!(found, [("forbidden-aspect", true, "a".to_owned(), Some(0))]);
 }

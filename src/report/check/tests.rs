@@ -41,10 +41,24 @@ fn what_is_written_fulfils_the_schema() {
     let questions = [Question::Declared, Question::External, Question::Target("spir64")];
     let answers = questions.map(|question| Answer { question, findings: findings().collect(), partial: true });
     let mut text = Vec::new();
-    json(&mut text, &answers).unwrap();
+    let trouble = Trouble { file: "a".into(), image: Some(1), offset: None, message: "cut".into() };
+    json(&mut text, &answers, &[trouble]).unwrap();
     let mut document: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
     assert_eq!(document["targets"][0]["findings"][0]["used_in"]["file"], "b");
     document["verdict"] = "maybe".into();
     assert_eq!(against(SCHEMA, &document).len(), 1);
+}
+
+#[test]
+fn lines_are_findings() {
+    let warnings = [warning(Rule::FixedTargetAspect, None)];
+    let findings = warnings.iter().map(|warning| Finding { file: "a", image: 1, user: ("b", 2), warning }).collect();
+    let mut text = Vec::new();
+    jsonl(&mut text, &[Answer { question: Question::Target("spir64"), findings, partial: false }]).unwrap();
+    let line: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(
+        (&line["target"], &line["question"], &line["kernel"]),
+        (&"spir64".into(), &"target".into(), &"k".into())
+    );
 }

@@ -41,14 +41,15 @@ pub fn github(targets: &[OfTarget], names: Names) -> String {
                         let _ = write!(out, ",col={column}");
                     }
                 }
-                let title = format!("{} on {}", group.against.matter.rule(), target.target);
+                let title = format!("{} on {}", group.against.matter.rule(), target.name());
                 let kernel = names.show(first.found.kernel);
                 let kernel = shorten(&kernel, SHOWN);
                 let more = match count {
                     0 | 1 => String::new(),
                     all => format!(" and {} more", all.saturating_sub(1)),
                 };
-                let text = format!("{}\nkernel {kernel}{more}\nhelp: {}", group.against.message, group.against.remedy);
+                let kernel = if kernel.is_empty() { String::new() } else { format!("\nkernel {kernel}{more}") };
+                let text = format!("{}{kernel}\nhelp: {}", group.against.message, group.against.remedy);
                 let _ = writeln!(out, ",title={}::{}", property(&title), data(&text));
             }
         }

@@ -41,7 +41,9 @@ fn open(out: &mut String, target: &OfTarget, strict: bool) {
         failed = failed.saturating_add(if items.iter().any(counts) { kernels.len() } else { 0 });
     }
     let skipped = all.saturating_sub(failed);
-    let (name, tests) = (escaped(&target.target), target.kernels());
+    // What is of a file as a whole has a case of its own.
+    let whole = target.files.iter().filter(|of| of.is_whole()).count();
+    let (name, tests) = (escaped(target.name()), target.kernels().saturating_add(whole));
     let head = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"");
     let _ = writeln!(out, "  <testsuite name=\"{name}\" {head}>");
 }
@@ -52,7 +54,10 @@ fn cases(out: &mut String, share: &Share<'_>, texts: &Texts, names: Names, stric
     let class = escaped(&of.file);
     for kernel in share.kernels.clone() {
         let Some(name) = of.judged.kernels.name(kernel) else { continue };
-        let shown = texts.get(share, kernel, || escaped(&names.show(name)));
+        let shown = texts.get(share, kernel, || match name.is_empty() {
+            true => "the whole file".to_owned(),
+            false => escaped(&names.show(name)),
+        });
         let _ = write!(out, "    <testcase classname=\"{class}\" name=\"{shown}\"");
         let findings: Vec<Finding<'_>> = of.judged.of(kernel).map(|found| Finding { of, found }).collect();
         if findings.is_empty() {

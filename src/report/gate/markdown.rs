@@ -4,7 +4,7 @@ use super::table::EXAMPLES;
 use super::{Counts, OfTarget, word};
 use crate::report::evidence::{self, Names};
 use crate::report::name::shorten;
-use crate::report::units::{count, counted};
+use crate::report::units::count;
 use std::fmt::Write as _;
 
 /// Characters of a kernel's name that are shown.
@@ -19,16 +19,17 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
         let Counts { compatible, unknown, incompatible } = one.counts();
         let [runs, unknown, cannot, excused] = [compatible, unknown, incompatible, one.excused()].map(count);
         let verdict = word(one.verdict());
-        let _ = writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.target);
+        let _ = writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.name());
     }
     for one in targets {
         for group in one.groups() {
-            let sure = if group.against.certain { "cannot run" } else { "unknown" };
-            let kernels = counted(group.count, "kernel");
-            let rule = group.against.matter.rule();
-            let _ = writeln!(out, "\n**`{}`: {sure}: {kernels} ({rule})**", one.target);
+            let _ = writeln!(out, "\n**`{}`: {}**", one.name(), group.heading());
             let _ = writeln!(out, "\n> {}\n", escaped(&group.against.message));
             for finding in group.findings(EXAMPLES) {
+                if finding.found.kernel.is_empty() {
+                    let _ = writeln!(out, "- {}", code(&finding.of.file));
+                    continue;
+                }
                 let kernel = names.show(finding.found.kernel);
                 let _ = writeln!(out, "- {} in {}", code(&shorten(&kernel, SHOWN)), code(&finding.of.file));
                 if let Some(found) = finding.evidence() {
@@ -43,6 +44,12 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
                 let _ = writeln!(out, "- and {} more", count(more));
             }
             let _ = writeln!(out, "\n{}", escaped(&group.against.remedy));
+        }
+    }
+    for one in targets.iter().filter(|one| one.excused() > 0) {
+        out.push('\n');
+        for (why, group) in one.excuses() {
+            let _ = writeln!(out, "- `{}`: excused: {}: {}", one.name(), group.extent(), escaped(why));
         }
     }
     out

@@ -4,6 +4,7 @@
 //! kernel as logical location, the line of the source, or else the file, as physical one, and the calls that lead there
 //! as a code flow.
 
+use super::baseline::Compared;
 use super::stream::{self, Share};
 use super::{Finding, OfFile, OfTarget};
 use crate::compat::aspects::Evidence;
@@ -19,7 +20,7 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn sarif(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
+pub fn sarif(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compared>) -> Result<()> {
     let items = targets.iter().flat_map(OfTarget::items).flat_map(|(_, _, items)| items);
     let mut rules: Vec<Matter> = items.map(|item| item.against.matter).collect();
     rules.sort_unstable();
@@ -50,7 +51,7 @@ pub fn sarif(out: &mut impl Write, targets: &[OfTarget]) -> Result<()> {
     let share = |text: &mut String, share: &Share<'_>| {
         for (_, _, finding) in share.findings() {
             text.push(',');
-            text.push_str(&result(&finding, share.target, &rules).to_string());
+            text.push_str(&result(&finding, share.target, &rules, compared).to_string());
         }
     };
     stream::each(targets, share, |text| {
@@ -72,11 +73,15 @@ fn rule(matter: Matter) -> Value {
     })
 }
 
-fn result(finding: &Finding<'_>, target: &OfTarget, rules: &[Matter]) -> Value {
+fn result(finding: &Finding<'_>, target: &OfTarget, rules: &[Matter], compared: Option<&Compared>) -> Value {
     let Finding { of: OfFile { file, .. }, found } = finding;
     let matter = found.against.matter;
-    let kernel = display(found.kernel);
-    let text = format!("{} (kernel {kernel}, target {})", found.against.message, target.target);
+    let of_kernel = !found.kernel.is_empty();
+    let kernel = of_kernel.then(|| format!("kernel {}", display(found.kernel)));
+    let on = (!target.target.is_empty()).then(|| format!("target {}", target.target));
+    let about: Vec<String> = kernel.into_iter().chain(on).collect();
+    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
+    let text = format!("{}{about}", found.against.message);
     let place = finding.evidence().and_then(|evidence| evidence.place.as_ref());
     let physical = match place {
         Some(place) => physical(&place.file, Some((place.line, place.column))),
@@ -88,24 +93,26 @@ fn result(finding: &Finding<'_>, target: &OfTarget, rules: &[Matter]) -> Value {
         "kind": "fail",
         "level": if found.against.certain { "error" } else { "warning" },
         "message": { "text": text },
-        "locations": [{
-            "physicalLocation": physical,
-            "logicalLocations": [{
-                "name": demangle(found.kernel),
-                "fullyQualifiedName": &**found.kernel,
-                "kind": "function",
-            }],
-        }],
+        "locations": [{ "physicalLocation": physical }],
         "partialFingerprints": { "syclBundleFinding/v1": finding.fingerprint(&target.target) },
         "properties": {
-            "target": target.target,
+            "target": Some(&target.target).filter(|name| !name.is_empty()),
             "file": &**file,
             "image": found.image,
             "aspect": found.against.aspect,
             "remedy": found.against.remedy,
         },
     });
+    if let Some(location) = result.pointer_mut("/locations/0").and_then(Value::as_object_mut).filter(|_| of_kernel) {
+        let name = demangle(found.kernel);
+        let logical = json!([{ "name": name, "fullyQualifiedName": &**found.kernel, "kind": "function" }]);
+        location.insert("logicalLocations".to_owned(), logical);
+    }
     if let Some(members) = result.as_object_mut() {
+        if let Some(compared) = compared {
+            let state = if compared.knows(found) { "unchanged" } else { "new" };
+            members.insert("baselineState".to_owned(), state.into());
+        }
         if let Some(evidence) = finding.evidence() {
             members.insert("codeFlows".to_owned(), json!([{ "threadFlows": [{ "locations": flow(evidence) }] }]));
         }

@@ -4,10 +4,13 @@
 //! written in order. What is the same on every target, as a kernel's name, is made once.
 
 use super::{Finding, OfFile, OfTarget};
+use crate::compat::gate::kernels::Kernels;
 use crate::error::Result;
 use crate::report::json::stream::stream;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Kernels of a share.
 const KERNELS: usize = 16;
@@ -82,20 +85,30 @@ pub(super) fn each<'r>(
     stream(&shares, put, write).map(drop)
 }
 
-/// A text for each kernel of each file, made when it is first asked for.
-pub(super) struct Texts(Vec<Vec<OnceLock<String>>>);
+/// A text for each kernel, made when it is first asked for. Targets for which the same kernels are judged share it.
+pub(super) struct Texts(HashMap<usize, Vec<OnceLock<String>>>);
+
+/// What tells kernels that targets share from others: where they are in memory.
+fn key(kernels: &Arc<Kernels>) -> usize {
+    Arc::as_ptr(kernels).addr()
+}
 
 impl Texts {
-    /// For the kernels of all files; every target has the same.
+    /// For the kernels of all files.
     pub fn of(targets: &[OfTarget]) -> Texts {
-        let files = targets.first().map(|target| target.files.as_slice()).unwrap_or_default();
-        let of_file = |of: &OfFile| (0..of.judged.kernels.len()).map(|_| OnceLock::new()).collect();
-        Texts(files.iter().map(of_file).collect())
+        let mut texts = HashMap::new();
+        for of in targets.iter().flat_map(|target| &target.files) {
+            let kernels = &of.judged.kernels;
+            let none = || (0..kernels.len()).map(|_| OnceLock::new()).collect();
+            texts.entry(key(kernels)).or_insert_with(none);
+        }
+        Texts(texts)
     }
 
     /// The text of a kernel of a share.
-    pub fn get(&self, share: &Share<'_>, kernel: usize, make: impl FnOnce() -> String) -> std::borrow::Cow<'_, str> {
-        match self.0.get(share.file).and_then(|texts| texts.get(kernel)) {
+    pub fn get(&self, share: &Share<'_>, kernel: usize, make: impl FnOnce() -> String) -> Cow<'_, str> {
+        let texts = share.of.and_then(|of| self.0.get(&key(&of.judged.kernels)));
+        match texts.and_then(|texts| texts.get(kernel)) {
             Some(text) => text.get_or_init(make).as_str().into(),
             None => make().into(),
         }

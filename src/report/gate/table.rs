@@ -5,7 +5,7 @@ use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
 use crate::report::name::shorten;
 use crate::report::table::{Column, render};
-use crate::report::units::{count, counted};
+use crate::report::units::count;
 use std::fmt::Write as _;
 
 /// Kernels that are named for each thing that is found; `--format json` has all.
@@ -24,7 +24,7 @@ pub fn table(targets: &[OfTarget], view: &View) -> String {
     let row = |one: &OfTarget| {
         let Counts { compatible, unknown, incompatible } = one.counts();
         let numbers = [compatible, unknown, incompatible, one.excused()].map(count);
-        let mut row = vec![one.target.clone()];
+        let mut row = vec![one.name().to_owned()];
         row.extend(numbers);
         row.push(word(one.verdict()).to_owned());
         row
@@ -37,25 +37,31 @@ pub fn table(targets: &[OfTarget], view: &View) -> String {
             section(&mut out, one, &group, view);
         }
     }
+    for one in targets.iter().filter(|one| one.excused() > 0) {
+        out.push('\n');
+        for (why, group) in one.excuses() {
+            let text = format!("{}: excused: {}: {why}", one.name(), group.extent());
+            for (at, line) in wrap(&text, view.width.saturating_sub(2)).iter().enumerate() {
+                let _ = writeln!(out, "{}{line}", if at == 0 { "" } else { "  " });
+            }
+        }
+    }
     out
 }
 
 fn section(out: &mut String, target: &OfTarget, group: &Group<'_>, view: &View) {
     let names = Names { demangle: view.demangle };
-    let sure = if group.against.certain { "cannot run" } else { "unknown" };
-    let _ = writeln!(
-        out,
-        "{}: {sure}: {} ({})",
-        target.target,
-        counted(group.count, "kernel"),
-        group.against.matter.rule()
-    );
+    let _ = writeln!(out, "{}: {}", target.name(), group.heading());
     for line in wrap(&group.against.message, view.width.saturating_sub(2)) {
         let _ = writeln!(out, "  {line}");
     }
     for finding in group.findings(EXAMPLES) {
         let image = finding.found.image.map(|image| format!(" image {image}")).unwrap_or_default();
         let place = format!("  {}{image}: ", shorten(&finding.of.file, view.width / 3));
+        if finding.found.kernel.is_empty() {
+            let _ = writeln!(out, "  {}", shorten(&finding.of.file, view.width.saturating_sub(2)));
+            continue;
+        }
         let left = view.width.saturating_sub(place.chars().count()).max(20);
         let _ = writeln!(out, "{place}{}", shorten(&names.show(finding.found.kernel), left));
         if let Some(found) = finding.evidence() {

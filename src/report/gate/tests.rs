@@ -70,7 +70,7 @@ fn kernels_are_counted_once_and_the_excused_not_at_all() {
 /// What the schema of SARIF 2.1.0 requires of the members that are there.
 #[test]
 fn sarif_has_what_the_schema_requires() {
-    let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers()))).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers(), None))).unwrap();
     assert_eq!(document["version"], "2.1.0");
     let run = &document["runs"][0];
     assert_eq!(run["tool"]["driver"]["name"], "sycl-bundle");
@@ -104,7 +104,7 @@ fn sarif_has_what_the_schema_requires() {
 fn excused_findings_are_suppressed() {
     let mut answers = answers();
     excuse(&mut answers);
-    let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers))).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers, None))).unwrap();
     let suppression = &document["runs"][0]["results"][0]["suppressions"][0];
     assert_eq!((&suppression["kind"], &suppression["justification"]), (&"external".into(), &"known".into()));
     assert!(!github(&answers, NAMES).contains("wide"));
@@ -127,4 +127,50 @@ fn annotations_stand_at_the_line_of_the_use() {
     let first = "::error file=src/a.cpp,line=3,col=9,title=aspect on gpu::message true%0Akernel wide%0Ahelp: do <this>";
     assert_eq!(text.lines().next(), Some(first));
     assert!(text.lines().nth(1).unwrap().starts_with("::warning file=a & b.so,title=spirv-version on gpu::"), "{text}");
+}
+
+/// A file as a whole is no kernel, and is in every form.
+#[test]
+fn files_as_wholes_are_no_kernels() {
+    let against = Against {
+        matter: Matter::Policy(crate::compat::gate::Clause::Bytes),
+        certain: true,
+        message: "too many".to_owned(),
+        aspect: None,
+        remedy: "fewer".to_owned(),
+    };
+    let mut all = answers();
+    all.push(OfTarget { target: String::new(), files: vec![OfFile::whole("b.so".into(), vec![against])] });
+    assert_eq!((all[1].counts(), all[1].verdict()), (Counts::default(), Verdict::Incompatible));
+    let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &all, None))).unwrap();
+    let result = &document["runs"][0]["results"][2];
+    assert_eq!((&result["ruleId"], &result["message"]["text"]), (&"budget-bytes".into(), &"too many".into()));
+    assert!(result["locations"][0].get("logicalLocations").is_none());
+    let text = github(&all, NAMES);
+    assert_eq!(text.lines().last(), Some("::error file=b.so,title=budget-bytes on policy::too many%0Ahelp: fewer"));
+    let text = written(|out| junit(out, &all, NAMES, false));
+    assert!(text.contains("<testcase classname=\"b.so\" name=\"the whole file\">"), "{text}");
+    assert!(markdown(&all, NAMES).contains("against the policy: 1 file (budget-bytes)"));
+}
+
+#[test]
+fn what_a_baseline_holds_is_known_as_often_as_it_counts() {
+    let known = baseline::Baseline::of(&answers());
+    assert_eq!(known.len(), 2);
+    assert_eq!(baseline::Baseline::read("b", &known.text().unwrap()).unwrap(), known);
+    let mut all = answers();
+    let mut twice = all[0].files[0].clone();
+    twice.file = "elsewhere/a & b.so".into();
+    all[0].files.push(twice);
+    let files: Vec<Arc<str>> = all[0].files.iter().map(|of| of.file.clone()).collect();
+    let compared = known.apply("b", &mut all, &files);
+    let knows: Vec<bool> = all[0].findings().map(|finding| compared.knows(&finding.found)).collect();
+    assert_eq!((knows, compared.gone.len()), (vec![true, true, false, false], 0));
+    assert_eq!(verdict(&all), Verdict::Incompatible);
+    let mut fine = answers();
+    fine[0].files[0].judged.items = vec![Vec::new(), Vec::new(), Vec::new()];
+    let compared = known.apply("b", &mut fine, &files);
+    let gone: Vec<&str> = compared.gone.iter().map(|one| one.kernel.as_str()).collect();
+    assert_eq!(gone, ["wide", "open"]);
+    assert_eq!(known.apply("b", &mut fine, &["other.so".into()]).gone, []);
 }

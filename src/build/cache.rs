@@ -1,0 +1,99 @@
+//! Has this module been compiled before, by this compiler, with these options?
+//!
+//! A folder of files, one per compiled module, named by a digest of all that the result depends on. Nothing is
+//! trusted: an entry holds its own key and the digest of its contents, and one that does not agree is removed and
+//! counts as absent. Entries appear by renaming, so that any number of processes may share a folder, and one that is
+//! killed leaves at most a temporary file, which [`Cache::collect`] removes. Reading an entry renews its time, by which
+//! the oldest are removed first; where the folder is read-only that is left out.
+//!
+//! Whoever may write to the folder decides what is put into binaries: share one with nobody you would not let build
+//! for you. A new folder is its owner's alone.
+
+mod entry;
+mod keep;
+mod key;
+
+pub use keep::{Removed, Stats, Verified};
+pub use key::{Compiler, Key};
+
+use crate::error::{Error, ErrorKind, Result};
+use std::fs::{self, DirBuilder, File};
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
+
+/// The folder of this form of entries, within the cache's own; another form will have another.
+const FORM: &str = "v1";
+/// What temporary files begin with; no key does.
+const TEMPORARY: &str = ".tmp-";
+/// Only the owner may enter.
+const MODE: u32 = 0o700;
+
+/// A cache of device binaries.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// The cache in a folder, which need not exist yet.
+    pub fn new(folder: impl Into<PathBuf>) -> Cache {
+        Cache { folder: folder.into() }
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The binary of a key. An entry that is damaged is removed, where that is possible.
+    pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let bytes = fs::read(&path).ok()?;
+        let Some(binary) = entry::read(&bytes, key) else {
+            let _ = fs::remove_file(&path);
+            return None;
+        };
+        // The time says how long nobody wanted it; a cache that cannot be written to is not kept in order by us.
+        let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        Some(binary.to_vec())
+    }
+
+    /// Keeps a binary.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be written; what was there stays.
+    pub fn put(&self, key: &Key, binary: &[u8]) -> Result<()> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let path = self.path(key);
+        let Some(folder) = path.parent() else { return Err(Error::input("a key without a folder")) };
+        let failed = |error: std::io::Error| {
+            Error::new(ErrorKind::Environment, format!("cannot keep a binary in `{}`: {error}", folder.display()))
+        };
+        DirBuilder::new().recursive(true).mode(MODE).create(folder).map_err(failed)?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let temporary = folder.join(format!("{TEMPORARY}{}-{number}-{}", std::process::id(), key.hex()));
+        let written = File::options()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+            .and_then(|mut file| file.write_all(&entry::head(key, binary)).and_then(|()| file.write_all(binary)))
+            .and_then(|()| fs::rename(&temporary, &path));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&temporary);
+            failed(error)
+        })
+    }
+
+    /// Entries lie in 256 folders, by the first byte of their key.
+    fn path(&self, key: &Key) -> PathBuf {
+        let hex = key.hex();
+        let (first, rest) = hex.split_at_checked(2).unwrap_or((&hex, ""));
+        self.folder.join(FORM).join(first).join(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests;

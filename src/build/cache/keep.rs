@@ -1,0 +1,175 @@
+//! What is in the cache, what of it is damaged, and what has to go?
+
+use super::{Cache, FORM, Key, TEMPORARY, entry};
+use crate::error::{Error, ErrorKind, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A temporary file this old was left by a process that is gone.
+const STALE: Duration = Duration::from_secs(3600);
+
+/// How much is in a cache.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Compiled modules.
+    pub entries: u64,
+    /// Their bytes on disk.
+    pub bytes: u64,
+    /// Seconds since the least recently wanted entry was wanted; none where there is no entry.
+    pub oldest_seconds: Option<u64>,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// How many files.
+    pub entries: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What is left.
+    pub left: Stats,
+}
+
+/// What checking every entry found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Whole entries.
+    pub sound: u64,
+    /// Entries that were not, and have been removed.
+    pub damaged: Vec<PathBuf>,
+}
+
+/// A file in the cache.
+struct Found {
+    path: PathBuf,
+    key: Option<Key>,
+    bytes: u64,
+    wanted: SystemTime,
+}
+
+impl Cache {
+    /// Counts what is there; a folder that does not exist is an empty cache.
+    ///
+    /// # Errors
+    /// `Environment` where the folder cannot be read.
+    pub fn stats(&self) -> Result<Stats> {
+        Ok(stats(&self.found()?))
+    }
+
+    /// Removes the least recently wanted entries until at most `limit` bytes are left, what is no entry, and temporary
+    /// files of processes that are gone.
+    ///
+    /// # Errors
+    /// `Environment` where the folder cannot be read or an entry not be removed.
+    pub fn collect(&self, limit: u64) -> Result<Removed> {
+        let mut found = self.found()?;
+        found.sort_by(|a, b| b.wanted.cmp(&a.wanted).then_with(|| a.path.cmp(&b.path)));
+        let (mut left, mut total, mut removed) = (Vec::new(), 0u64, Removed::default());
+        let now = SystemTime::now();
+        for file in found {
+            let age = now.duration_since(file.wanted).unwrap_or_default();
+            // A young file without a key is being written by somebody.
+            let goes = match file.key {
+                Some(_) => total.saturating_add(file.bytes) > limit,
+                None => age > STALE,
+            };
+            if goes {
+                remove(&file.path)?;
+                removed.entries = removed.entries.saturating_add(1);
+                removed.bytes = removed.bytes.saturating_add(file.bytes);
+            } else {
+                total = total.saturating_add(file.bytes);
+                left.push(file);
+            }
+        }
+        removed.left = stats(&left);
+        Ok(removed)
+    }
+
+    /// Removes every entry, and temporary files.
+    ///
+    /// # Errors
+    /// As [`Cache::collect`].
+    pub fn clear(&self) -> Result<Removed> {
+        let mut removed = Removed::default();
+        for file in self.found()? {
+            remove(&file.path)?;
+            removed.entries = removed.entries.saturating_add(1);
+            removed.bytes = removed.bytes.saturating_add(file.bytes);
+        }
+        Ok(removed)
+    }
+
+    /// Reads every entry, and removes those that are damaged.
+    ///
+    /// # Errors
+    /// As [`Cache::collect`].
+    pub fn verify(&self) -> Result<Verified> {
+        let mut verified = Verified::default();
+        for file in self.found()? {
+            let Some(key) = file.key else { continue };
+            match fs::read(&file.path) {
+                Ok(bytes) if entry::read(&bytes, &key).is_some() => verified.sound = verified.sound.saturating_add(1),
+                // Another process was faster.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                _ => {
+                    remove(&file.path)?;
+                    verified.damaged.push(file.path);
+                }
+            }
+        }
+        verified.damaged.sort();
+        Ok(verified)
+    }
+
+    /// All files, in no order.
+    fn found(&self) -> Result<Vec<Found>> {
+        let mut found = Vec::new();
+        for folder in list(&self.folder.join(FORM))? {
+            let first = folder.file_name().to_string_lossy().into_owned();
+            for file in list(&folder.path())? {
+                let Ok(metadata) = file.metadata() else { continue };
+                let name = file.file_name().to_string_lossy().into_owned();
+                let key = (!name.starts_with(TEMPORARY)).then(|| format!("{first}{name}"));
+                let key = key.and_then(|hex| Some(Key(*blake3::Hash::from_hex(hex).ok()?.as_bytes())));
+                let wanted = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                found.push(Found { path: file.path(), key, bytes: metadata.len(), wanted });
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn stats(found: &[Found]) -> Stats {
+    let entries = || found.iter().filter(|file| file.key.is_some());
+    let oldest = entries().map(|file| file.wanted).min();
+    Stats {
+        entries: entries().count() as u64,
+        bytes: entries().map(|file| file.bytes).fold(0, u64::saturating_add),
+        oldest_seconds: oldest.map(|time| SystemTime::now().duration_since(time).unwrap_or_default().as_secs()),
+    }
+}
+
+/// What a folder holds; nothing where it does not exist or is no folder of ours.
+fn list(folder: &Path) -> Result<Vec<fs::DirEntry>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries.collect::<std::io::Result<Vec<_>>>(),
+        Err(error) if [std::io::ErrorKind::NotFound, std::io::ErrorKind::NotADirectory].contains(&error.kind()) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => Err(error),
+    };
+    entries.map_err(|error| {
+        Error::new(ErrorKind::Environment, format!("cannot read the cache `{}`: {error}", folder.display()))
+    })
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::new(ErrorKind::Environment, format!("cannot remove `{}`: {error}", path.display())))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,59 @@
+//! What does a compiled module depend on?
+
+use super::super::Job;
+
+/// The compiler, as far as its results depend on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Compiler {
+    /// The target that it compiles for (`spir64_x86_64`).
+    pub target: String,
+    /// The instruction set or device.
+    pub architecture: String,
+    /// Platform, device and driver with their versions, as the driver tells them.
+    pub identity: Vec<String>,
+    /// Variables that the driver reads, with their values.
+    pub environment: Vec<(String, String)>,
+}
+
+/// A digest of a module, its options and its compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(pub(super) [u8; 32]);
+
+impl Key {
+    /// The key of a job.
+    ///
+    /// The module counts as it is, its names too: the binary holds those of kernels, and the driver may put the others
+    /// into its tables.
+    pub fn of(compiler: &Compiler, job: &Job<'_>) -> Key {
+        let mut hasher = blake3::Hasher::new_derive_key("sycl-bundle 2026-11 compiled module");
+        // Each field with its length, so that none can be taken for the end of another.
+        let mut field = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        field(compiler.target.as_bytes());
+        field(compiler.architecture.as_bytes());
+        field(&(compiler.identity.len() as u64).to_le_bytes());
+        compiler.identity.iter().for_each(|text| field(text.as_bytes()));
+        field(&(compiler.environment.len() as u64).to_le_bytes());
+        for (name, value) in &compiler.environment {
+            field(name.as_bytes());
+            field(value.as_bytes());
+        }
+        field(job.compile_options.as_bytes());
+        field(job.link_options.as_bytes());
+        field(&job.il);
+        Key(*hasher.finalize().as_bytes())
+    }
+
+    /// The key in hexadecimal digits.
+    pub fn hex(&self) -> String {
+        blake3::Hash::from_bytes(self.0).to_hex().to_string()
+    }
+
+    /// Which of `count` shards the key falls to; the same on every machine.
+    pub fn shard(&self, count: u32) -> u32 {
+        let first = self.0.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        u32::try_from(first % u64::from(count.max(1))).unwrap_or(0)
+    }
+}

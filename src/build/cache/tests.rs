@@ -1,0 +1,115 @@
+use super::*;
+use crate::build::Job;
+
+fn job(il: &[u8], options: &str) -> Job<'static> {
+    Job { image: 0, il: il.to_vec().into(), compile_options: options.to_owned(), link_options: String::new() }
+}
+
+fn cache() -> (tempfile::TempDir, Cache) {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path().join("cache"));
+    (folder, cache)
+}
+
+#[test]
+fn every_part_counts_and_none_runs_into_the_next() {
+    let compiler = Compiler { target: "t".into(), ..Compiler::default() };
+    let mut keys = vec![
+        Key::of(&compiler, &job(b"ab", "c")),
+        Key::of(&compiler, &job(b"a", "bc")),
+        Key::of(&compiler, &job(b"abc", "")),
+        Key::of(&Compiler { architecture: "avx2".into(), ..compiler.clone() }, &job(b"ab", "c")),
+        Key::of(&Compiler { identity: vec!["d".into(), "1".into()], ..compiler.clone() }, &job(b"ab", "c")),
+        Key::of(&Compiler { identity: vec!["d1".into()], ..compiler.clone() }, &job(b"ab", "c")),
+        Key::of(&Compiler { environment: vec![("d".into(), "1".into())], ..compiler.clone() }, &job(b"ab", "c")),
+    ];
+    let other = Job { link_options: "c".into(), ..job(b"ab", "") };
+    keys.push(Key::of(&compiler, &other));
+    let count = keys.len();
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), count);
+    assert_eq!(Key::of(&compiler, &job(b"ab", "c")), Key::of(&compiler, &job(b"ab", "c")));
+    assert!(keys.iter().all(|key| key.shard(3) < 3 && key.shard(0) == 0));
+}
+
+#[test]
+fn what_is_kept_is_found_until_it_is_damaged() {
+    let (_folder, cache) = cache();
+    let (one, two) = (Key::of(&Compiler::default(), &job(b"1", "")), Key::of(&Compiler::default(), &job(b"2", "")));
+    assert_eq!(cache.get(&one), None);
+    cache.put(&one, b"binary").unwrap();
+    assert_eq!(cache.get(&one).as_deref(), Some(&b"binary"[..]));
+    assert_eq!(cache.get(&two), None);
+    // Every byte is watched, every length too.
+    let path = cache.path(&one);
+    let whole = fs::read(&path).unwrap();
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        fs::write(&path, &damaged).unwrap();
+        assert_eq!(cache.get(&one), None, "byte {at}");
+        assert!(!path.exists(), "a damaged entry is removed");
+        fs::write(&path, &whole[..at]).unwrap();
+        assert_eq!(cache.get(&one), None, "cut at {at}");
+    }
+    // An entry under another's name is not that one.
+    fs::create_dir_all(cache.path(&two).parent().unwrap()).unwrap();
+    fs::write(cache.path(&two), &whole).unwrap();
+    assert_eq!(cache.get(&two), None);
+    cache.put(&one, b"").unwrap();
+    assert_eq!(cache.get(&one), Some(Vec::new()));
+}
+
+#[test]
+fn the_least_recently_wanted_go_first() {
+    let (_folder, cache) = cache();
+    let keys: Vec<Key> = (0..4u8).map(|byte| Key::of(&Compiler::default(), &job(&[byte], ""))).collect();
+    for (age, key) in keys.iter().enumerate() {
+        cache.put(key, &[0; 20]).unwrap();
+        let time = SystemTime::now() - std::time::Duration::from_secs(100 * (age as u64 + 1));
+        File::options().write(true).open(cache.path(key)).unwrap().set_modified(time).unwrap();
+    }
+    // The third is wanted again.
+    assert!(cache.get(&keys[2]).is_some());
+    let stats = cache.stats().unwrap();
+    assert_eq!((stats.entries, stats.bytes), (4, 400));
+    assert!(stats.oldest_seconds.is_some_and(|seconds| (395..=460).contains(&seconds)), "{stats:?}");
+    let removed = cache.collect(250).unwrap();
+    assert_eq!((removed.entries, removed.bytes, removed.left.entries), (2, 200, 2));
+    let there: Vec<bool> = keys.iter().map(|key| cache.get(key).is_some()).collect();
+    assert_eq!(there, [true, false, true, false]);
+    assert_eq!(cache.clear().unwrap().entries, 2);
+    assert_eq!(cache.stats().unwrap(), Stats::default());
+}
+
+#[test]
+fn damage_and_left_overs_are_swept() {
+    let (_folder, cache) = cache();
+    let key = Key::of(&Compiler::default(), &job(b"1", ""));
+    cache.put(&key, b"binary").unwrap();
+    let other = Key::of(&Compiler::default(), &job(b"2", ""));
+    cache.put(&other, b"other").unwrap();
+    fs::write(cache.path(&other), b"nonsense").unwrap();
+    let verified = cache.verify().unwrap();
+    assert_eq!((verified.sound, verified.damaged), (1, vec![cache.path(&other)]));
+    let folder = cache.path(&key).parent().unwrap().to_owned();
+    let (old, young) = (folder.join(".tmp-1-0-x"), folder.join(".tmp-2-0-x"));
+    fs::write(&old, b"").unwrap();
+    fs::write(&young, b"").unwrap();
+    let time = SystemTime::now() - std::time::Duration::from_secs(7200);
+    File::options().write(true).open(&old).unwrap().set_modified(time).unwrap();
+    cache.collect(u64::MAX).unwrap();
+    assert!(!old.exists() && young.exists() && cache.get(&key).is_some());
+}
+
+#[test]
+fn a_folder_that_is_none_is_an_empty_cache_that_keeps_nothing() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let cache = Cache::new(file.path());
+    let key = Key::of(&Compiler::default(), &job(b"1", ""));
+    assert_eq!(cache.get(&key), None);
+    let error = cache.put(&key, b"binary").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Environment);
+    assert_eq!(cache.stats().unwrap(), Stats::default());
+}

@@ -1,0 +1,107 @@
+//! On which files does the output depend, in the words of `make`?
+
+use crate::cli::output::write_atomically;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use sycl_bundle::error::Result;
+
+/// The options of a compiler's preprocessor that ask for dependencies.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Build systems")]
+pub struct DependArgs {
+    /// Write the files that the output depends on, for make and ninja, to the output's name and `.d`. Also -MD
+    #[arg(long = "MD")]
+    depend: bool,
+    /// Write them to this file. Also -MF FILE
+    #[arg(long = "MF", value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The target of the rule, instead of the output. Also -MT NAME
+    #[arg(long = "MT", value_name = "NAME")]
+    rule: Option<String>,
+}
+
+impl DependArgs {
+    /// Writes the rule, where one is asked for.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be written.
+    pub fn write(&self, output: &Path, prerequisites: &[PathBuf]) -> Result<()> {
+        let file = match &self.file {
+            Some(file) => file.clone(),
+            None if self.depend => {
+                let mut name = output.as_os_str().to_owned();
+                name.push(".d");
+                name.into()
+            }
+            None => return Ok(()),
+        };
+        let target = self.rule.clone().unwrap_or_else(|| escaped(&output.to_string_lossy()));
+        let names: Vec<String> = prerequisites.iter().map(|path| escaped(&path.to_string_lossy())).collect();
+        write_atomically(&file, rule(&target, &names).as_bytes(), None).map(drop)
+    }
+}
+
+/// A rule, and one without a recipe per prerequisite, so that one that is gone does not stop `make`.
+fn rule(target: &str, prerequisites: &[String]) -> String {
+    let mut text = format!("{target}:");
+    for name in prerequisites {
+        let _ = write!(text, " \\\n  {name}");
+    }
+    text.push('\n');
+    for name in prerequisites {
+        let _ = write!(text, "\n{name}:\n");
+    }
+    text
+}
+
+/// As GCC escapes: blanks and `#` by a backslash, `$` doubled.
+fn escaped(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match c {
+            ' ' | '\t' | '#' => out.extend(['\\', c]),
+            '$' => out.push_str("$$"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn make_reads_the_rule() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["in put.so", "a$b.so", "c#d.so", "plain.so"];
+        for name in names {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let text = rule("out.so", &names.map(escaped));
+        std::fs::write(folder.path().join("out.so.d"), &text).unwrap();
+        std::fs::write(folder.path().join("Makefile"), "out.so:\n\ttouch out.so\ninclude out.so.d\n").unwrap();
+        let make = |expected: &str| {
+            let output = std::process::Command::new("make").current_dir(folder.path()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(
+                output.status.success() && said.contains(expected),
+                "{said}{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        };
+        make("touch out.so");
+        make("up to date");
+        for name in names {
+            let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+            std::fs::File::options().write(true).open(folder.path().join(name)).unwrap().set_modified(later).unwrap();
+            let output = std::process::Command::new("make").arg("-n").current_dir(folder.path()).output().unwrap();
+            assert!(String::from_utf8_lossy(&output.stdout).contains("touch out.so"), "{name} counts");
+            let before = std::time::SystemTime::now() - std::time::Duration::from_secs(500);
+            std::fs::File::options().write(true).open(folder.path().join(name)).unwrap().set_modified(before).unwrap();
+        }
+        // One that is gone asks for a new build and is no error.
+        std::fs::remove_file(folder.path().join("plain.so")).unwrap();
+        make("touch out.so");
+    }
+}

@@ -1,0 +1,173 @@
+//! `cache`: what does the cache of compiled modules hold, and what has to go?
+//!
+//! Also: where is it?
+
+use super::exit::Exit;
+use super::global::Global;
+use super::output;
+use std::io::Write as _;
+use std::path::PathBuf;
+use sycl_bundle::build::cache::{Cache, Stats};
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::units;
+
+/// The folder of the cache; empty for none.
+const VARIABLE: &str = "SYCL_BUNDLE_CACHE_DIR";
+/// How many bytes a build leaves there at most.
+const LIMIT_VARIABLE: &str = "SYCL_BUNDLE_CACHE_LIMIT";
+/// 4 GiB: all of dpnp's images, compiled for one instruction set, take 60 MB.
+const LIMIT: u64 = 4 << 30;
+
+const AFTER_HELP: &str = "\
+`build` keeps every module that it compiles, named by a digest of the module, its options, the target, the driver with its
+version, and the variables that the driver reads. A damaged entry is found by its own digest and compiled anew. Several
+builds may use one folder at once, also over a network; one that may not be written to is read.
+
+The folder is $SYCL_BUNDLE_CACHE_DIR (empty: no cache), else $XDG_CACHE_HOME/sycl-bundle, else ~/.cache/sycl-bundle. Each
+build that added something removes the least recently used entries beyond $SYCL_BUNDLE_CACHE_LIMIT (4GiB).
+
+Examples:
+  sycl-bundle cache stats
+  sycl-bundle cache gc --limit 500MiB
+  sycl-bundle cache verify
+  sycl-bundle cache clear
+
+Exit status:
+  0  done; with verify, all entries are whole
+  1  with verify, entries were damaged; they have been removed
+  5  there is no cache, or it cannot be read or written";
+
+/// Show, check, shrink or empty the cache of compiled modules
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// What to do
+    #[arg(value_name = "ACTION", default_value = "stats")]
+    action: Action,
+    /// Bytes that `gc` leaves at most: 500MiB, 2GB, 0
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    limit: Option<u64>,
+    /// How to show it
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Action {
+    /// Count the entries
+    Stats,
+    /// Remove the least recently used entries beyond the limit, and what killed builds left
+    Gc,
+    /// Remove all entries
+    Clear,
+    /// Read every entry and remove those that are damaged
+    Verify,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Lines for a person
+    Text,
+    /// A document
+    Json,
+}
+
+/// A number of bytes for clap.
+pub fn size(text: &str) -> Result<u64, String> {
+    units::parse_bytes(text).ok_or_else(|| "a number of bytes, also as 500MiB or 2GB".to_owned())
+}
+
+/// The cache, unless the user wants none or it has no place. `wanted` is false where the command line says so.
+pub fn cache(wanted: bool) -> Option<Cache> {
+    wanted.then(folder).flatten().map(Cache::new)
+}
+
+/// The bytes that a build leaves at most.
+///
+/// # Errors
+/// `Usage` for a variable that is no size.
+pub fn limit() -> Result<u64> {
+    match std::env::var(LIMIT_VARIABLE) {
+        Ok(text) if !text.is_empty() => units::parse_bytes(&text).ok_or_else(|| {
+            Error::new(ErrorKind::Usage, format!("{LIMIT_VARIABLE}={text} is no size"))
+                .with_remedy("a number of bytes, also as 500MiB or 2GB")
+        }),
+        _ => Ok(LIMIT),
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if std::env::var_os(VARIABLE).is_some() {
+        return set(VARIABLE);
+    }
+    let base = set("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    let base = base.or_else(|| Some(set("HOME").filter(|path| path.is_absolute())?.join(".cache")));
+    Some(base?.join("sycl-bundle"))
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, _global: &Global) -> Result<Exit> {
+        if self.limit.is_some() && self.action != Action::Gc {
+            return Err(Error::new(ErrorKind::Usage, "`--limit` is for `cache gc`"));
+        }
+        let cache = cache(true).ok_or_else(|| {
+            let error = Error::new(ErrorKind::Environment, "there is no cache: no folder for it is known");
+            error.with_remedy(format!("set {VARIABLE} to a folder"))
+        })?;
+        let mut lines = vec![format!("{}", cache.folder().display())];
+        let mut document = serde_json::json!({ "schema_version": 1, "folder": cache.folder().display().to_string() });
+        let mut put = |name: &str, value: serde_json::Value| {
+            if let Some(object) = document.as_object_mut() {
+                object.insert(name.to_owned(), value);
+            }
+        };
+        let counted = |entries: u64, bytes: u64| {
+            let entries = usize::try_from(entries).unwrap_or(usize::MAX);
+            let entries =
+                if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", units::count(entries)) };
+            format!("{entries}, {}", units::bytes(bytes))
+        };
+        let mut exit = Exit::Done;
+        let left = match self.action {
+            Action::Stats => cache.stats()?,
+            Action::Gc | Action::Clear => {
+                let limit = self.limit.map_or_else(limit, Ok)?;
+                let removed = if self.action == Action::Gc { cache.collect(limit)? } else { cache.clear()? };
+                lines.push(format!("  removed: {}", counted(removed.entries, removed.bytes)));
+                put("removed", serde_json::json!({ "entries": removed.entries, "bytes": removed.bytes }));
+                removed.left
+            }
+            Action::Verify => {
+                let verified = cache.verify()?;
+                lines.push(format!("  whole: {}; damaged and removed: {}", verified.sound, verified.damaged.len()));
+                lines.extend(verified.damaged.iter().map(|path| format!("    {}", path.display())));
+                let damaged: Vec<String> = verified.damaged.iter().map(|path| path.display().to_string()).collect();
+                if !damaged.is_empty() {
+                    exit = Exit::No;
+                }
+                put("damaged", damaged.into());
+                cache.stats()?
+            }
+        };
+        let Stats { entries, bytes, oldest_seconds } = left;
+        lines.push(format!("  {}", counted(entries, bytes)));
+        if let (Some(seconds), Action::Stats) = (oldest_seconds, self.action) {
+            lines.push(format!("  least recently used {} days ago", seconds / 86_400));
+        }
+        let limit = limit()?;
+        lines.push(format!("  a build leaves {} at most", units::bytes(limit)));
+        put("entries", entries.into());
+        put("bytes", bytes.into());
+        put("oldest_seconds", oldest_seconds.into());
+        put("limit", limit.into());
+        let text = match self.format {
+            Format::Text => lines.join("\n"),
+            Format::Json => serde_json::to_string_pretty(&document).unwrap_or_default(),
+        };
+        let mut out = output::stdout();
+        writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+        Ok(exit)
+    }
+}

@@ -1,0 +1,100 @@
+//! For which targets is it asked, and what is demanded for each?
+
+use super::super::super::global::Global;
+use sycl_bundle::device::cpu::CpuArch;
+use sycl_bundle::device::table::TargetTable;
+use sycl_bundle::device::target::Target;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::policy::{Demanded, Policy};
+use sycl_bundle::report::name::demangle;
+use sycl_bundle::select::Pattern;
+
+/// A target that is asked about.
+pub struct Asked<'t> {
+    pub target: &'t Target,
+    pub march: Option<CpuArch>,
+    /// What the policy demands for it.
+    pub demanded: Option<Demanded>,
+    /// Whether kernels must be compiled for it.
+    pub native: bool,
+}
+
+impl Asked<'_> {
+    /// The kernels that must run; all where there is none.
+    pub fn globs(&self) -> &[Pattern] {
+        self.demanded.as_ref().map(|demanded| demanded.kernels.as_slice()).unwrap_or_default()
+    }
+}
+
+/// Whether a kernel matches one of these, by its mangled or demangled name.
+pub fn any_matches(patterns: &[Pattern], name: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.matches(name) || pattern.matches(&demangle(name)))
+}
+
+/// The targets that spellings mean, each once.
+///
+/// # Errors
+/// `Usage` where one means none.
+pub fn named<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) -> Result<Vec<Asked<'t>>> {
+    let mut asked: Vec<Asked<'t>> = Vec::new();
+    for spelling in spellings.iter().filter(|spelling| !spelling.trim().is_empty()) {
+        let found = table.resolve(spelling)?;
+        if let Some(note) = &found.note {
+            global.note(note);
+        }
+        for target in found.targets {
+            if !asked.iter().any(|known| known.target.name == target.name && known.march == found.march) {
+                asked.push(Asked { target, march: found.march, demanded: None, native: false });
+            }
+        }
+    }
+    if asked.is_empty() && !spellings.is_empty() {
+        return Err(Error::new(ErrorKind::Usage, "`-t` names no target"));
+    }
+    Ok(asked)
+}
+
+/// What is asked: of the targets that are named, else of those of the policy; `native` of all.
+///
+/// # Errors
+/// `Usage` where that is nothing.
+pub fn asked<'t>(
+    global: &Global,
+    named: Vec<Asked<'t>>,
+    policy: Option<&Policy>,
+    table: &'t TargetTable,
+    native: bool,
+) -> Result<Vec<Asked<'t>>> {
+    let mut asked = named;
+    match policy {
+        Some(policy) if asked.is_empty() => {
+            asked = policy.targets.iter().filter_map(|one| of_policy(one, table)).collect();
+        }
+        Some(policy) => {
+            for one in &mut asked {
+                if policy.targets.iter().all(|own| own.target != one.target.name) {
+                    global.note(&format!("{} has no rules for {} alone", policy.file, one.target.name));
+                }
+                one.demanded = policy.demanded(&one.target.name, one.march).cloned();
+            }
+        }
+        None => {}
+    }
+    for one in &mut asked {
+        one.native = native || one.demanded.as_ref().is_some_and(|demanded| demanded.native);
+    }
+    if !asked.is_empty() || policy.is_some_and(|policy| !policy.budget.is_open()) {
+        return Ok(asked);
+    }
+    let what = match policy {
+        Some(policy) => format!("{} names no target and no budget", policy.file),
+        None => "nothing is said to check for".to_owned(),
+    };
+    let remedy = "say `-t TARGET` or `--declared ASPECT,...`, or write a policy: `--example-policy` prints one";
+    Err(Error::new(ErrorKind::Usage, what).with_remedy(remedy))
+}
+
+fn of_policy<'t>(demanded: &Demanded, table: &'t TargetTable) -> Option<Asked<'t>> {
+    let target = table.target(&demanded.target)?;
+    Some(Asked { target, march: demanded.march, demanded: Some(demanded.clone()), native: false })
+}

@@ -1,0 +1,233 @@
+//! What is found in each file, what of it does the policy excuse, and what does the policy itself find?
+
+use super::super::super::global::Global;
+use super::asked::{Asked, any_matches};
+use std::collections::HashMap;
+use std::sync::Arc;
+use sycl_bundle::bundle::image::State;
+use sycl_bundle::compat::fit::Subject;
+use sycl_bundle::compat::gate::judged::{Grouping, Item, Judged, Whose};
+use sycl_bundle::compat::gate::kernels::Kernels;
+use sycl_bundle::compat::gate::proof::Depth;
+use sycl_bundle::compat::gate::{Against, Clause, Demand, Gate, Matter, codes};
+use sycl_bundle::device::yaml::Place;
+use sycl_bundle::policy::Policy;
+use sycl_bundle::policy::budget::{self, Over};
+use sycl_bundle::policy::date::Date;
+use sycl_bundle::report::FileFacts;
+use sycl_bundle::report::gate::{OfFile, OfTarget};
+use sycl_bundle::report::name::demangle;
+use sycl_bundle::select::Pattern;
+
+/// What is found as files go by.
+pub struct Findings<'f> {
+    asked: Vec<Asked<'f>>,
+    states: Vec<State>,
+    policy: Option<&'f Policy>,
+    today: Option<Date>,
+    depth: Depth,
+    /// What is found for each target.
+    targets: Vec<OfTarget>,
+    /// What is found whatever the target.
+    general: Vec<OfFile>,
+    /// Why each exception excuses, and whether it has.
+    excuses: Vec<(Arc<str>, bool)>,
+    /// The globs of kernels that must run and that some kernel matches.
+    met: Vec<String>,
+    /// Whether there is any kernel.
+    pub any: bool,
+    /// The files with images.
+    pub files: Vec<Arc<str>>,
+}
+
+impl<'f> Findings<'f> {
+    pub fn new(
+        asked: Vec<Asked<'f>>,
+        states: Vec<State>,
+        policy: Option<&'f Policy>,
+        today: Option<Date>,
+        depth: Depth,
+    ) -> Self {
+        let target = |one: &Asked<'_>| OfTarget { target: one.target.name.clone(), files: Vec::new() };
+        let targets = asked.iter().map(target).collect();
+        let excuses = policy.iter().flat_map(|policy| &policy.exceptions).map(|one| (one.excuse().into(), false));
+        let excuses = excuses.collect();
+        let (general, met, files) = (Vec::new(), Vec::new(), Vec::new());
+        Findings { asked, states, policy, today, depth, targets, general, excuses, met, any: false, files }
+    }
+
+    /// Judges a file, of which `wanted` selects kernels by their mangled names.
+    pub fn file(&mut self, facts: &FileFacts<'_>, wanted: impl Fn(&str) -> bool) {
+        let file: Arc<str> = facts.path.into();
+        if facts.bundle.is_some() {
+            self.files.push(file.clone());
+        }
+        self.any |= facts.images.iter().any(|image| image.kernels.iter().any(|name| wanted(name)));
+        let codes = codes(&facts.images);
+        // Targets that demand the same kernels are judged together.
+        let mut sets: Vec<(&[Pattern], Vec<usize>)> = Vec::new();
+        for (at, one) in self.asked.iter().enumerate() {
+            let globs = one.globs();
+            let same = |set: &&mut (&[Pattern], Vec<usize>)| {
+                set.0.iter().map(Pattern::text).eq(globs.iter().map(Pattern::text))
+            };
+            match sets.iter_mut().find(same) {
+                Some((_, members)) => members.push(at),
+                None => sets.push((globs, vec![at])),
+            }
+        }
+        for (globs, members) in sets {
+            let gate =
+                Gate::new(&facts.images, &codes, |name| wanted(name) && (globs.is_empty() || any_matches(globs, name)));
+            let own: Vec<&Asked<'_>> = members.iter().filter_map(|at| self.asked.get(*at)).collect();
+            let demands: Vec<_> = own.iter().map(|one| demand(one, &self.states)).collect();
+            let mut judged = gate.judge_each(&demands);
+            let mut whole: Vec<Vec<Against>> = Vec::new();
+            for (one, judged) in own.iter().zip(&mut judged) {
+                let limits = one.demanded.as_ref().map(|demanded| demanded.budget).unwrap_or_default();
+                whole.push(add(judged, budget::of_target(&limits, one.target, &facts.images)));
+                if let Some((policy, today)) = self.policy.zip(self.today) {
+                    excuse(policy, today, &one.target.name, judged, &mut self.excuses);
+                }
+            }
+            let proofs = Arc::new(gate.proofs(&judged.iter().collect::<Vec<_>>(), self.depth));
+            for ((at, judged), whole) in members.iter().zip(judged).zip(whole) {
+                let Some(target) = self.targets.get_mut(*at) else { continue };
+                target.files.push(OfFile { file: file.clone(), judged, proofs: proofs.clone() });
+                if !whole.is_empty() {
+                    target.files.push(OfFile::whole(file.clone(), whole));
+                }
+            }
+            let names = gate.kernels();
+            for glob in
+                globs.iter().filter(|glob| names.names().any(|name| any_matches(std::slice::from_ref(*glob), name)))
+            {
+                self.met.push(glob.text().to_owned());
+            }
+        }
+        if let Some(policy) = self.policy.filter(|_| facts.bundle.is_some()) {
+            let found = budget::of_file(&policy.budget, facts.bytes, &facts.images);
+            let (kernels, whole): (Vec<Over>, Vec<Over>) = found.into_iter().partition(|one| one.kernel.is_some());
+            if !whole.is_empty() {
+                let whole = whole.into_iter().map(|one| one.against).collect();
+                self.general.push(OfFile::whole(file.clone(), whole));
+            }
+            if !kernels.is_empty() {
+                let numbers = facts.images.iter().map(|image| image.image.index).collect();
+                self.general.push(OfFile { file, judged: alone(kernels, numbers), proofs: Arc::default() });
+            }
+        }
+    }
+
+    /// All that was found, by target. `whole` says that nothing was left out, so that what is not there is missing.
+    pub fn end(mut self, global: &Global, whole: bool) -> Vec<OfTarget> {
+        let Some(policy) = self.policy else { return self.targets };
+        let file: Arc<str> = policy.file.as_str().into();
+        if whole {
+            self.unused(global, policy);
+            for (one, target) in self.asked.iter().zip(&mut self.targets) {
+                let nowhere = one.globs().iter().filter(|glob| !self.met.iter().any(|met| met == glob.text()));
+                let missing: Vec<Against> = nowhere.map(missing).collect();
+                if !missing.is_empty() {
+                    target.files.push(OfFile::whole(file.clone(), missing));
+                }
+            }
+        }
+        let expired = self.today.map(|today| policy.expired(today)).unwrap_or_default();
+        if !expired.is_empty() {
+            self.general.push(OfFile::whole(file, expired));
+        }
+        if !self.general.is_empty() || !policy.budget.is_open() {
+            self.targets.insert(0, OfTarget { target: String::new(), files: self.general });
+        }
+        self.targets
+    }
+
+    /// Tells of exceptions that have not ended and cover nothing.
+    fn unused(&self, global: &Global, policy: &Policy) {
+        for (one, (_, used)) in policy.exceptions.iter().zip(&self.excuses) {
+            let asked = |name: &String| self.asked.iter().any(|asked| asked.target.name == *name);
+            let about = one.targets.is_empty() || one.targets.iter().any(asked);
+            if !used && about && self.today.is_some_and(|today| today <= one.until) {
+                let Place { line, column } = one.place;
+                let what = one.describe();
+                global.note(&format!("{}:{line}:{column}: the exception for {what} covers nothing here", policy.file));
+            }
+        }
+    }
+}
+
+/// What is asked of kernels for a target.
+fn demand<'t>(one: &Asked<'t>, states: &[State]) -> (Subject<'t>, Demand) {
+    let forbidden = one.demanded.as_ref().map(|demanded| demanded.forbidden.clone()).unwrap_or_default();
+    let subject = Subject::new(one.target).with_march(one.march);
+    (subject, Demand { states: states.to_vec(), native: one.native, forbidden })
+}
+
+/// Adds what exceeds a budget to the kernels that it is about; what is about the file is given back.
+fn add(judged: &mut Judged, over: Vec<Over>) -> Vec<Against> {
+    let (mut of, mut whole): (HashMap<String, Vec<Item>>, Vec<Against>) = (HashMap::new(), Vec::new());
+    for one in over {
+        match one.kernel {
+            Some(kernel) => {
+                let item = Item { against: Arc::new(one.against), whose: Some(Whose::Other(one.at)), excused: None };
+                of.entry(kernel).or_default().push(item);
+            }
+            None => whole.push(one.against),
+        }
+    }
+    if !of.is_empty() {
+        judged.refine(|kernels, kernel, items| {
+            let more = of.get(&**kernels.name(kernel)?)?;
+            Some([items, more].concat())
+        });
+    }
+    whole
+}
+
+/// Findings of kernels of which nothing else was asked.
+fn alone(over: Vec<Over>, numbers: Vec<usize>) -> Judged {
+    let mut kernels: Vec<(Arc<str>, Vec<usize>)> = Vec::new();
+    let mut items: Vec<Vec<Item>> = Vec::new();
+    for Over { kernel, at, against } in over {
+        kernels.push((kernel.unwrap_or_default().into(), vec![at]));
+        items.push(vec![Item { against: Arc::new(against), whose: Some(Whose::Own(0)), excused: None }]);
+    }
+    let grouping = Arc::new(Grouping::new((0..items.len()).collect()));
+    Judged { kernels: Arc::new(Kernels::new(kernels, numbers)), grouping, items }
+}
+
+/// Excuses what exceptions cover.
+fn excuse(policy: &Policy, today: Date, target: &str, judged: &mut Judged, excuses: &mut [(Arc<str>, bool)]) {
+    if policy.exceptions.is_empty() {
+        return;
+    }
+    judged.refine(|kernels, kernel, items| {
+        if items.is_empty() {
+            return None;
+        }
+        let name = kernels.name(kernel)?;
+        let demangled = demangle(name);
+        let mut all = items.to_vec();
+        let mut changed = false;
+        for item in &mut all {
+            let covering = policy.excuse(today, target, &item.against, (name, &demangled));
+            if let Some((why, used)) = covering.and_then(|at| excuses.get_mut(at)) {
+                (*used, changed) = (true, true);
+                item.excused = Some(why.clone());
+            }
+        }
+        changed.then_some(all)
+    });
+}
+
+/// A policy says that a kernel must run, and no file has it.
+fn missing(glob: &Pattern) -> Against {
+    Against {
+        matter: Matter::Policy(Clause::Missing),
+        certain: false,
+        message: format!("`{}` must run by the policy, and no kernel of these files matches.", glob.text()),
+        aspect: None,
+        remedy: "check the file that has it together with these, or take it out of `kernels`".to_owned(),
+    }
+}

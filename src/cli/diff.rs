@@ -1,0 +1,263 @@
+//! `diff`: what changed between two builds of device code?
+
+use super::exit::Exit;
+use super::files::{each_file, report_problems};
+use super::global::Global;
+use super::output;
+use super::selection::Selection;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth, breaches};
+use sycl_bundle::compat::diff::compare::{What, compare};
+use sycl_bundle::compat::diff::pair::{below, stem};
+use sycl_bundle::compat::diff::snapshot::{Snapshot, snapshot};
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::diff::{self as report, Pair, Report};
+use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::inspect::View;
+use sycl_bundle::select::Selector;
+
+const AFTER_HELP: &str = "\
+Two files are compared whatever they are called; of folders, wheels and other packages those files
+that have the same path in both, but for versions (libfoo.so.6.1), Python's tags and the hashes of
+wheels. A kernel is known by its name; the same code under another name is told as renamed. Its
+bytes are those of all images that hold it.
+
+Exit status:
+  1  with --exit-code: there are differences; a budget is not kept
+
+Examples:
+  sycl-bundle diff old/libfoo.so new/libfoo.so
+  sycl-bundle diff foo-1.0-*.whl foo-1.1-*.whl --format markdown >> \"$GITHUB_STEP_SUMMARY\"
+  sycl-bundle diff old new --max-growth 5% --max-spill-growth 0 --forbid lost-targets,gained-requirements
+  sycl-bundle diff old.so new.so --ignore bytes,code --exit-code
+  sycl-bundle diff old.so new.so --format json | jq '.files[].diffs[] | select(.fate == \"removed\").demangled'";
+
+/// Show what changed between two builds: kernels, requirements, targets, resources, bytes
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// The old build: a file, a package or a folder
+    #[arg(required_unless_present = "schema")]
+    old: Option<PathBuf>,
+    /// The new build
+    #[arg(required_unless_present = "schema")]
+    new: Option<PathBuf>,
+    /// Name each kernel that changed, not the first few
+    #[arg(long)]
+    all: bool,
+    /// What counts as the same, whatever it was
+    #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
+    ignore: Vec<WhatName>,
+    /// End with 1 where there are differences
+    #[arg(long)]
+    exit_code: bool,
+    /// How much all device code together may grow as it is stored: 64KiB, 5%
+    #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
+    max_growth: Option<String>,
+    /// How much the images of any one kernel may grow
+    #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
+    max_kernel_growth: Option<String>,
+    /// How many bytes more any one kernel may spill from registers
+    #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
+    max_spill_growth: Option<String>,
+    /// What must not happen
+    #[arg(long, value_name = "WHAT,...", value_delimiter = ',', help_heading = "Budgets")]
+    forbid: Vec<ForbiddenName>,
+    /// The form of the output
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
+    // Last, for the heading it opens.
+    #[command(flatten)]
+    selection: Selection,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// One document
+    Json,
+    /// For a pull request
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum WhatName {
+    /// Arguments of kernels
+    Arguments,
+    /// Aspects that kernels need
+    Aspects,
+    /// Required sizes and other attributes
+    Attributes,
+    /// Specialization constants
+    Constants,
+    /// Registers, spills, local memory
+    Resources,
+    /// Options for the device's compiler
+    Options,
+    /// Targets that a kernel has images for
+    Targets,
+    /// Bytes of images
+    Bytes,
+    /// Code that differs in itself only
+    Code,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ForbiddenName {
+    /// A file is gone
+    LostFiles,
+    /// A file has no image for a target any more
+    LostTargets,
+    /// A kernel is gone
+    LostKernels,
+    /// A kernel needs an aspect or a size that it did not
+    GainedRequirements,
+    /// A kernel has other arguments
+    ChangedArguments,
+}
+
+/// A file of one of the builds.
+struct Side {
+    path: String,
+    snapshot: Snapshot,
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(report::SCHEMA);
+        }
+        let (Some(old), Some(new)) = (&self.old, &self.new) else {
+            return Err(Error::new(ErrorKind::Usage, "two builds are compared"));
+        };
+        let budgets = self.budgets()?;
+        let ignored: Vec<What> = self.ignore.iter().map(|name| what(*name)).collect();
+        let selector = self.selection.selector()?;
+        let (before, first) = read(global, old, &selector)?;
+        let (after, second) = read(global, new, &selector)?;
+        // Without device code in both there is nothing to compare, which has been said.
+        for exit in [first, second] {
+            if !matches!(exit, Exit::Done | Exit::Input) {
+                return Ok(exit);
+            }
+        }
+        if before.is_empty() && after.is_empty() {
+            return Ok(Exit::Input);
+        }
+        let mut all = Report { pairs: pairs(before, after, &ignored), breaches: Vec::new() };
+        let files: Vec<_> = all
+            .pairs
+            .iter()
+            .map(|pair| (pair.name.clone(), [pair.old.is_some(), pair.new.is_some()], &pair.diff))
+            .collect();
+        all.breaches = breaches(&budgets, &files);
+        self.print(global, &all)?;
+        let fails = self.exit_code && all.differs() || !all.breaches.is_empty();
+        Ok(match (first == Exit::Input || second == Exit::Input, fails) {
+            (true, _) => Exit::Input,
+            (false, true) => Exit::No,
+            (false, false) => Exit::Done,
+        })
+    }
+
+    fn budgets(&self) -> Result<Budgets> {
+        let growth = |text: &Option<String>| text.as_deref().map(Growth::parse).transpose();
+        Ok(Budgets {
+            total: growth(&self.max_growth)?,
+            kernel: growth(&self.max_kernel_growth)?,
+            spill: growth(&self.max_spill_growth)?,
+            forbidden: self.forbid.iter().map(|name| forbidden(*name)).collect(),
+        })
+    }
+
+    fn print(&self, global: &Global, all: &Report) -> Result<()> {
+        let mut out = output::stdout();
+        let text = match self.format {
+            Format::Json => {
+                report::json(&mut out, all)?;
+                String::new()
+            }
+            Format::Markdown => report::markdown(all, Names { demangle: global.demangle }),
+            Format::Table => {
+                let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+                report::table(all, self.all, &view)
+            }
+        };
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))
+    }
+}
+
+/// The files of a build, by what pairs them.
+fn read(global: &Global, path: &Path, selector: &Selector) -> Result<(BTreeMap<String, Side>, Exit)> {
+    let argument = path.display().to_string();
+    let mut sides: BTreeMap<String, Side> = BTreeMap::new();
+    let exit = each_file(global, std::slice::from_ref(&path.to_path_buf()), selector, |facts| {
+        report_problems(global, facts);
+        let Some(bundle) = facts.bundle else { return Ok(()) };
+        let mut snapshot = snapshot(bundle, &facts.images);
+        snapshot.partial |= !facts.problems.is_empty();
+        let stem = stem(below(&argument, facts.path));
+        // Two files of one build with the same name but for what is left out keep their whole paths.
+        let key = if sides.contains_key(&stem) { facts.path.to_owned() } else { stem };
+        sides.insert(key, Side { path: facts.path.to_owned(), snapshot });
+        Ok(())
+    })?;
+    Ok((sides, exit))
+}
+
+fn pairs(mut old: BTreeMap<String, Side>, mut new: BTreeMap<String, Side>, ignored: &[What]) -> Vec<Pair> {
+    // Two files that were named themselves are compared whatever they are called.
+    if old.len() == 1 && new.len() == 1 {
+        let rekey = |map: BTreeMap<String, Side>| map.into_values().map(|side| (String::new(), side)).collect();
+        (old, new) = (rekey(old), rekey(new));
+    }
+    let mut names: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
+    names.sort_unstable();
+    names.dedup();
+    let none = Snapshot::default();
+    let one = |name: String| {
+        let (old, new) = (old.get(&name), new.get(&name));
+        let (before, after) = (old.map_or(&none, |side| &side.snapshot), new.map_or(&none, |side| &side.snapshot));
+        let path = |side: Option<&Side>| side.map(|side| side.path.clone());
+        let shown = if name.is_empty() { new.or(old).map(|side| side.path.clone()).unwrap_or_default() } else { name };
+        Pair {
+            name: shown,
+            old: path(old),
+            new: path(new),
+            diff: compare(before, after, ignored),
+            partial: before.partial || after.partial,
+        }
+    };
+    names.into_iter().map(one).collect()
+}
+
+fn what(name: WhatName) -> What {
+    match name {
+        WhatName::Arguments => What::Arguments,
+        WhatName::Aspects => What::Aspects,
+        WhatName::Attributes => What::Attributes,
+        WhatName::Constants => What::Constants,
+        WhatName::Resources => What::Resources,
+        WhatName::Options => What::Options,
+        WhatName::Targets => What::Targets,
+        WhatName::Bytes => What::Bytes,
+        WhatName::Code => What::Code,
+    }
+}
+
+fn forbidden(name: ForbiddenName) -> Forbidden {
+    match name {
+        ForbiddenName::LostFiles => Forbidden::LostFiles,
+        ForbiddenName::LostTargets => Forbidden::LostTargets,
+        ForbiddenName::LostKernels => Forbidden::LostKernels,
+        ForbiddenName::GainedRequirements => Forbidden::GainedRequirements,
+        ForbiddenName::ChangedArguments => Forbidden::ChangedArguments,
+    }
+}

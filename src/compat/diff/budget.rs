@@ -1,0 +1,173 @@
+//! Does what changed keep to the budgets?
+
+use super::compare::{Fate, FileDiff, What};
+use crate::error::{Error, ErrorKind, Result};
+use std::fmt;
+
+/// How much something may grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Growth {
+    /// By so many bytes.
+    Bytes(u64),
+    /// By so many hundredths of a per cent of what it was.
+    Share(u64),
+}
+
+impl Growth {
+    /// Reads `64KiB`, `1.5MiB`, `4096`, `5%`, `0.5%`.
+    ///
+    /// # Errors
+    /// `Usage` for anything else.
+    pub fn parse(text: &str) -> Result<Growth> {
+        let bad = || {
+            let error = Error::new(ErrorKind::Usage, format!("`{text}` is neither a size nor a share"));
+            error.with_remedy("write it as 4096, 64KiB, 1.5MiB or 5%")
+        };
+        let trimmed = text.trim();
+        let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at_checked(end).ok_or_else(bad)?;
+        let scale = match unit.trim().to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" | "kib" => 1 << 10,
+            "m" | "mib" => 1 << 20,
+            "g" | "gib" => 1 << 30,
+            "%" => 100,
+            _ => return Err(bad()),
+        };
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        if whole.is_empty() || part.contains('.') || part.len() > 6 {
+            return Err(bad());
+        }
+        let whole: u64 = whole.parse().map_err(|_| bad())?;
+        let part_value: u64 = if part.is_empty() { 0 } else { part.parse().map_err(|_| bad())? };
+        let part_scale = 10u64.checked_pow(u32::try_from(part.len()).unwrap_or(0)).ok_or_else(bad)?;
+        let fraction = part_value.saturating_mul(scale) / part_scale.max(1);
+        let value = whole.checked_mul(scale).and_then(|whole| whole.checked_add(fraction)).ok_or_else(bad)?;
+        Ok(if unit.trim() == "%" { Growth::Share(value) } else { Growth::Bytes(value) })
+    }
+
+    /// Whether something may grow from `old` to `new`.
+    pub fn allows(self, old: u64, new: u64) -> bool {
+        let grown = new.saturating_sub(old);
+        match self {
+            Growth::Bytes(most) => grown <= most,
+            Growth::Share(most) => u128::from(grown) * 10_000 <= u128::from(old) * u128::from(most),
+        }
+    }
+}
+
+impl fmt::Display for Growth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Growth::Bytes(bytes) => write!(f, "{bytes} B"),
+            Growth::Share(share) if share % 100 == 0 => write!(f, "{} %", share / 100),
+            Growth::Share(share) => write!(f, "{}.{:02} %", share / 100, share % 100),
+        }
+    }
+}
+
+/// What must not happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forbidden {
+    /// A file is gone.
+    LostFiles,
+    /// A target that a file had images for is gone.
+    LostTargets,
+    /// A kernel is gone.
+    LostKernels,
+    /// A kernel needs an aspect or requires a size that it did not.
+    GainedRequirements,
+    /// The arguments of a kernel changed.
+    ChangedArguments,
+}
+
+/// The budgets.
+#[derive(Debug, Clone, Default)]
+pub struct Budgets {
+    /// How much the device code of all files together may grow, as it is stored.
+    pub total: Option<Growth>,
+    /// How much the images of any one kernel may grow.
+    pub kernel: Option<Growth>,
+    /// How many bytes more any one kernel may spill.
+    pub spill: Option<Growth>,
+    /// What must not happen.
+    pub forbidden: Vec<Forbidden>,
+}
+
+/// A budget that is not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// The file, by its name in both builds; none where it is about all.
+    pub file: Option<String>,
+    /// The kernel's mangled name.
+    pub kernel: Option<String>,
+    /// What happened.
+    pub message: String,
+}
+
+/// What does not keep to the budgets, given the files by name, those without an old or new build among them.
+pub fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff)]) -> Vec<Breach> {
+    let mut found = Vec::new();
+    if let Some(growth) = budgets.total {
+        let [old, new] = files.iter().fold([0u64; 2], |[old, new], (_, _, diff)| {
+            let [own_old, own_new] = diff.totals();
+            [old.saturating_add(own_old.stored), new.saturating_add(own_new.stored)]
+        });
+        if !growth.allows(old, new) {
+            let message = format!("the device code grew from {old} to {new} bytes; the budget is {growth}");
+            found.push(Breach { file: None, kernel: None, message });
+        }
+    }
+    for (name, there, diff) in files {
+        let breach = |kernel: Option<&String>, message: String| Breach {
+            file: Some(name.clone()),
+            kernel: kernel.cloned(),
+            message,
+        };
+        let forbids = |what: Forbidden| budgets.forbidden.contains(&what);
+        if forbids(Forbidden::LostFiles) && *there == [true, false] {
+            found.push(breach(None, "the file is gone".to_owned()));
+        }
+        if forbids(Forbidden::LostTargets) {
+            found.extend(diff.lost().map(|target| breach(None, format!("no image for {target} any more"))));
+        }
+        for kernel in &diff.diffs {
+            let [old, new] = kernel.bytes;
+            let both = !matches!(kernel.fate, Fate::Added | Fate::Removed);
+            if forbids(Forbidden::LostKernels) && kernel.fate == Fate::Removed {
+                found.push(breach(Some(&kernel.name), "the kernel is gone".to_owned()));
+            }
+            if let Some(growth) = budgets.kernel.filter(|growth| both && !growth.allows(old, new)) {
+                let message = format!("its images grew from {old} to {new} bytes; the budget is {growth}");
+                found.push(breach(Some(&kernel.name), message));
+            }
+            for change in &kernel.changes {
+                let gained = change.new.is_some() && change.old.is_none();
+                let required = change.what == What::Aspects
+                    || change.what == What::Attributes
+                        && ["work-group size", "sub-group size"].contains(&&*change.name);
+                let values = || {
+                    let value = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
+                    format!("{} to {} on {}", value(&change.old), value(&change.new), change.target)
+                };
+                if forbids(Forbidden::GainedRequirements) && required && (gained || change.what == What::Attributes) {
+                    if change.new.is_some() {
+                        let message = format!("{} {}: from {}", change.what.name(), change.name, values());
+                        found.push(breach(Some(&kernel.name), message));
+                    }
+                }
+                if forbids(Forbidden::ChangedArguments) && change.what == What::Arguments {
+                    found.push(breach(Some(&kernel.name), format!("argument {}: from {}", change.name, values())));
+                }
+                if let Some(growth) = budgets.spill.filter(|_| change.name.starts_with("spill")) {
+                    let number = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok()).unwrap_or(0);
+                    if !growth.allows(number(&change.old), number(&change.new)) {
+                        let message = format!("{}: from {}; the budget is {growth}", change.name, values());
+                        found.push(breach(Some(&kernel.name), message));
+                    }
+                }
+            }
+        }
+    }
+    found
+}

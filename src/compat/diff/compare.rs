@@ -1,0 +1,286 @@
+//! What differs between two snapshots?
+
+use super::snapshot::{Shot, Snapshot, Total};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What of a kernel changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum What {
+    /// Its arguments.
+    Arguments,
+    /// Aspects that it needs.
+    Aspects,
+    /// Required sizes and other attributes.
+    Attributes,
+    /// Specialization constants.
+    Constants,
+    /// Registers, spills, local memory.
+    Resources,
+    /// Options for the device's compiler.
+    Options,
+    /// Targets that it has images for.
+    Targets,
+    /// Bytes of its images.
+    Bytes,
+    /// Its code, where nothing else tells what.
+    Code,
+}
+
+impl What {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [What; 9] = [
+        What::Arguments,
+        What::Aspects,
+        What::Attributes,
+        What::Constants,
+        What::Resources,
+        What::Options,
+        What::Targets,
+        What::Bytes,
+        What::Code,
+    ];
+
+    /// The name in reports and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            What::Arguments => "arguments",
+            What::Aspects => "aspects",
+            What::Attributes => "attributes",
+            What::Constants => "constants",
+            What::Resources => "resources",
+            What::Options => "options",
+            What::Targets => "targets",
+            What::Bytes => "bytes",
+            What::Code => "code",
+        }
+    }
+}
+
+/// One thing that changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What.
+    pub what: What,
+    /// The target.
+    pub target: String,
+    /// Which of its kind: the aspect, the attribute, the resource, the number of the argument; empty where there is one.
+    pub name: String,
+    /// How it was; none where it was not there.
+    pub old: Option<String>,
+    /// How it is.
+    pub new: Option<String>,
+}
+
+impl Change {
+    /// By how much a number grew.
+    pub fn growth(&self) -> Option<i128> {
+        let number = |text: &Option<String>| text.as_ref().map_or(Some(0), |text| text.parse::<i128>().ok());
+        number(&self.new)?.checked_sub(number(&self.old)?)
+    }
+}
+
+/// What became of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// The same code had another name.
+    Renamed {
+        /// The name that it had, mangled.
+        from: String,
+    },
+    /// It is there as before, and changed.
+    Changed,
+}
+
+/// A kernel that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelDiff {
+    /// Its mangled name.
+    pub name: String,
+    /// What became of it.
+    pub fate: Fate,
+    /// Its targets.
+    pub targets: BTreeSet<String>,
+    /// Bytes of its images, before and after.
+    pub bytes: [u64; 2],
+    /// What changed.
+    pub changes: Vec<Change>,
+}
+
+/// Two builds of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileDiff {
+    /// The images for each target, before and after.
+    pub targets: BTreeMap<String, [Total; 2]>,
+    /// Kernels before and after.
+    pub kernels: [usize; 2],
+    /// Kernels that are as they were.
+    pub unchanged: usize,
+    /// Kernels that are not, by name.
+    pub diffs: Vec<KernelDiff>,
+}
+
+impl FileDiff {
+    /// All images, before and after.
+    pub fn totals(&self) -> [Total; 2] {
+        self.targets
+            .values()
+            .fold([Total::default(); 2], |[old, new], [own_old, own_new]| [old.plus(*own_old), new.plus(*own_new)])
+    }
+
+    /// Targets that there were no images for.
+    pub fn gained(&self) -> impl Iterator<Item = &str> {
+        self.targets.iter().filter(|(_, [old, new])| old.images == 0 && new.images > 0).map(|(name, _)| name.as_str())
+    }
+
+    /// Targets that there are no images for any more.
+    pub fn lost(&self) -> impl Iterator<Item = &str> {
+        self.targets.iter().filter(|(_, [old, new])| old.images > 0 && new.images == 0).map(|(name, _)| name.as_str())
+    }
+
+    /// Whether anything differs.
+    pub fn differs(&self) -> bool {
+        !self.diffs.is_empty() || self.targets.values().any(|[old, new]| old != new)
+    }
+}
+
+/// Compares two builds of a file; what is in `ignored` counts as the same.
+pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
+    let mut diff = FileDiff { kernels: [old.kernels.len(), new.kernels.len()], ..FileDiff::default() };
+    for (name, total) in &old.targets {
+        diff.targets.entry(name.clone()).or_default()[0] = *total;
+    }
+    for (name, total) in &new.targets {
+        diff.targets.entry(name.clone()).or_default()[1] = *total;
+    }
+    let renamed = renamed(old, new);
+    let gone: BTreeSet<&str> = renamed.values().copied().collect();
+    for (name, targets) in &new.kernels {
+        let (before, fate) = match (old.kernels.get(name), renamed.get(name.as_str())) {
+            (Some(before), _) => (Some(before), Fate::Changed),
+            (None, Some(from)) => (old.kernels.get(*from), Fate::Renamed { from: (*from).to_owned() }),
+            (None, None) => (None, Fate::Added),
+        };
+        let none = BTreeMap::new();
+        let mut changes = before.map(|before| kernel(before, targets)).unwrap_or_default();
+        changes.retain(|change| !ignored.contains(&change.what));
+        if fate == Fate::Changed && changes.is_empty() {
+            diff.unchanged = diff.unchanged.saturating_add(1);
+            continue;
+        }
+        diff.diffs.push(of(name, fate, before.unwrap_or(&none), targets, changes));
+    }
+    for (name, targets) in &old.kernels {
+        if !new.kernels.contains_key(name) && !gone.contains(name.as_str()) {
+            diff.diffs.push(of(name, Fate::Removed, targets, &BTreeMap::new(), Vec::new()));
+        }
+    }
+    diff.diffs.sort_by(|one, other| one.name.cmp(&other.name));
+    diff
+}
+
+type Shots = BTreeMap<String, Shot>;
+
+fn of(name: &str, fate: Fate, old: &Shots, new: &Shots, changes: Vec<Change>) -> KernelDiff {
+    let bytes = |shots: &Shots| shots.values().fold(0u64, |sum, shot| sum.saturating_add(shot.bytes));
+    KernelDiff {
+        name: name.to_owned(),
+        fate,
+        targets: old.keys().chain(new.keys()).cloned().collect(),
+        bytes: [bytes(old), bytes(new)],
+        changes,
+    }
+}
+
+/// New names of old code, each with the name that it had. Where several kernels are the same code, they are paired in the
+/// order of their names.
+fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s str> {
+    let bodies = |one: &'s Snapshot, other: &Snapshot| {
+        let mut found: BTreeMap<(&'s str, [u8; 32]), Vec<&'s str>> = BTreeMap::new();
+        for (name, targets) in one.kernels.iter().filter(|(name, _)| !other.kernels.contains_key(*name)) {
+            if let Some((target, body)) = targets.iter().find_map(|(target, shot)| Some((target.as_str(), shot.body?)))
+            {
+                found.entry((target, body)).or_default().push(name);
+            }
+        }
+        found
+    };
+    let (gone, come) = (bodies(old, new), bodies(new, old));
+    let pairs = come.iter().filter_map(|(key, names)| Some((names, gone.get(key)?)));
+    pairs.flat_map(|(come, gone)| come.iter().copied().zip(gone.iter().copied())).collect()
+}
+
+/// What changed of a kernel.
+fn kernel(old: &Shots, new: &Shots) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let targets: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    for target in targets {
+        match (old.get(target), new.get(target)) {
+            (Some(old), Some(new)) => shot(target, old, new, &mut changes),
+            (old, new) => {
+                let there = |shot: Option<&Shot>| shot.map(|_| target.clone());
+                changes.push(change(What::Targets, target, "", there(old), there(new)));
+            }
+        }
+    }
+    changes.sort_by_key(|change| change.what);
+    changes
+}
+
+fn change(what: What, target: &str, name: impl Into<String>, old: Option<String>, new: Option<String>) -> Change {
+    Change { what, target: target.to_owned(), name: name.into(), old, new }
+}
+
+fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) {
+    let begin = changes.len();
+    let count = old.arguments.len().max(new.arguments.len());
+    for at in 0..count {
+        let (before, after) = (old.arguments.get(at), new.arguments.get(at));
+        if before != after {
+            changes.push(change(What::Arguments, target, at.to_string(), before.cloned(), after.cloned()));
+        }
+    }
+    for aspect in old.aspects.symmetric_difference(&new.aspects) {
+        let there = |shot: &Shot| shot.aspects.contains(aspect).then(|| aspect.clone());
+        changes.push(change(What::Aspects, target, aspect, there(old), there(new)));
+    }
+    let texts = |list: &[String]| Some(list.join(", ")).filter(|text| !text.is_empty());
+    let (before, after) = (texts(&old.constants), texts(&new.constants));
+    if before != after {
+        changes.push(change(What::Constants, target, "", before, after));
+    }
+    let names: BTreeSet<&str> = old.attributes.keys().chain(new.attributes.keys()).copied().collect();
+    for name in names {
+        let (before, after) = (old.attributes.get(name), new.attributes.get(name));
+        if before != after {
+            changes.push(change(What::Attributes, target, name, before.cloned(), after.cloned()));
+        }
+    }
+    let names: BTreeSet<&str> = old.resources.keys().chain(new.resources.keys()).copied().collect();
+    for name in names {
+        let (before, after) = (old.resources.get(name), new.resources.get(name));
+        if before != after {
+            let text = |value: Option<&u64>| value.map(u64::to_string);
+            changes.push(change(What::Resources, target, name, text(before), text(after)));
+        }
+    }
+    if old.options != new.options {
+        let text = |shot: &Shot| Some(shot.options.clone()).filter(|text| !text.is_empty());
+        changes.push(change(What::Options, target, "", text(old), text(new)));
+    }
+    if old.bytes != new.bytes {
+        let text = |shot: &Shot| Some(shot.bytes.to_string());
+        changes.push(change(What::Bytes, target, "", text(old), text(new)));
+    }
+    let same = match (old.body, new.body) {
+        (Some(before), Some(after)) => before == after,
+        // Native code may hold more than the kernel's own, so it counts only where nothing else tells.
+        _ => old.image == new.image || changes.len() > begin,
+    };
+    if !same {
+        changes.push(change(What::Code, target, "", None, None));
+    }
+}

@@ -1,0 +1,205 @@
+//! What of a file counts when it is compared with another build?
+
+use crate::bundle::Bundle;
+use crate::compat::examine::Examined;
+use crate::compat::explain::trace::{devices, times};
+use crate::compat::kernels::{Depth, KernelFacts, kernels};
+use crate::spirv::kernel::attributes::SubGroup;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A file, reduced to what counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The images for each target.
+    pub targets: BTreeMap<String, Total>,
+    /// What is known of each kernel, by its mangled name and by target.
+    pub kernels: BTreeMap<String, BTreeMap<String, Shot>>,
+    /// Whether something of the file could not be read.
+    pub partial: bool,
+}
+
+/// Images, taken together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many.
+    pub images: usize,
+    /// Bytes of their code, inflated.
+    pub bytes: u64,
+    /// Bytes that they take in the file.
+    pub stored: u64,
+}
+
+/// A kernel for a target.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shot {
+    /// Bytes of the images that hold it, inflated.
+    pub bytes: u64,
+    /// Images that hold it.
+    pub images: usize,
+    /// Kernels in these images, itself among them.
+    pub sharing: usize,
+    /// The hash of its code, whatever its name; none where that is not SPIR-V.
+    pub body: Option<[u8; 32]>,
+    /// The hash of its image.
+    pub image: [u8; 32],
+    /// The arguments in order, each as text; `-` for one that the compiler removed.
+    pub arguments: Vec<String>,
+    /// Aspects that the image records, or its code uses.
+    pub aspects: BTreeSet<String>,
+    /// Required work-group and sub-group sizes and other attributes, by name.
+    pub attributes: BTreeMap<&'static str, String>,
+    /// Specialization constants by name or number.
+    pub constants: Vec<String>,
+    /// What it takes, by name: local memory, registers, spills.
+    pub resources: BTreeMap<&'static str, u64>,
+    /// Options for the device's compiler and linker.
+    pub options: String,
+}
+
+/// Reduces a file's images.
+pub fn snapshot(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    let mut by_number: HashMap<usize, (&Examined<'_, '_>, String)> = HashMap::new();
+    for image in images {
+        let target = devices(image);
+        let total = snapshot.targets.entry(target.clone()).or_default();
+        total.add(image.size, image.image.stored.len() as u64);
+        by_number.insert(image.image.index, (image, target));
+    }
+    for facts in kernels(bundle, images, Depth { clones: true, evidence: false }) {
+        let Some((image, target)) = by_number.get(&facts.image) else { continue };
+        let shot = shot(&facts, image);
+        let targets = snapshot.kernels.entry(facts.name).or_default();
+        match targets.get_mut(target) {
+            // Images of one kernel for one target: the first tells what it is.
+            Some(known) => {
+                known.bytes = known.bytes.saturating_add(shot.bytes);
+                known.images = known.images.saturating_add(1);
+                known.sharing = known.sharing.max(shot.sharing);
+            }
+            None => {
+                targets.insert(target.clone(), shot);
+            }
+        }
+    }
+    snapshot.partial = images.iter().any(|image| image.problem.is_some());
+    snapshot
+}
+
+impl Total {
+    /// Adds an image.
+    fn add(&mut self, bytes: u64, stored: u64) {
+        self.images = self.images.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.stored = self.stored.saturating_add(stored);
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Total) -> Total {
+        Total {
+            images: self.images.saturating_add(other.images),
+            bytes: self.bytes.saturating_add(other.bytes),
+            stored: self.stored.saturating_add(other.stored),
+        }
+    }
+}
+
+impl Snapshot {
+    /// All images together.
+    pub fn total(&self) -> Total {
+        self.targets.values().fold(Total::default(), |sum, total| sum.plus(*total))
+    }
+}
+
+fn shot(facts: &KernelFacts, image: &Examined<'_, '_>) -> Shot {
+    let mut attributes = BTreeMap::new();
+    if let Some(size) = &facts.reqd_work_group_size {
+        attributes.insert("work-group size", times(size));
+    }
+    if let Some(size) = &facts.work_group_size_hint {
+        attributes.insert("work-group size hint", times(size));
+    }
+    let sub_group = facts.reqd_sub_group_size.map(|size| match size {
+        SubGroup::Size(size) => size.to_string(),
+        SubGroup::Primary => "primary".to_owned(),
+    });
+    if let Some(size) = sub_group {
+        attributes.insert("sub-group size", size);
+    }
+    let text = facts.attributes();
+    if !text.is_empty() {
+        attributes.insert("attributes", text);
+    }
+    if facts.esimd {
+        attributes.insert("explicit SIMD", "yes".to_owned());
+    }
+    let options = [image.image.compile_options, image.image.link_options].map(str::trim);
+    Shot {
+        bytes: image.size,
+        images: 1,
+        sharing: image.kernels.len(),
+        body: facts.body(),
+        image: image.blake3,
+        arguments: arguments(facts),
+        aspects: facts.declared.iter().chain(&facts.used).cloned().collect(),
+        attributes,
+        constants: facts.spec_constants.iter().map(constant).collect(),
+        resources: resources(facts),
+        options: options.join(" ").trim().to_owned(),
+    }
+}
+
+fn arguments(facts: &KernelFacts) -> Vec<String> {
+    let native = facts.native.first().map(|(_, kernel)| kernel.arguments.as_slice()).unwrap_or_default();
+    if facts.module.is_none() {
+        let one = |argument: &crate::native::Argument| {
+            let kind = argument.type_name.as_deref().or(argument.kind.as_deref()).unwrap_or("?");
+            format!("{kind} {} {}", argument.address_space.unwrap_or("?"), size(argument.size))
+        };
+        return native.iter().map(one).collect();
+    }
+    let one = |argument: &crate::compat::kernels::SourceArgument| match &argument.argument {
+        None => "-".to_owned(),
+        Some(own) => {
+            let access = own.access.map(|access| format!(" {access}")).unwrap_or_default();
+            format!("{} {}{access} {}", own.type_name, own.address_space, size(own.size))
+        }
+    };
+    facts.arguments.iter().map(one).collect()
+}
+
+fn size(size: Option<u64>) -> String {
+    size.map_or_else(|| "?".to_owned(), |size| size.to_string())
+}
+
+fn constant(constant: &crate::compat::kernels::NamedConstant) -> String {
+    let name = constant.name.clone().unwrap_or_else(|| constant.constant.id.to_string());
+    match constant.offset.filter(|offset| *offset > 0) {
+        Some(offset) => format!("{name}+{offset}"),
+        None => name,
+    }
+}
+
+/// Of several devices in one image, the most that any takes.
+fn resources(facts: &KernelFacts) -> BTreeMap<&'static str, u64> {
+    let mut found: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut most = |name: &'static str, value: Option<u64>| {
+        if let Some(value) = value {
+            let known = found.entry(name).or_insert(value);
+            *known = value.max(*known);
+        }
+    };
+    most("local memory", facts.local_memory());
+    for (_, kernel) in &facts.native {
+        let spilled = kernel.spilled_registers.map(|[vector, scalar]| vector.saturating_add(scalar));
+        most("registers", kernel.registers);
+        most("scalar registers", kernel.scalar_registers);
+        most("SIMD width", kernel.simd);
+        most("spill", kernel.spill.or(kernel.scratch));
+        most("spilled registers", spilled);
+        most("private memory", kernel.private);
+        most("barriers", kernel.barriers);
+    }
+    found
+}

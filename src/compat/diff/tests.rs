@@ -1,0 +1,149 @@
+//! Is what differs told, no more and no less, and are budgets kept?
+
+use super::budget::{Budgets, Forbidden, Growth, breaches};
+use super::compare::{Fate, What, compare};
+use super::snapshot::{Shot, Snapshot, Total};
+use std::collections::BTreeMap;
+
+fn shot(body: u8, bytes: u64) -> Shot {
+    Shot {
+        bytes,
+        images: 1,
+        sharing: 1,
+        body: Some([body; 32]),
+        image: [body; 32],
+        arguments: vec!["int* global 8".into()],
+        ..Shot::default()
+    }
+}
+
+fn snapshot(kernels: &[(&str, &[(&str, Shot)])]) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    for (name, shots) in kernels {
+        for (target, shot) in *shots {
+            let total = snapshot.targets.entry((*target).to_owned()).or_default();
+            *total = total.plus(Total { images: 1, bytes: shot.bytes, stored: shot.bytes });
+            let own: &mut BTreeMap<_, _> = snapshot.kernels.entry((*name).to_owned()).or_default();
+            own.insert((*target).to_owned(), shot.clone());
+        }
+    }
+    snapshot
+}
+
+#[test]
+fn kernels_come_go_and_take_new_names() {
+    let old = snapshot(&[
+        ("gone", &[("spir64", shot(1, 10))]),
+        ("kept", &[("spir64", shot(2, 10))]),
+        ("before", &[("spir64", shot(3, 10))]),
+    ]);
+    let new = snapshot(&[
+        ("kept", &[("spir64", shot(2, 10))]),
+        ("after", &[("spir64", shot(3, 10))]),
+        ("come", &[("spir64", shot(4, 10))]),
+    ]);
+    let diff = compare(&old, &new, &[]);
+    let fates: Vec<(&str, &Fate)> = diff.diffs.iter().map(|one| (one.name.as_str(), &one.fate)).collect();
+    let renamed = Fate::Renamed { from: "before".into() };
+    assert_eq!(fates, [("after", &renamed), ("come", &Fate::Added), ("gone", &Fate::Removed)]);
+    assert_eq!((diff.unchanged, diff.kernels), (1, [3, 3]));
+    assert!(diff.diffs[0].changes.is_empty());
+    let same = compare(&old, &old, &[]);
+    assert!(!same.differs() && same.unchanged == 3);
+}
+
+#[test]
+fn each_way_to_change_is_told() {
+    let before = shot(1, 10);
+    let mut after = shot(2, 14);
+    after.arguments = vec!["long* global 8".into(), "int private 4".into()];
+    after.aspects = ["fp64".to_owned()].into();
+    after.attributes = [("sub-group size", "16".to_owned())].into();
+    after.constants = vec!["width".into()];
+    after.resources = [("spill", 64)].into();
+    after.options = "-O3".into();
+    let old = snapshot(&[("k", &[("spir64", before.clone()), ("avx2", before.clone())])]);
+    let new = snapshot(&[("k", &[("spir64", after), ("intel_gpu_pvc", before)])]);
+    let diff = compare(&old, &new, &[]);
+    let told: Vec<What> = diff.diffs[0].changes.iter().map(|change| change.what).collect();
+    let expected = [
+        What::Arguments,
+        What::Arguments,
+        What::Aspects,
+        What::Attributes,
+        What::Constants,
+        What::Resources,
+        What::Options,
+        What::Targets,
+        What::Targets,
+        What::Bytes,
+        What::Code,
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(
+        (diff.gained().collect::<Vec<_>>(), diff.lost().collect::<Vec<_>>()),
+        (vec!["intel_gpu_pvc"], vec!["avx2"])
+    );
+    let spill = diff.diffs[0].changes.iter().find(|change| change.name == "spill").unwrap();
+    assert_eq!(spill.growth(), Some(64));
+    let ignored = compare(&old, &new, &What::ALL);
+    assert!(ignored.diffs.is_empty() && ignored.unchanged == 1);
+}
+
+#[test]
+fn budgets_are_held() {
+    let mut grown = shot(2, 1100);
+    grown.resources = [("spill", 64)].into();
+    grown.aspects = ["fp64".to_owned()].into();
+    let old = snapshot(&[("k", &[("spir64", shot(1, 1000))]), ("gone", &[("avx2", shot(3, 10))])]);
+    let new = snapshot(&[("k", &[("spir64", grown)])]);
+    let diff = compare(&old, &new, &[]);
+    let files =
+        [("a.so".to_owned(), [true, true], &diff), ("b.so".to_owned(), [true, false], &compare(&old, &old, &[]))];
+    let held = |budgets: Budgets| breaches(&budgets, &files).into_iter().map(|one| one.message).collect::<Vec<_>>();
+    assert!(held(Budgets::default()).is_empty());
+    assert!(held(Budgets { kernel: Some(Growth::parse("10%").unwrap()), ..Budgets::default() }).is_empty());
+    let messages = held(Budgets {
+        total: Some(Growth::parse("1%").unwrap()),
+        kernel: Some(Growth::parse("9.99%").unwrap()),
+        spill: Some(Growth::parse("63").unwrap()),
+        forbidden: vec![
+            Forbidden::LostFiles,
+            Forbidden::LostTargets,
+            Forbidden::LostKernels,
+            Forbidden::GainedRequirements,
+            Forbidden::ChangedArguments,
+        ],
+    });
+    // 2020 bytes became 2110: more than one per cent.
+    assert_eq!(
+        messages,
+        [
+            "the device code grew from 2020 to 2110 bytes; the budget is 1 %",
+            "no image for avx2 any more",
+            "the kernel is gone",
+            "its images grew from 1000 to 1100 bytes; the budget is 9.99 %",
+            "aspects fp64: from none to fp64 on spir64",
+            "spill: from none to 64 on spir64; the budget is 63 B",
+            "the file is gone",
+        ]
+    );
+}
+
+#[test]
+fn growth_is_a_size_or_a_share() {
+    for (text, growth) in [
+        ("4096", Growth::Bytes(4096)),
+        ("64KiB", Growth::Bytes(65536)),
+        ("1.5 MiB", Growth::Bytes(1_572_864)),
+        ("5%", Growth::Share(500)),
+        ("0.25%", Growth::Share(25)),
+    ] {
+        assert_eq!(Growth::parse(text).unwrap(), growth, "{text}");
+    }
+    for bad in ["", "%", "-5%", "5 apples", "1.2.3", "1e3", "99999999999999999999GiB"] {
+        assert!(Growth::parse(bad).is_err(), "{bad}");
+    }
+    assert!(Growth::Share(500).allows(100, 105) && !Growth::Share(500).allows(100, 106));
+    assert!(Growth::Bytes(0).allows(5, 4) && !Growth::Share(500).allows(0, 1));
+}

@@ -1,0 +1,93 @@
+//! What does an error code mean?
+//!
+//! One error has a number in OpenCL (`CL/cl.h`), another in Unified Runtime (`ur_api.h`), and names in both, in the older
+//! Plugin Interface (`PI_ERROR_...`), which took OpenCL's numbers, and in Level Zero (`ze_api.h`). `ocloc` ends with
+//! OpenCL's numbers and some of its own (`ocloc_api.h`), of which a shell sees the lowest byte. The table is `codes.txt`:
+//! OpenCL's number, Unified Runtime's, the name and others without their prefixes; then what it means, and what helps.
+
+use std::sync::OnceLock;
+
+/// An error by all its names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code {
+    /// Its names without their prefixes, the usual one first.
+    pub names: Vec<&'static str>,
+    /// OpenCL's number.
+    pub opencl: Option<i64>,
+    /// Unified Runtime's number.
+    pub unified: Option<i64>,
+    /// What it means.
+    pub meaning: &'static str,
+    /// What is to be done.
+    pub remedies: Vec<&'static str>,
+}
+
+impl Code {
+    /// The name, and OpenCL's number where it has one.
+    pub fn title(&self) -> String {
+        let name = self.names.first().copied().unwrap_or_default();
+        match (self.opencl, self.unified) {
+            (Some(number), _) => format!("{name} ({number})"),
+            (None, Some(number)) => format!("{name} (UR {number})"),
+            (None, None) => name.to_owned(),
+        }
+    }
+}
+
+/// What `ocloc` ends with: the number, the name, what it means.
+const OCLOC: [(i64, &str, &str); 7] = [
+    (-6, "OCLOC_OUT_OF_HOST_MEMORY", "ocloc ran out of memory."),
+    (-11, "OCLOC_BUILD_PROGRAM_FAILURE", "ocloc's compiler refused the code; what it printed before says why."),
+    (-33, "OCLOC_INVALID_DEVICE", "ocloc does not know the device that -device names."),
+    (-44, "OCLOC_INVALID_PROGRAM", "What ocloc was given is no program that it takes."),
+    (-5150, "OCLOC_INVALID_COMMAND_LINE", "ocloc does not understand its command line."),
+    (-5151, "OCLOC_INVALID_FILE", "A file that ocloc was to read is missing or cannot be read."),
+    (-5152, "OCLOC_COMPILATION_CRASH", "ocloc's compiler crashed."),
+];
+
+/// All codes.
+pub fn codes() -> &'static [Code] {
+    static CODES: OnceLock<Vec<Code>> = OnceLock::new();
+    CODES.get_or_init(|| {
+        let mut codes: Vec<Code> = Vec::new();
+        for line in include_str!("codes.txt").lines() {
+            match (line.strip_prefix("  "), codes.last_mut()) {
+                (Some(text), Some(code)) => match text.strip_prefix("help: ") {
+                    Some(remedy) => code.remedies.push(remedy),
+                    None => code.meaning = text,
+                },
+                _ => codes.extend(head(line)),
+            }
+        }
+        codes
+    })
+}
+
+fn head(line: &'static str) -> Option<Code> {
+    let mut words = line.split(' ');
+    let mut number = || words.next().map(|word| word.parse::<i64>().ok());
+    let (opencl, unified) = (number()?, number()?);
+    Some(Code { names: words.collect(), opencl, unified, meaning: "", remedies: Vec::new() })
+}
+
+/// The code of a name with its prefix, as `PI_ERROR_INVALID_BINARY`.
+pub fn by_name(name: &str) -> Option<&'static Code> {
+    const PREFIXES: [&str; 5] = ["UR_RESULT_ERROR_", "PI_ERROR_", "ZE_RESULT_ERROR_", "CL_ERROR_", "CL_"];
+    let stem = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
+    codes().iter().find(|code| code.names.contains(&stem))
+}
+
+/// The code of an OpenCL number.
+pub fn by_opencl(number: i64) -> Option<&'static Code> {
+    codes().iter().find(|code| code.opencl == Some(number))
+}
+
+/// The code of a Unified Runtime number.
+pub fn by_unified(number: i64) -> Option<&'static Code> {
+    codes().iter().find(|code| code.unified == Some(number))
+}
+
+/// What a number that `ocloc` ended with means, as ocloc's own number or as a shell shows it: number, name and meaning.
+pub fn by_ocloc(number: i64) -> Option<(i64, &'static str, &'static str)> {
+    OCLOC.iter().copied().find(|(own, _, _)| *own == number || own.rem_euclid(256) == number)
+}

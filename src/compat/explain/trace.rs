@@ -1,0 +1,246 @@
+//! Which kernels and images of a file is a saying about?
+
+use super::said::{Message, Said};
+use crate::bundle::property::set;
+use crate::bundle::requirements::Requirements;
+use crate::compat::aspects::graph::of_the_device;
+use crate::compat::aspects::{Aspect, Evidence, Graph};
+use crate::compat::examine::Examined;
+use crate::compat::fit::spec;
+use crate::native::Native;
+use crate::spirv::Words;
+use std::collections::HashMap;
+
+/// A file that is looked through.
+pub struct Looked<'f> {
+    /// Its images.
+    pub images: &'f [Examined<'f, 'f>],
+    /// Their code, in the same order.
+    pub graph: Graph<'f>,
+    /// For each kernel, the function it begins with, by the image's place and the name.
+    nodes: HashMap<(usize, &'f str), usize>,
+}
+
+/// Something in a file that a saying is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Concern {
+    /// The image, by its number in the file; none where it is about the file.
+    pub image: Option<usize>,
+    /// The kernel's mangled name; none where it is about the image.
+    pub kernel: Option<String>,
+    /// What it is.
+    pub message: String,
+    /// The use of the aspect and the calls that lead to it.
+    pub evidence: Option<Evidence>,
+}
+
+impl<'f> Looked<'f> {
+    /// Looks at the images of a file, whose code `graph` has.
+    pub fn new(images: &'f [Examined<'f, 'f>], graph: Graph<'f>) -> Looked<'f> {
+        let kernels = graph.kernels();
+        let nodes = kernels.filter_map(|(at, kernel)| Some(((at, kernel.name.as_str()), kernel.node?))).collect();
+        Looked { images, graph, nodes }
+    }
+
+    /// What a saying is about. `wanted` chooses among kernels by their mangled names.
+    pub fn concerns(&self, said: &Said, message: &Message, wanted: &dyn Fn(&str) -> bool) -> Vec<Concern> {
+        let mut found = Vec::new();
+        for (at, image) in self.images.iter().enumerate() {
+            let mut image_says = |text: String| found.extend(self.kernels_say(image, wanted, &text));
+            let required = &image.requirements;
+            match said {
+                Said::NoKernel | Said::NoImage(_) | Said::NoBundle => {}
+                Said::Aspect(name) => found.extend(self.aspect(at, image, name, wanted)),
+                Said::SubGroupSize(size) => {
+                    if required.reqd_sub_group_size.map(u64::from) == Some(*size) {
+                        image_says(format!("requires sub-groups of {size}"));
+                    }
+                }
+                Said::WorkGroupSize(_) | Said::LocalSize(_) | Said::Dimensions => {
+                    if let Some(size) = required.reqd_work_group_size.as_ref().filter(|own| is_meant(said, own)) {
+                        image_says(format!("requires work-groups of {}", times(size)));
+                    }
+                }
+                Said::Matrix | Said::Amx => matrix(image).into_iter().for_each(image_says),
+                Said::FixedTarget => {
+                    if let Requirements { fixed_targets: Some(_), .. } = required {
+                        image_says("is fixed to targets".to_owned());
+                    }
+                }
+                Said::Symbols(symbols) => {
+                    let module = image.module.iter().flat_map(|module| &module.imports);
+                    let imports: Vec<&String> = image.imports.iter().chain(module).collect();
+                    for symbol in symbols {
+                        if imports.contains(&symbol) {
+                            image_says(format!("imports {symbol}"));
+                        }
+                        if image.exports.contains(symbol) {
+                            let message = format!("exports {symbol}");
+                            found.push(Concern {
+                                image: Some(image.image.index),
+                                kernel: None,
+                                message,
+                                evidence: None,
+                            });
+                            break;
+                        }
+                    }
+                }
+                Said::NoLinking => {
+                    if let Some(first) = image.imports.first().filter(|_| !image.format.is_intermediate()) {
+                        image_says(format!("is native code for {} and imports {first}", spec(image.image)));
+                    }
+                }
+                Said::Capability(number) => {
+                    if image.module.as_ref().is_some_and(|module| module.capabilities.contains(number)) {
+                        image_says("declares the capability".to_owned());
+                    }
+                }
+                Said::Opcode(opcode) => {
+                    if uses(image, *opcode) {
+                        image_says("has the instruction".to_owned());
+                    }
+                }
+                Said::Extension(name) => {
+                    if image.module.as_ref().is_some_and(|module| module.extensions.contains(name)) {
+                        image_says(format!("declares {name}"));
+                    }
+                }
+                Said::Code(code) if code.names.iter().any(|name| name.ends_with("_BINARY")) => {
+                    if !image.format.is_intermediate() {
+                        image_says(format!("is {} for {}", image.format.name(), devices(image)));
+                    }
+                }
+                Said::TooLarge
+                | Said::NoDevice
+                | Said::NoOcloc
+                | Said::OclocDevice(_)
+                | Said::Ocloc(_)
+                | Said::Code(_) => {}
+            }
+        }
+        if matches!(said, Said::NoKernel | Said::NoImage(_) | Said::NoBundle) || is_name(said) {
+            self.holders(message, wanted, &mut found);
+        }
+        found
+    }
+
+    /// The images of the kernels that the message names; of none, of those that are wanted.
+    fn holders(&self, message: &Message, wanted: &dyn Fn(&str) -> bool, found: &mut Vec<Concern>) {
+        for image in self.images {
+            let meant = |name: &str| {
+                if message.kernels.is_empty() { wanted(name) } else { message.kernels.iter().any(|own| own == name) }
+            };
+            let text = format!("the file has it: {} for {}", image.format.name(), devices(image));
+            // Without a name every kernel would be one.
+            if message.kernels.is_empty() && self.images.iter().all(|one| one.kernels.iter().all(|name| wanted(name))) {
+                return;
+            }
+            found.extend(self.kernels_say(image, &meant, &text));
+        }
+    }
+
+    /// A concern for each wanted kernel of an image; for the image itself where it holds none at all.
+    fn kernels_say(&self, image: &Examined<'_, '_>, wanted: &dyn Fn(&str) -> bool, text: &str) -> Vec<Concern> {
+        let concern = |kernel: Option<&String>| Concern {
+            image: Some(image.image.index),
+            kernel: kernel.cloned(),
+            message: text.to_owned(),
+            evidence: None,
+        };
+        if image.kernels.is_empty() {
+            return vec![concern(None)];
+        }
+        image.kernels.iter().filter(|name| wanted(name)).map(|name| concern(Some(name))).collect()
+    }
+
+    /// The kernels of an image that need an aspect, or are held up by others of the image that do.
+    fn aspect(&self, at: usize, image: &Examined<'_, '_>, name: &str, wanted: &dyn Fn(&str) -> bool) -> Vec<Concern> {
+        let recorded = image.requirements.aspects.iter().any(|own| own == name);
+        let aspect = Aspect::of_name(name);
+        let judge = |kernel: &String| {
+            let node = self.nodes.get(&(at, kernel.as_str())).copied();
+            let evidence = node.zip(aspect).and_then(|(node, aspect)| self.graph.evidence(at, node, aspect));
+            let message = match (&evidence, recorded) {
+                (Some(_), true) => "uses it",
+                (Some(_), false) => "uses it, though its image does not record that; the device's compiler refuses it",
+                (None, true) if self.others_use(at, aspect) => {
+                    "does not use it itself; another kernel of its image does (-fsycl-device-code-split=per_kernel parts them)"
+                }
+                (None, true) => "its image records it: declared with [[sycl::device_has()]], or optimised away since",
+                (None, false) => return None,
+            };
+            let message = message.to_owned();
+            Some(Concern { image: Some(image.image.index), kernel: Some(kernel.clone()), message, evidence })
+        };
+        image.kernels.iter().filter(|kernel| wanted(kernel)).filter_map(judge).collect()
+    }
+
+    fn others_use(&self, at: usize, aspect: Option<Aspect>) -> bool {
+        aspect.is_some_and(|aspect| self.graph.used_by_module(at).contains(&aspect))
+    }
+
+    /// Symbols that an image's code calls and nothing in the file defines, nor any device by itself.
+    pub fn undefined(&self, at: usize) -> Vec<&'f str> {
+        let Some(image) = self.images.get(at) else { return Vec::new() };
+        let exported = |symbol: &&str| self.images.iter().any(|one| one.exports.iter().any(|own| own == symbol));
+        let module = image.module.iter().flat_map(|module| &module.imports);
+        let all = image.imports.iter().chain(module).map(String::as_str);
+        let mut open: Vec<&str> = all.filter(|symbol| !of_the_device(symbol) && !exported(symbol)).collect();
+        open.sort_unstable();
+        open.dedup();
+        open
+    }
+}
+
+/// Whether a code says that there is no such kernel.
+fn is_name(said: &Said) -> bool {
+    matches!(said, Said::Code(code) if code.names.contains(&"INVALID_KERNEL_NAME"))
+}
+
+/// Whether a message is about kernels of this required size, which is in the order of the source.
+fn is_meant(said: &Said, own: &[u64]) -> bool {
+    match said {
+        Said::WorkGroupSize(Some(items)) => {
+            own.iter().try_fold(1u64, |product, size| product.checked_mul(*size)) == Some(*items) || own.contains(items)
+        }
+        Said::LocalSize(Some(told)) => bare(told) == bare(own),
+        _ => true,
+    }
+}
+
+/// A size without the dimensions that were put in front of it.
+fn bare(size: &[u64]) -> &[u64] {
+    let first = size.iter().position(|size| *size != 1).unwrap_or(size.len());
+    size.get(first..).unwrap_or_default()
+}
+
+/// `4x16`.
+pub fn times(size: &[u64]) -> String {
+    size.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
+}
+
+fn matrix(image: &Examined<'_, '_>) -> Option<String> {
+    let text = |name| image.image.properties.get(set::REQUIREMENTS, name).and_then(|value| value.text());
+    let told = text("joint_matrix_mad").or_else(|| text("joint_matrix"));
+    let used = || image.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_matrix"));
+    told.map(|text| format!("needs matrices {}", text.trim())).or_else(|| used().then(|| "uses matrices".to_owned()))
+}
+
+/// What an image is for, by the compiled code itself where it tells, else by its labels.
+pub fn devices(image: &Examined<'_, '_>) -> String {
+    let own = image.native.as_ref().map(Native::devices).unwrap_or_default();
+    let label = image.image.compile_target().unwrap_or_else(|| spec(image.image));
+    match (image.march, own.is_empty()) {
+        (Some(march), _) => format!("{label} ({march})"),
+        (None, false) => own.join(", "),
+        (None, true) => label.to_owned(),
+    }
+}
+
+/// Whether the module has an instruction.
+fn uses(image: &Examined<'_, '_>, opcode: u32) -> bool {
+    let Some(contents) = image.module.as_ref().and_then(|_| image.image.contents().ok()) else { return false };
+    let Ok(words) = Words::new(&contents) else { return false };
+    words.instructions().flatten().any(|instruction| u32::from(instruction.opcode) == opcode)
+}

@@ -1,0 +1,185 @@
+//! Do files keep to their budgets?
+
+use crate::compat::examine::Examined;
+use crate::compat::gate::{Against, Clause, Matter};
+use crate::device::target::Target;
+use crate::native::Kernel;
+
+/// What something may take at most; no limit where none is given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Bytes as they stand in the file.
+    pub bytes: Option<u64>,
+    /// Device images.
+    pub images: Option<u64>,
+    /// Bytes of registers that a kernel spills per hardware thread (Intel GPUs).
+    pub spill: Option<u64>,
+    /// Registers that a kernel spills, vector and scalar ones together (AMD GPUs).
+    pub spilled_registers: Option<u64>,
+}
+
+impl Budget {
+    /// Whether it limits nothing.
+    pub fn is_open(&self) -> bool {
+        *self == Budget::default()
+    }
+
+    /// Whether it limits kernels and not only files.
+    pub fn is_of_kernels(&self) -> bool {
+        self.spill.is_some() || self.spilled_registers.is_some()
+    }
+}
+
+/// Whether an image is compiled for a target: it says so, or its code does. SPIR-V for any device is for `spir64`.
+pub fn is_for(image: &Examined<'_, '_>, target: &Target) -> bool {
+    let stated = image.image.compile_target().unwrap_or(image.image.target);
+    let stated = if stated.is_empty() && image.module.is_some() { "spir64" } else { stated };
+    let arch = stated.split('-').next().unwrap_or(stated);
+    let devices = image.native.iter().flat_map(|native| native.devices()).any(|device| device == target.name);
+    devices
+        || [stated, arch].iter().any(|name| *name == target.name || target.aliases.iter().any(|alias| alias == name))
+}
+
+/// Something that takes more than its budget, or of which it cannot be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// The kernel's mangled name, where it is about one; else it is about the file.
+    pub kernel: Option<String>,
+    /// The place, among the images that were given, of the kernel's image.
+    pub at: usize,
+    /// What it says.
+    pub against: Against,
+}
+
+/// What exceeds the budget of a whole file of so many bytes.
+pub fn of_file(budget: &Budget, bytes: u64, images: &[Examined<'_, '_>]) -> Vec<Over> {
+    let all: Vec<(usize, &Examined<'_, '_>)> = images.iter().enumerate().collect();
+    over(budget, "the file", bytes, &all)
+}
+
+/// What exceeds the budget of the images that are compiled for a target.
+pub fn of_target(budget: &Budget, target: &Target, images: &[Examined<'_, '_>]) -> Vec<Over> {
+    if budget.is_open() {
+        return Vec::new();
+    }
+    let own: Vec<(usize, &Examined<'_, '_>)> =
+        images.iter().enumerate().filter(|(_, image)| is_for(image, target)).collect();
+    let bytes = own.iter().map(|(_, one)| one.image.stored.len() as u64).fold(0, u64::saturating_add);
+    over(budget, &format!("what is compiled for {}", target.name), bytes, &own)
+}
+
+fn over(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examined<'_, '_>)]) -> Vec<Over> {
+    let mut found = Vec::new();
+    let count = images.len() as u64;
+    let whole = [
+        (Clause::Bytes, budget.bytes, bytes, "bytes", "`sycl-bundle inspect --sizes` tells who takes the space"),
+        (Clause::Images, budget.images, count, "images", "-fsycl-device-code-split=per_source makes fewer"),
+    ];
+    for (clause, most, has, what, remedy) in whole {
+        if let Some(most) = most.filter(|most| has > *most) {
+            let message = format!("The budget of {whose} is {most} {what}, and it has {has}.");
+            found.push(Over { kernel: None, at: 0, against: against(clause, true, message, remedy) });
+        }
+    }
+    if budget.is_of_kernels() {
+        for (at, image) in images.iter().filter(|(_, image)| !image.format.is_intermediate()) {
+            spills(budget, *at, image, &mut found);
+        }
+    }
+    found
+}
+
+/// The kernels of an image that spill more registers than they may, and those of which it is not told.
+fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<Over>) {
+    let parts = image.native.iter().flat_map(|native| &native.parts);
+    let told: Vec<&Kernel> = parts.flat_map(|part| &part.kernels).collect();
+    let mut push = |kernel: &str, against| found.push(Over { kernel: Some(kernel.to_owned()), at, against });
+    let remedy = "hold less at a time, or compile with large GRF (-ftarget-register-alloc-mode)";
+    for kernel in &told {
+        let registers = kernel.spilled_registers.map(|[vector, scalar]| vector.saturating_add(scalar));
+        let takes = [
+            (Clause::Spill, budget.spill, kernel.spill, "bytes of spilled registers"),
+            (Clause::SpilledRegisters, budget.spilled_registers, registers, "spilled registers"),
+        ];
+        for (clause, most, has, what) in takes {
+            if let Some((most, has)) = most.zip(has).filter(|(most, has)| has > most) {
+                let message = format!("The budget of a kernel is {most} {what}, and it has {has}.");
+                push(&kernel.name, against(clause, true, message, remedy));
+            }
+        }
+    }
+    // What one kind of device counts in bytes another counts in registers: one of them is enough.
+    let clause = if budget.spill.is_some() { Clause::Spill } else { Clause::SpilledRegisters };
+    for name in &image.kernels {
+        let tells =
+            |kernel: &&&Kernel| kernel.name == *name && (kernel.spill, kernel.spilled_registers) != (None, None);
+        if told.iter().find(tells).is_none() {
+            let message = "How many registers the kernel spills is not told by its code.".to_owned();
+            let remedy = "give this budget to targets whose code tells: Intel's and AMD's GPUs";
+            push(name, against(clause, false, message, remedy));
+        }
+    }
+}
+
+fn against(clause: Clause, certain: bool, message: String, remedy: &str) -> Against {
+    Against { matter: Matter::Policy(clause), certain, message, aspect: None, remedy: remedy.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundle::aspect::Epoch;
+    use crate::bundle::image::Image;
+    use crate::compat::examine::examine_image;
+    use crate::device;
+    use crate::native::Part;
+
+    fn image(target: &'static str, stored: &'static [u8]) -> Image<'static> {
+        Image { target, ..Image::bare(stored, 0) }
+    }
+
+    #[test]
+    fn images_are_of_the_target_that_they_name() {
+        let table = device::table();
+        let images = [image("spir64", b"abc"), image("spir64_x86_64-unknown-unknown", b"defg")];
+        let examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+        let cpu = table.target("spir64_x86_64").unwrap();
+        let budget = Budget { bytes: Some(3), images: Some(0), ..Budget::default() };
+        let messages: Vec<String> =
+            of_target(&budget, cpu, &examined).into_iter().map(|one| one.against.message).collect();
+        assert_eq!(
+            messages,
+            [
+                "The budget of what is compiled for spir64_x86_64 is 3 bytes, and it has 4.",
+                "The budget of what is compiled for spir64_x86_64 is 0 images, and it has 1."
+            ]
+        );
+        assert_eq!(of_target(&budget, table.target("intel_gpu_pvc").unwrap(), &examined), []);
+        assert_eq!(of_file(&Budget { images: Some(2), bytes: Some(7), ..budget }, 7, &examined), []);
+    }
+
+    #[test]
+    fn kernels_that_spill_are_told_and_those_that_do_not_say() {
+        let stored = image("intel_gpu_pvc", b"x");
+        let mut one = examine_image(&stored, Epoch::From2026);
+        one.format = crate::bundle::format::Format::Zebin;
+        one.kernels = vec!["much".to_owned(), "some".to_owned(), "silent".to_owned()];
+        let kernel = |name: &str, spill| Kernel { name: name.to_owned(), spill, ..Kernel::default() };
+        let part = Part {
+            name: String::new(),
+            format: one.format,
+            devices: vec!["intel_gpu_pvc".to_owned()],
+            stated: String::new(),
+            version: None,
+            producer: None,
+            size: 1,
+            kernels: vec![kernel("much", Some(2048)), kernel("some", Some(1024)), kernel("silent", None)],
+        };
+        one.native = Some(crate::native::Native { container: None, parts: vec![part], problems: Vec::new() });
+        let budget = Budget { spill: Some(1024), spilled_registers: Some(0), ..Budget::default() };
+        let target = device::table().target("intel_gpu_pvc").unwrap();
+        let found = of_target(&budget, target, std::slice::from_ref(&one));
+        let found: Vec<_> = found.iter().map(|one| (one.kernel.as_deref(), one.against.certain)).collect();
+        assert_eq!(found, [(Some("much"), true), (Some("silent"), false)]);
+    }
+}

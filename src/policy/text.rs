@@ -1,0 +1,245 @@
+//! What does this TOML text say, and where does it say it?
+//!
+//! Tables whose values are asked for by key and kind; whatever is no value of that kind, and every key that nobody knows,
+//! is a fault with its line and column. The one user of the `toml` crate.
+
+use super::date::Date;
+use crate::device::near::did_you_mean;
+use crate::device::yaml::{Fault, Place};
+use crate::limits::MAX_CONFIG;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value with the place where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct At<T> {
+    pub place: Place,
+    pub value: T,
+}
+
+/// A table of the text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Table<'d> {
+    entries: &'d DeTable<'d>,
+    pub place: Place,
+    text: &'d str,
+}
+
+/// The place of a byte of a text.
+fn place(text: &str, offset: usize) -> Place {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.bytes().filter(|byte| *byte == b'\n').count().saturating_add(1);
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    Place { line, column: last.chars().count().saturating_add(1) }
+}
+
+/// Reads a text and hands its table on.
+///
+/// # Errors
+/// The first thing that is no TOML.
+pub(super) fn with_table<T>(text: &str, read: impl FnOnce(Table<'_>) -> T) -> Result<T, Fault> {
+    let start = Place { line: 1, column: 1 };
+    if text.len() > MAX_CONFIG {
+        return Err(Fault::new(start, format!("{} bytes are more than the {MAX_CONFIG} that are read", text.len())));
+    }
+    // The mark that some editors put first is no part of the text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let root = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(start, |span: Range<usize>| place(text, span.start));
+        Fault::new(at, error.message().replace('\n', "; "))
+    })?;
+    Ok(read(Table { entries: root.get_ref(), place: start, text }))
+}
+
+/// What a value is called in messages.
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+impl<'d> Table<'d> {
+    fn place_of<T>(&self, value: &Spanned<T>) -> Place {
+        place(self.text, value.span().start)
+    }
+
+    /// The names of all keys, with their places.
+    pub fn keys(&self) -> impl Iterator<Item = At<&'d str>> {
+        let (entries, text) = (self.entries, self.text);
+        entries.iter().map(move |(key, _)| At { place: place(text, key.span().start), value: &**key.get_ref() })
+    }
+
+    /// Tells of each key that is none of these.
+    pub fn only(&self, known: &[&str], faults: &mut Vec<Fault>) {
+        for key in self.keys().filter(|key| !known.contains(&key.value)) {
+            let near = did_you_mean(key.value, known.iter().copied());
+            let all = || Some(format!("the keys here are {}", known.join(", ")));
+            let key_text: String = key.value.chars().take(80).collect();
+            faults.push(
+                Fault::new(key.place, format!("unknown key `{}`", key_text.escape_debug()))
+                    .with_remedy(near.or_else(all)),
+            );
+        }
+    }
+
+    fn value(&self, key: &str) -> Option<&'d Spanned<DeValue<'d>>> {
+        self.entries.iter().find(|(own, _)| own.get_ref() == key).map(|(_, value)| value)
+    }
+
+    /// The place of a key's value, else of the table.
+    pub fn place_at(&self, key: &str) -> Place {
+        self.value(key).map_or(self.place, |value| self.place_of(value))
+    }
+
+    /// The value of a key as `read` takes it; what it does not take is a fault.
+    fn get<T>(
+        &self,
+        key: &str,
+        wanted: &str,
+        faults: &mut Vec<Fault>,
+        read: impl FnOnce(&'d DeValue<'d>) -> Option<T>,
+    ) -> Option<At<T>> {
+        let value = self.value(key)?;
+        let place = self.place_of(value);
+        match read(value.get_ref()) {
+            Some(value) => Some(At { place, value }),
+            None => {
+                let is = kind(value.get_ref());
+                let is = if wanted.starts_with(is) { "another" } else { is };
+                faults.push(Fault::new(place, format!("`{key}` is {is}, and must be {wanted}")));
+                None
+            }
+        }
+    }
+
+    /// A table below a key.
+    pub fn table(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Table<'d>> {
+        let found = self.get(key, "a table", faults, DeValue::as_table)?;
+        Some(Table { entries: found.value, place: found.place, text: self.text })
+    }
+
+    /// The tables of a list of tables.
+    pub fn tables(&self, key: &str, faults: &mut Vec<Fault>) -> Vec<Table<'d>> {
+        let Some(list) = self.get(key, "a list of tables", faults, DeValue::as_array) else { return Vec::new() };
+        let mut tables = Vec::new();
+        for item in list.value.iter() {
+            let place = self.place_of(item);
+            match item.get_ref().as_table() {
+                Some(entries) => tables.push(Table { entries, place, text: self.text }),
+                None => faults.push(Fault::new(place, format!("`{key}` must be a list of tables"))),
+            }
+        }
+        tables
+    }
+
+    /// A text.
+    pub fn text(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<&'d str>> {
+        self.get(key, "a text", faults, DeValue::as_str)
+    }
+
+    /// True or false.
+    pub fn flag(&self, key: &str, faults: &mut Vec<Fault>) -> Option<bool> {
+        self.get(key, "true or false", faults, DeValue::as_bool).map(|found| found.value)
+    }
+
+    /// A list of texts.
+    pub fn texts(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<Vec<At<&'d str>>>> {
+        let list = self.get(key, "a list of texts", faults, DeValue::as_array)?;
+        let mut texts = Vec::new();
+        for item in list.value.iter() {
+            let place = self.place_of(item);
+            match item.get_ref().as_str() {
+                Some(value) => texts.push(At { place, value }),
+                None => faults.push(Fault::new(place, format!("`{key}` must be a list of texts"))),
+            }
+        }
+        Some(At { place: list.place, value: texts })
+    }
+
+    /// A number that is not negative.
+    pub fn number(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<u64>> {
+        self.get(key, "a number from 0", faults, number)
+    }
+
+    /// A number of bytes: a number, or a text like `"8 MiB"`.
+    pub fn bytes(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<u64>> {
+        let wanted = "a number of bytes, or a text like \"512 KiB\" or \"8 MiB\"";
+        self.get(key, wanted, faults, |value| number(value).or_else(|| bytes(value.as_str()?)))
+    }
+
+    /// A day.
+    pub fn date(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<Date>> {
+        self.get(key, "a day like 2027-03-31, without quotes", faults, |value| {
+            let found = value.as_datetime().filter(|found| found.time.is_none())?.date?;
+            Date::new(found.year, found.month, found.day)
+        })
+    }
+}
+
+fn number(value: &DeValue<'_>) -> Option<u64> {
+    let integer = value.as_integer()?;
+    u64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+/// `8 MiB`: a whole number and a unit; those in thousands too.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let unit: u64 = match unit.trim() {
+        "B" | "" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_know_their_place() {
+        let text = "# c\n[a]\n\"ö\" = 1\nday = 2026-02-28\nsize = \"8 MiB\"\nlist = [\"x\",\n  \"y\"]\n";
+        let mut faults = Vec::new();
+        with_table(text, |root| {
+            let a = root.table("a", &mut faults).unwrap();
+            assert_eq!(a.date("day", &mut faults).unwrap().value.to_string(), "2026-02-28");
+            assert_eq!(a.bytes("size", &mut faults).unwrap().value, 8 << 20);
+            let list = a.texts("list", &mut faults).unwrap().value;
+            assert_eq!(list[1], At { place: Place { line: 7, column: 3 }, value: "y" });
+            a.only(&["o", "days", "size", "list"], &mut faults);
+        })
+        .unwrap();
+        let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
+        assert_eq!(faults, ["3:1: unknown key `ö`", "4:1: unknown key `day`"]);
+    }
+
+    #[test]
+    fn what_is_no_value_of_its_kind_is_a_fault() {
+        let text = "day = 2026-02-29\nsize = -1\nother = \"8 MiBs\"\nwhen = 2026-01-01T10:00:00\nt = 3\n";
+        let mut faults = Vec::new();
+        let parsed = with_table(text, |root| {
+            assert!(root.date("when", &mut faults).is_none());
+            assert!(root.bytes("size", &mut faults).is_none() && root.bytes("other", &mut faults).is_none());
+            assert!(root.text("t", &mut faults).is_none());
+            root.date("day", &mut faults)
+        });
+        // The crate knows the calendar itself, or leaves it to us: either way there is no such day.
+        assert!(parsed.is_err() || (parsed == Ok(None) && faults.len() == 5), "{faults:?}");
+        assert!(with_table("a = [", |_| ()).is_err() && with_table("a = 1\na = 2\n", |_| ()).is_err());
+        assert!(with_table(&"a = [".repeat(50_000), |_| ()).is_err());
+    }
+}

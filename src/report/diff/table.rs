@@ -1,0 +1,174 @@
+//! What changed, for people.
+
+use super::{Counts, Pair, Report, fate, growth, line, signed};
+use crate::compat::diff::compare::{Fate, KernelDiff};
+use crate::report::evidence::Names;
+use crate::report::inspect::View;
+use crate::report::name::shorten;
+use crate::report::table::{Column, render};
+use crate::report::text::wrap;
+use crate::report::units::{self, count, counted};
+use std::fmt::Write as _;
+
+/// Kernels that are named for each file and fate; JSON has all.
+const EXAMPLES: usize = 4;
+/// Changes of one kernel that are told.
+const CHANGES: usize = 8;
+
+/// A line for each file that differs, targets, requirements, and kernels; `all` names each of these.
+pub fn table(report: &Report, all: bool, view: &View) -> String {
+    let mut out = String::new();
+    if !report.differs() {
+        let [_, new] = report.totals();
+        let kernels = report.counts().unchanged;
+        let (files, kernels) = (counted(report.pairs.len(), "file"), counted(kernels, "kernel"));
+        let _ = writeln!(out, "no difference: {files}, {kernels}, {}", units::bytes(new.bytes));
+    } else {
+        files(&mut out, report, view);
+        summary(&mut out, report, view);
+        for pair in report.pairs.iter().filter(|pair| !pair.diff.diffs.is_empty()) {
+            kernels(&mut out, pair, all, view);
+        }
+    }
+    if !report.breaches.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n{}:",
+            match report.breaches.len() {
+                1 => "a budget is not kept".to_owned(),
+                many => format!("{} budgets are not kept", count(many)),
+            }
+        );
+    }
+    for breach in &report.breaches {
+        let names = Names { demangle: view.demangle };
+        let file = breach.file.as_ref().map(|file| format!("{file}: ")).unwrap_or_default();
+        let kernel = breach.kernel.as_ref().map(|kernel| format!("{}: ", names.show(kernel))).unwrap_or_default();
+        lines(&mut out, "  ", "    ", &format!("{file}{kernel}{}", breach.message), view);
+    }
+    out
+}
+
+fn files(out: &mut String, report: &Report, view: &View) {
+    let columns = [
+        ("Added", Column::Number),
+        ("Removed", Column::Number),
+        ("Renamed", Column::Number),
+        ("Changed", Column::Number),
+        ("Same", Column::Number),
+        ("Device code", Column::Text),
+        ("File", Column::Text),
+    ];
+    let row = |counts: Counts, bytes: String, name: String| {
+        let Counts { added, removed, renamed, changed, unchanged } = counts;
+        let mut row: Vec<String> = [added, removed, renamed, changed, unchanged].map(count).into();
+        row.extend([bytes, name]);
+        row
+    };
+    let differing: Vec<&Pair> = report.pairs.iter().filter(|pair| pair.differs()).collect();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for pair in &differing {
+        let [old, new] = pair.diff.totals();
+        let lone = match (&pair.old, &pair.new) {
+            (None, _) => " (new file)",
+            (_, None) => " (file gone)",
+            _ if pair.partial => " (not all read)",
+            _ => "",
+        };
+        rows.push(row(pair.counts(), growth(old.bytes, new.bytes), format!("{}{lone}", pair.name)));
+    }
+    let same = report.pairs.len().saturating_sub(differing.len());
+    if report.pairs.len() > 1 {
+        let [old, new] = report.totals();
+        let name = match same {
+            0 => counted(report.pairs.len(), "file"),
+            same => format!("{}, {} without a difference", counted(report.pairs.len(), "file"), count(same)),
+        };
+        rows.push(row(report.counts(), growth(old.bytes, new.bytes), name));
+    }
+    out.push_str(&render(&columns, &rows, view.width, view.color));
+}
+
+fn summary(out: &mut String, report: &Report, view: &View) {
+    let mut targets: std::collections::BTreeMap<&str, [crate::compat::diff::snapshot::Total; 2]> = Default::default();
+    for (name, [old, new]) in report.pairs.iter().flat_map(|pair| &pair.diff.targets) {
+        let [sum_old, sum_new] = targets.entry(name).or_default();
+        (*sum_old, *sum_new) = (sum_old.plus(*old), sum_new.plus(*new));
+    }
+    out.push('\n');
+    for (name, [old, new]) in targets {
+        let change = match (old.images, new.images) {
+            (0, _) => format!("gained: {}, {}", counted(new.images, "image"), units::bytes(new.bytes)),
+            (_, 0) => format!("lost: {}, {}", counted(old.images, "image"), units::bytes(old.bytes)),
+            (before, after) => {
+                format!("{} -> {} images, {}", count(before), count(after), growth(old.bytes, new.bytes))
+            }
+        };
+        lines(out, "target ", "  ", &format!("{name}: {change}"), view);
+    }
+    for (requirement, [gained, lost]) in report.requirements() {
+        let part = |number: usize, word: &str| (number > 0).then(|| format!("{word} by {}", counted(number, "kernel")));
+        let parts: Vec<String> = [part(gained, "gained"), part(lost, "lost")].into_iter().flatten().collect();
+        lines(out, "requirement ", "  ", &format!("{requirement}: {}", parts.join(", ")), view);
+    }
+    let ways: Vec<String> =
+        report.ways().into_iter().map(|(what, kernels)| format!("{} of {}", what.name(), count(kernels))).collect();
+    if !ways.is_empty() {
+        lines(out, "changed: ", "  ", &ways.join(", "), view);
+    }
+}
+
+fn kernels(out: &mut String, pair: &Pair, all: bool, view: &View) {
+    let _ = writeln!(out, "\n{}", shorten(&pair.name, view.width));
+    let fates: [fn(&Fate) -> bool; 4] = [
+        |fate| *fate == Fate::Removed,
+        |fate| *fate == Fate::Added,
+        |fate| matches!(fate, Fate::Renamed { .. }),
+        |fate| *fate == Fate::Changed,
+    ];
+    for is in fates {
+        let mut own: Vec<&KernelDiff> = pair.diff.diffs.iter().filter(|kernel| is(&kernel.fate)).collect();
+        // What says most first: changes of what a kernel is before those of its bytes, large before small.
+        own.sort_by_key(|kernel| {
+            let [old, new] = kernel.bytes;
+            (kernel.changes.first().map(|change| change.what), std::cmp::Reverse(old.abs_diff(new)))
+        });
+        let shown = if all { own.len() } else { EXAMPLES };
+        for kernel in own.iter().take(shown) {
+            one(out, kernel, view);
+        }
+        let more = own.len().saturating_sub(shown);
+        if let Some(kernel) = own.first().filter(|_| more > 0) {
+            let _ = writeln!(out, "  {} and {} more", fate(&kernel.fate), count(more));
+        }
+    }
+}
+
+fn one(out: &mut String, kernel: &KernelDiff, view: &View) {
+    let names = Names { demangle: view.demangle };
+    let [old, new] = kernel.bytes;
+    let bytes = match kernel.fate {
+        Fate::Added => units::bytes(new),
+        Fate::Removed => units::bytes(old),
+        _ => signed(old, new),
+    };
+    let head = format!("  {} ({bytes}): ", fate(&kernel.fate));
+    let left = view.width.saturating_sub(head.chars().count()).max(20);
+    let _ = writeln!(out, "{head}{}", shorten(&names.show(&kernel.name), left));
+    if let Fate::Renamed { from } = &kernel.fate {
+        let _ = writeln!(out, "    was {}", shorten(&names.show(from), view.width.saturating_sub(8)));
+    }
+    for change in kernel.changes.iter().take(CHANGES) {
+        lines(out, "    ", "      ", &line(change, kernel), view);
+    }
+    let more = kernel.changes.len().saturating_sub(CHANGES);
+    if more > 0 {
+        let _ = writeln!(out, "    and {more} more changes");
+    }
+}
+
+fn lines(out: &mut String, first: &str, rest: &str, text: &str, view: &View) {
+    for (at, line) in wrap(text, view.width.saturating_sub(first.len().max(rest.len()))).iter().enumerate() {
+        let _ = writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
+    }
+}

@@ -1,0 +1,194 @@
+//! Which findings were there before?
+//!
+//! A baseline lists findings by what stays from build to build: rule, target, file name, kernel, and aspect or message; not
+//! by images, offsets or lines. Findings that are alike are counted. What a policy says of whole files, its budgets and
+//! exceptions that have ended, is in no baseline: there the policy is what to change.
+
+use super::OfTarget;
+use crate::compat::gate::judged::Found;
+use crate::compat::gate::{Against, Clause, Matter, base_name, fingerprint_of};
+use crate::error::{Error, Result};
+use crate::report::json::SCHEMA_VERSION;
+use crate::report::name::demangle;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A finding that is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// What it is known by.
+    pub fingerprint: String,
+    /// How many are alike.
+    pub count: usize,
+    /// The rule.
+    pub rule: String,
+    /// The target.
+    pub target: String,
+    /// The file's name, without folders.
+    pub file: String,
+    /// The kernel's mangled name.
+    pub kernel: String,
+    /// Its name as the source has it.
+    pub demangled: String,
+    /// The aspect, where it is about one.
+    pub aspect: Option<String>,
+    /// What it says.
+    pub message: String,
+}
+
+/// What came of comparing with a baseline.
+#[derive(Debug, Clone, Serialize)]
+pub struct Compared {
+    /// The baseline, as the user named it.
+    pub file: String,
+    /// What it holds and nobody found.
+    pub gone: Vec<Known>,
+    /// What excuses those that it knows.
+    #[serde(skip)]
+    why: Arc<str>,
+}
+
+impl Compared {
+    /// Whether the baseline has a finding.
+    pub fn knows(&self, found: &Found<'_>) -> bool {
+        found.excused.is_some_and(|why| Arc::ptr_eq(why, &self.why))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    schema_version: u32,
+    findings: Vec<Known>,
+}
+
+/// Findings that are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Baseline {
+    findings: Vec<Known>,
+}
+
+/// Whether a finding may be in a baseline.
+fn may_be_known(against: &Against) -> bool {
+    !matches!(
+        against.matter,
+        Matter::Policy(
+            Clause::Bytes
+                | Clause::Images
+                | Clause::Spill
+                | Clause::SpilledRegisters
+                | Clause::Expired
+                | Clause::Missing
+        )
+    )
+}
+
+impl Baseline {
+    /// All findings that count.
+    pub fn of(targets: &[OfTarget]) -> Baseline {
+        let mut known: HashMap<String, Known> = HashMap::new();
+        for target in targets {
+            let counting = |found: &Found<'_>| found.excused.is_none() && may_be_known(found.against);
+            for finding in target.findings().filter(|one| counting(&one.found)) {
+                let (fingerprint, against) = (finding.fingerprint(&target.target), finding.found.against);
+                let one = known.entry(fingerprint.clone()).or_insert_with(|| Known {
+                    fingerprint,
+                    count: 0,
+                    rule: against.matter.rule().to_owned(),
+                    target: target.target.clone(),
+                    file: base_name(&finding.of.file).to_owned(),
+                    kernel: finding.found.kernel.to_string(),
+                    demangled: demangle(finding.found.kernel).into_owned(),
+                    aspect: against.aspect.clone(),
+                    message: against.message.clone(),
+                });
+                one.count = one.count.saturating_add(1);
+            }
+        }
+        let mut findings: Vec<Known> = known.into_values().collect();
+        // By what a reader looks for, so that a change of the file is a change of its findings.
+        let key = |one: &Known| {
+            (one.target.clone(), one.file.clone(), one.rule.clone(), one.kernel.clone(), one.fingerprint.clone())
+        };
+        findings.sort_by_cached_key(key);
+        Baseline { findings }
+    }
+
+    /// How many findings it holds.
+    pub fn len(&self) -> usize {
+        self.findings.iter().map(|one| one.count).fold(0, usize::saturating_add)
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Reads what [`Baseline::text`] wrote.
+    ///
+    /// # Errors
+    /// `Input` where it is no baseline, with line and column.
+    pub fn read(file: &str, text: &str) -> Result<Baseline> {
+        let wrong = |error: serde_json::Error| {
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or_default();
+            let error = Error::input(format!("{file}:{}:{}: {message}", error.line(), error.column()));
+            error.with_remedy("`--write-baseline` makes a baseline")
+        };
+        let document: Document = serde_json::from_str(text).map_err(wrong)?;
+        if document.schema_version != SCHEMA_VERSION {
+            let message = format!("{file}: version {} of baselines, which is not known here", document.schema_version);
+            return Err(Error::input(message));
+        }
+        Ok(Baseline { findings: document.findings })
+    }
+
+    /// As JSON, a finding to a line, in an order that is always the same.
+    ///
+    /// # Errors
+    /// None that can be met: what is written is text.
+    pub fn text(&self) -> Result<String> {
+        let mut out = format!("{{\"schema_version\":{SCHEMA_VERSION},\"findings\":[");
+        for (at, one) in self.findings.iter().enumerate() {
+            let line = serde_json::to_string(one).map_err(|error| Error::input(error.to_string()))?;
+            out.push_str(if at == 0 { "\n" } else { ",\n" });
+            out.push_str(&line);
+        }
+        out.push_str("\n]}\n");
+        Ok(out)
+    }
+
+    /// Marks what is known, which does not count any more; of alike findings as many are known as the baseline counts.
+    /// `file` is what messages call the baseline. Tells what it holds and nobody found, of these targets and files.
+    pub fn apply(&self, file: &str, targets: &mut [OfTarget], files: &[Arc<str>]) -> Compared {
+        let why: Arc<str> = format!("in the baseline {file}").into();
+        let mut left: HashMap<&str, usize> =
+            self.findings.iter().map(|one| (one.fingerprint.as_str(), one.count)).collect();
+        for target in targets.iter_mut() {
+            for of in &mut target.files {
+                of.judged.refine(|kernels, kernel, items| {
+                    let name = kernels.name(kernel)?;
+                    let mut known = items.to_vec();
+                    let counting = |against: &Against| may_be_known(against);
+                    for item in known.iter_mut().filter(|one| one.excused.is_none() && counting(&one.against)) {
+                        let fingerprint = fingerprint_of(&target.target, &of.file, &item.against, name);
+                        if let Some(count) = left.get_mut(fingerprint.as_str()).filter(|count| **count > 0) {
+                            *count = count.saturating_sub(1);
+                            item.excused = Some(why.clone());
+                        }
+                    }
+                    (known != items).then_some(known)
+                });
+            }
+        }
+        let asked = |one: &&Known| {
+            targets.iter().any(|target| target.target == one.target)
+                && files.iter().any(|file| base_name(file) == one.file)
+        };
+        let gone = self.findings.iter().filter(asked).filter_map(|one| {
+            let count = *left.get(one.fingerprint.as_str())?;
+            (count > 0).then(|| Known { count, ..one.clone() })
+        });
+        Compared { file: file.to_owned(), gone: gone.collect(), why }
+    }
+}

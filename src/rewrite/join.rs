@@ -1,0 +1,99 @@
+//! What is the union of several bundles?
+//!
+//! As `sycl::join` makes it: all images of all bundles, copies of an image once. The bundles are of one state and for
+//! the same targets.
+
+use crate::bundle::image::{Image, State};
+use crate::error::{Error, ErrorKind, Result};
+use std::collections::{BTreeSet, HashMap};
+
+/// A bundle: its images and what errors call it.
+#[derive(Debug)]
+pub struct Joined<'k> {
+    /// Its images.
+    pub images: Vec<Image<'k>>,
+    /// What errors call it.
+    pub label: String,
+}
+
+/// A union.
+#[derive(Debug)]
+pub struct Union<'k> {
+    /// The images, in the order of the bundles, numbered through.
+    pub images: Vec<Image<'k>>,
+    /// Copies that were left out: number in the union, and how many.
+    pub copies: HashMap<usize, usize>,
+}
+
+/// Joins bundles. Copies are images of which all is equal: payload, target, options, entries and property sets.
+///
+/// # Errors
+/// `Usage` (SYCL's `errc::invalid`) where the bundles are not of one state, or not for the same targets; `Input` where a
+/// payload is damaged.
+pub fn join<'k>(bundles: Vec<Joined<'k>>) -> Result<Union<'k>> {
+    let invalid = |message: String, label: &str, remedy: &str| {
+        let error = Error::new(ErrorKind::Usage, format!("{message} (SYCL: errc::invalid)"));
+        Err(error.with_remedy(remedy.to_owned()).context(label.to_owned()))
+    };
+    let mut state: Option<(State, String)> = None;
+    let mut targets: Option<(BTreeSet<&str>, String)> = None;
+    for bundle in bundles.iter().filter(|bundle| !bundle.images.is_empty()) {
+        let mut mine = BTreeSet::new();
+        for image in &bundle.images {
+            mine.insert(image.compile_target().unwrap_or(image.target));
+            let this = image.state();
+            match &state {
+                None => state = Some((this, bundle.label.clone())),
+                Some((known, other)) if *known != this => {
+                    let message = format!(
+                        "image {} is in state `{}`, where {other} has images in state `{}`",
+                        image.index,
+                        this.name(),
+                        known.name()
+                    );
+                    return invalid(message, &bundle.label, "select one state with --state");
+                }
+                Some(_) => {}
+            }
+        }
+        match &targets {
+            None => targets = Some((mine, bundle.label.clone())),
+            Some((known, other)) if *known != mine => {
+                let list = |targets: &BTreeSet<&str>| targets.iter().copied().collect::<Vec<_>>().join(", ");
+                let message = format!("its images are for {}, those of {other} for {}", list(&mine), list(known));
+                return invalid(message, &bundle.label, "select one target with --target");
+            }
+            Some(_) => {}
+        }
+    }
+    let mut union = Union { images: Vec::new(), copies: HashMap::new() };
+    let mut known: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+    for bundle in bundles {
+        for mut image in bundle.images {
+            let contents =
+                image.contents().map_err(|error| error.context(format!("image {}", image.index)))?.into_owned();
+            let places = known.entry(contents).or_default();
+            let copy = places.iter().find(|place| union.images.get(**place).is_some_and(|other| same(other, &image)));
+            match copy {
+                Some(place) => {
+                    let count = union.copies.entry(*place).or_default();
+                    *count = count.saturating_add(1);
+                }
+                None => {
+                    image.index = union.images.len();
+                    places.push(image.index);
+                    union.images.push(image);
+                }
+            }
+        }
+    }
+    Ok(union)
+}
+
+/// Whether two images of equal contents are copies.
+fn same(one: &Image<'_>, other: &Image<'_>) -> bool {
+    (one.target, one.arch, one.compile_options, one.link_options)
+        == (other.target, other.arch, other.compile_options, other.link_options)
+        && one.entries == other.entries
+        && one.properties == other.properties
+}

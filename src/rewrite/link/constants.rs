@@ -1,0 +1,137 @@
+//! Which specialization constants does a linked image have?
+//!
+//! Compilers number the constants of each image from 0, and the property sets say which numbers belong to which name. So
+//! constants of one name get one number, and those of different names different ones.
+//!
+//! "SYCL/specialization constants" holds for each name triples of number (`SpecId`), offset in the value and size;
+//! "SYCL/specialization constants default values" one blob with the values of all names in their order
+//! (DPC++ `llvm/lib/SYCLLowerIR/SpecConstants.cpp`).
+
+use super::Input;
+use crate::bundle::property::set;
+use crate::error::{Error, ErrorKind};
+use std::collections::{HashMap, HashSet};
+
+/// Set of the defaults.
+pub const DEFAULTS: &str = "SYCL/specialization constants default values";
+/// Marks padding, which has no number.
+const PADDING: u32 = u32::MAX;
+
+/// A part of a named constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Leaf {
+    number: u32,
+    offset: u32,
+    size: u32,
+}
+
+/// A named constant of the result.
+#[derive(Debug, Clone)]
+struct Named {
+    name: String,
+    leaves: Vec<Leaf>,
+    /// The default value, where the sets have one.
+    default: Option<Vec<u8>>,
+    /// The image that it was first met in.
+    image: usize,
+}
+
+/// The constants of the result, and the numbers that they get.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// For each image the new numbers by the old.
+    pub numbers: Vec<HashMap<u32, u32>>,
+    named: Vec<Named>,
+}
+
+/// Gives the constants of images their numbers.
+///
+/// # Errors
+/// `Input` where constants of one name differ, or a value is damaged.
+pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
+    let mut plan = Plan::default();
+    let mut errors = Vec::new();
+    let mut by_name: HashMap<&str, usize> = HashMap::new();
+    // Numbers of constants without a name stay as they are, and are not given to others.
+    let mut taken: HashSet<u32> = HashSet::new();
+    let mut next = 0u32;
+    for (number, input) in inputs.iter().enumerate() {
+        let mut numbers = HashMap::new();
+        let blob = input.image.properties.get(DEFAULTS, "all").and_then(|value| value.payload());
+        let mut begin = 0usize;
+        for property in input.image.properties.set(set::SPEC_CONSTANTS) {
+            let Some(leaves) = property.value.words().and_then(|words| leaves(&words)) else {
+                errors.push(
+                    Error::input(format!("the value of the property `{}` is damaged", property.name))
+                        .context(input.label),
+                );
+                continue;
+            };
+            let size = leaves.iter().map(|leaf| leaf.offset as usize + leaf.size as usize).max().unwrap_or(0);
+            let end = begin.saturating_add(size);
+            let default = blob.and_then(|blob| blob.get(begin..end)).map(<[u8]>::to_vec);
+            begin = end;
+            let known = by_name.get(property.name).and_then(|at| plan.named.get(*at));
+            let Some(known) = known else {
+                let mut mine = Vec::with_capacity(leaves.len());
+                for leaf in leaves {
+                    let new = if leaf.number == PADDING { PADDING } else { fresh(&mut next, &mut taken) };
+                    if leaf.number != PADDING {
+                        numbers.insert(leaf.number, new);
+                    }
+                    mine.push(Leaf { number: new, ..leaf });
+                }
+                by_name.insert(property.name, plan.named.len());
+                plan.named.push(Named { name: property.name.to_owned(), leaves: mine, default, image: number });
+                continue;
+            };
+            let same = known.leaves.len() == leaves.len()
+                && known.leaves.iter().zip(&leaves).all(|(one, other)| {
+                    (one.offset, one.size, one.number == PADDING) == (other.offset, other.size, other.number == PADDING)
+                });
+            if !same || known.default != default {
+                let what = if same { "default" } else { "layout" };
+                let other = inputs.get(known.image).map_or("", |other| other.label);
+                let message =
+                    format!("the specialization constant `{}` has another {what} than in {other}", property.name);
+                errors.push(Error::new(ErrorKind::Build, message).context(input.label));
+                continue;
+            }
+            let pairs = leaves.iter().zip(&known.leaves).filter(|(leaf, _)| leaf.number != PADDING);
+            numbers.extend(pairs.map(|(leaf, known)| (leaf.number, known.number)));
+        }
+        plan.numbers.push(numbers);
+    }
+    if errors.is_empty() { Ok(plan) } else { Err(errors) }
+}
+
+fn fresh(next: &mut u32, taken: &mut HashSet<u32>) -> u32 {
+    while !taken.insert(*next) {
+        *next = next.wrapping_add(1);
+    }
+    *next
+}
+
+fn leaves(words: &[u32]) -> Option<Vec<Leaf>> {
+    let (leaves, rest) = words.as_chunks::<3>();
+    rest.is_empty().then(|| {
+        leaves.iter().map(|[number, offset, size]| Leaf { number: *number, offset: *offset, size: *size }).collect()
+    })
+}
+
+impl Plan {
+    /// The contents of the set, by name.
+    pub fn set(&self) -> Vec<(&str, Vec<u8>)> {
+        let words = |named: &Named| -> Vec<u8> {
+            let words = named.leaves.iter().flat_map(|leaf| [leaf.number, leaf.offset, leaf.size]);
+            words.flat_map(u32::to_le_bytes).collect()
+        };
+        self.named.iter().map(|named| (named.name.as_str(), words(named))).collect()
+    }
+
+    /// The defaults of all names; none where some image told none.
+    pub fn defaults(&self) -> Option<Vec<u8>> {
+        let all: Option<Vec<&[u8]>> = self.named.iter().map(|named| named.default.as_deref()).collect();
+        all.filter(|all| !all.is_empty()).map(|all| all.concat())
+    }
+}

@@ -1,0 +1,254 @@
+//! Which property sets does a linked image have?
+
+use super::Input;
+use super::constants::{DEFAULTS, Plan};
+use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::container::arena::Arena;
+use crate::error::{Error, ErrorKind, Result};
+use crate::rewrite::property_sets::{byte_array, text};
+use crate::spirv::Module;
+use crate::spirv::link::Linked;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Keys of requirements that say how large a work-group is: the runtime holds every launch of the image to them.
+const WORK_GROUP: [&str; 3] = ["reqd_work_group_size", "reqd_work_group_size_uint64_t", "work_group_num_dim"];
+/// Whether the image is fixed to some targets: so is then every kernel of it.
+const FIXED: &str = "fixed_target";
+/// Keys of requirements that are united, part by part.
+const TEXTS: [&str; 2] = ["joint_matrix", "joint_matrix_mad"];
+const ASPECTS: &str = "aspects";
+const DEFINES: &str = "virtual-functions-set";
+const USES: &str = "uses-virtual-functions-set";
+
+/// Merges the property sets of images into those of the linked image.
+///
+/// # Errors
+/// `Input` for each property on which images contradict each other.
+pub fn merge<'k>(
+    arena: &'k Arena,
+    inputs: &[Input<'_, '_>],
+    linked: &Linked,
+    constants: &Plan,
+) -> Result<Properties<'k>, Vec<Error>> {
+    let mut merge = Merge { arena, inputs, errors: Vec::new() };
+    let mut names: Vec<&str> = Vec::new();
+    for input in inputs {
+        names.extend(input.image.properties.sets.iter().map(|set| set.name));
+    }
+    let mut there = HashSet::new();
+    names.retain(|name| there.insert(*name));
+    let mut properties = Properties::default();
+    for name in names {
+        let set = match name {
+            set::REQUIREMENTS => merge.requirements(),
+            set::EXPORTED => merge.symbols(name, &linked.exports),
+            set::IMPORTED => merge.symbols(name, &linked.imports),
+            set::SPEC_CONSTANTS => merge.constants(constants),
+            DEFAULTS => merge.defaults(constants),
+            set::VIRTUAL_FUNCTIONS => merge.virtual_functions(),
+            // It marks the device library's own images; what is linked with others is none.
+            set::DEVICELIB if !inputs.iter().all(|input| has(input, name)) => Ok(Vec::new()),
+            _ => merge.united(name),
+        };
+        match set.and_then(|set| Ok((text(arena, name)?, set))) {
+            // An empty set may say something: that no argument was removed.
+            Ok((name, set)) if !set.is_empty() || !inputs.iter().any(|input| filled(input, name)) => {
+                properties.sets.push(PropertySet { name, properties: set });
+            }
+            Ok(_) => {}
+            Err(error) => merge.errors.push(error),
+        }
+    }
+    if merge.errors.is_empty() { Ok(properties) } else { Err(merge.errors) }
+}
+
+fn has(input: &Input<'_, '_>, name: &str) -> bool {
+    input.image.properties.sets.iter().any(|set| set.name == name)
+}
+
+fn filled(input: &Input<'_, '_>, name: &str) -> bool {
+    !input.image.properties.set(name).is_empty()
+}
+
+struct Merge<'m, 'k> {
+    arena: &'k Arena,
+    inputs: &'m [Input<'m, 'm>],
+    errors: Vec<Error>,
+}
+
+impl<'m, 'k> Merge<'m, 'k> {
+    fn property(&self, name: &str, value: Value<'_>) -> Result<Property<'k>> {
+        let keep = |bytes: &[u8]| self.arena.keep(bytes.to_vec());
+        let value = match value {
+            Value::U32(number) => Value::U32(number),
+            Value::Bytes(bytes) => Value::Bytes(keep(bytes)?),
+            Value::Text(bytes) => Value::Text(keep(bytes)?),
+            Value::Unknown { kind, bytes } => Value::Unknown { kind, bytes: keep(bytes)? },
+        };
+        Ok(Property { name: text(self.arena, name)?, value })
+    }
+
+    /// All properties of a set by name, each with the image that has it first. Values of one name have to agree; where
+    /// `kernels` is set, those of images without kernels give way.
+    fn gathered(&mut self, set: &str, skip: &[&str], kernels: bool) -> Vec<(&'m str, Value<'m>)> {
+        let mut found: Vec<(&'m str, Value<'m>, usize)> = Vec::new();
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        let inputs = self.inputs;
+        for (number, input) in inputs.iter().enumerate() {
+            for property in input.image.properties.set(set).iter().filter(|property| !skip.contains(&property.name)) {
+                let at = *by_name.entry(property.name).or_insert_with(|| {
+                    found.push((property.name, property.value, number));
+                    found.len().saturating_sub(1)
+                });
+                let Some((_, value, first)) = found.get_mut(at) else { continue };
+                if *value == property.value {
+                    continue;
+                }
+                let has_kernels = |at: usize| inputs.get(at).is_some_and(|input| !input.image.kernels().is_empty());
+                match (kernels, has_kernels(*first), has_kernels(number)) {
+                    (true, true, false) => {}
+                    (true, false, true) => (*value, *first) = (property.value, number),
+                    _ => {
+                        let other = inputs.get(*first).map_or("", |other| other.label);
+                        let error = conflict(input.label, set, property.name, property.value, *value, other);
+                        self.errors.push(error);
+                    }
+                }
+            }
+        }
+        found.into_iter().map(|(name, value, _)| (name, value)).collect()
+    }
+
+    fn kept(&self, gathered: Vec<(&str, Value<'_>)>) -> Result<Vec<Property<'k>>> {
+        gathered.into_iter().map(|(name, value)| self.property(name, value)).collect()
+    }
+
+    fn united(&mut self, set: &str) -> Result<Vec<Property<'k>>> {
+        let gathered = self.gathered(set, &[], set == set::MISC);
+        if set == set::MISC {
+            let names: Vec<&str> = gathered.iter().map(|(name, _)| *name).collect();
+            self.in_all_with_kernels(set, &names);
+        }
+        self.kept(gathered)
+    }
+
+    /// Reports keys that one image with kernels has and another has not.
+    fn in_all_with_kernels(&mut self, set: &str, names: &[&str]) {
+        for name in names {
+            let mut with = None;
+            let mut without = None;
+            for input in self.inputs.iter().filter(|input| !input.image.kernels().is_empty()) {
+                let place = if input.image.properties.get(set, name).is_some() { &mut with } else { &mut without };
+                place.get_or_insert(input.label);
+            }
+            if let (Some(with), Some(without)) = (with, without) {
+                let message =
+                    format!("`{set}` has `{name}` in {with} and not here, and it holds for all kernels of an image");
+                self.errors.push(Error::new(ErrorKind::Build, message).with_remedy(REMEDY).context(without));
+            }
+        }
+    }
+
+    /// Aspects and matrix shapes are united; all else has to agree.
+    fn requirements(&mut self) -> Result<Vec<Property<'k>>> {
+        let inputs = self.inputs;
+        let mut aspects: BTreeSet<u32> = BTreeSet::new();
+        let mut has_aspects = false;
+        for input in inputs {
+            if let Some(value) = input.image.properties.get(set::REQUIREMENTS, ASPECTS) {
+                has_aspects = true;
+                aspects.extend(value.words().unwrap_or_default());
+            }
+        }
+        let mut properties = Vec::new();
+        if has_aspects {
+            let bytes: Vec<u8> = aspects.into_iter().flat_map(u32::to_le_bytes).collect();
+            properties.push(Property { name: ASPECTS, value: byte_array(self.arena, &bytes)? });
+        }
+        for key in TEXTS {
+            let mut parts: Vec<&str> = Vec::new();
+            for input in inputs {
+                let value = input.image.properties.get(set::REQUIREMENTS, key).and_then(|value| value.text());
+                parts.extend(value.unwrap_or_default().split(';').filter(|part| !part.is_empty()));
+            }
+            let mut there = HashSet::new();
+            parts.retain(|part| there.insert(*part));
+            if !parts.is_empty() {
+                properties.push(Property { name: key, value: byte_array(self.arena, parts.join(";").as_bytes())? });
+            }
+        }
+        let gathered = self.gathered(set::REQUIREMENTS, &[ASPECTS, TEXTS[0], TEXTS[1]], false);
+        self.in_all_with_kernels(set::REQUIREMENTS, &[WORK_GROUP[0], WORK_GROUP[1], WORK_GROUP[2], FIXED]);
+        properties.extend(self.kept(gathered)?);
+        Ok(properties)
+    }
+
+    /// The symbols that images list, as far as the linked module has them; of modules of which nothing is listed, all.
+    fn symbols(&mut self, set: &str, left: &[String]) -> Result<Vec<Property<'k>>> {
+        let left: HashSet<&str> = left.iter().map(String::as_str).collect();
+        let mut gathered = self.gathered(set, &[], false);
+        for input in self.inputs.iter().filter(|input| input.image.properties.sets.is_empty()) {
+            let module = Module::parse(&input.image.contents()?)?;
+            let mine = if set == set::EXPORTED { module.exports } else { module.imports };
+            for name in mine {
+                if gathered.iter().all(|(known, _)| *known != name) {
+                    gathered.push((text(self.arena, &name)?, Value::U32(1)));
+                }
+            }
+        }
+        gathered.retain(|(name, _)| left.contains(name));
+        self.kept(gathered)
+    }
+
+    fn constants(&self, plan: &Plan) -> Result<Vec<Property<'k>>> {
+        let all = plan.set().into_iter();
+        all.map(|(name, bytes)| Ok(Property { name: text(self.arena, name)?, value: byte_array(self.arena, &bytes)? }))
+            .collect()
+    }
+
+    fn defaults(&self, plan: &Plan) -> Result<Vec<Property<'k>>> {
+        let value = plan.defaults().map(|bytes| byte_array(self.arena, &bytes)).transpose()?;
+        Ok(value.map(|value| Property { name: "all", value }).into_iter().collect())
+    }
+
+    /// An image defines one set of virtual functions or uses some. Sets that are both used and defined are resolved.
+    fn virtual_functions(&mut self) -> Result<Vec<Property<'k>>> {
+        let inputs = self.inputs;
+        let values = |key: &str| -> BTreeSet<&str> {
+            let all = inputs.iter().filter_map(|input| input.image.properties.get(set::VIRTUAL_FUNCTIONS, key)?.text());
+            all.flat_map(|text| text.split(',')).filter(|name| !name.is_empty()).collect()
+        };
+        let (defines, uses) = (values(DEFINES), values(USES));
+        let kernels = inputs.iter().any(|input| !input.image.kernels().is_empty());
+        let open: Vec<&str> = uses.difference(&defines).copied().collect();
+        let unused: Vec<&str> = defines.difference(&uses).copied().collect();
+        if kernels && !unused.is_empty() || unused.len() > 1 {
+            let message = format!(
+                "an image with kernels, or with another set, cannot define the set `{}` of virtual functions",
+                unused.join("`, `")
+            );
+            self.errors.push(Error::new(ErrorKind::Build, message).with_remedy(REMEDY));
+        }
+        let (key, names) = if kernels { (USES, open) } else { (DEFINES, defines.into_iter().collect()) };
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Property { name: key, value: byte_array(self.arena, names.join(",").as_bytes())? }])
+    }
+}
+
+const REMEDY: &str = "link images that agree into one, and the others into another";
+
+#[cold]
+fn conflict(label: &str, set: &str, name: &str, mine: Value<'_>, theirs: Value<'_>, other: &str) -> Error {
+    let shown = |value: Value<'_>| match value {
+        Value::U32(number) => number.to_string(),
+        value => match (value.words(), value.payload()) {
+            (Some(words), Some(bytes)) if bytes.len() == words.len().saturating_mul(4) => format!("{words:?}"),
+            (_, Some(bytes)) => format!("{} bytes", bytes.len()),
+            _ => "another value".to_owned(),
+        },
+    };
+    let message = format!("`{name}` of `{set}` is {} here and {} in {other}", shown(mine), shown(theirs));
+    Error::new(ErrorKind::Build, message).with_remedy(REMEDY).context(label)
+}

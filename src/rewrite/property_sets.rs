@@ -1,0 +1,154 @@
+//! Which property sets follow from what the code of an image does and offers?
+//!
+//! "SYCL/device requirements", "SYCL/kernel names", the symbols that an image exports and imports, and what
+//! "SYCL/program metadata" says of kernels; keys, types and orders as DPC++ writes them (`SYCLDeviceRequirements.cpp`,
+//! `ComputeModuleRuntimeInfo.cpp`). Sets that only a compiler knows of are no part of this.
+
+use crate::bundle::aspect::{self, Epoch};
+use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::container::arena::Arena;
+use crate::error::{Error, ErrorKind, Result};
+use std::collections::BTreeSet;
+
+/// A required work-group size.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkGroup {
+    /// The sizes in OpenCL's order, x first, as execution modes have them: three, filled up with ones.
+    pub size: [u32; 3],
+    /// How many dimensions the source gave, where something tells.
+    pub dimensions: Option<u32>,
+}
+
+/// What is known of one kernel beside its name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelFacts {
+    /// Its mangled name.
+    pub name: String,
+    /// The work-group size that it requires.
+    pub work_group: Option<WorkGroup>,
+    /// The sub-group size that it requires; none for the named sizes.
+    pub sub_group: Option<u32>,
+    /// The largest work-group size that it allows, x first.
+    pub max_work_group: Option<[u32; 3]>,
+}
+
+/// What is known of an image's code.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImageFacts {
+    /// The aspects that a device must have, by SYCL name or as `aspect#N`.
+    pub aspects: BTreeSet<String>,
+    /// The targets that the image is fixed to, by the numbers of their aspects; none where it is not fixed.
+    pub fixed_targets: Option<BTreeSet<u32>>,
+    /// The required work-group size.
+    pub work_group: Option<WorkGroup>,
+    /// The required sub-group sizes. Sound images have one at most.
+    pub sub_groups: BTreeSet<u32>,
+    /// The kernels, in module order.
+    pub kernels: Vec<KernelFacts>,
+    /// Functions that other images may import, in module order.
+    pub exported: Vec<String>,
+    /// Functions that other images must define, in module order.
+    pub imported: Vec<String>,
+}
+
+/// A byte array as stored: its length in bits in front.
+pub fn byte_array<'k>(arena: &'k Arena, bytes: &[u8]) -> Result<Value<'k>> {
+    let bits = (bytes.len() as u64).saturating_mul(8);
+    Ok(Value::Bytes(arena.keep([&bits.to_le_bytes()[..], bytes].concat())?))
+}
+
+/// Keeps a text.
+pub fn text<'k>(arena: &'k Arena, text: &str) -> Result<&'k str> {
+    // What was text is text.
+    Ok(if text.is_empty() { "" } else { std::str::from_utf8(arena.keep(text.into())?).unwrap_or_default() })
+}
+
+fn numbers<'k>(arena: &'k Arena, words: impl IntoIterator<Item = u32>) -> Result<Value<'k>> {
+    byte_array(arena, &words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
+}
+
+/// "SYCL/device requirements": aspects always, in the order of their numbers; the rest where there is something to say.
+///
+/// # Errors
+/// `Usage` where an aspect has no number in this epoch: a runtime of it cannot be told.
+pub fn requirements<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<PropertySet<'k>> {
+    let mut aspects = BTreeSet::new();
+    for name in &facts.aspects {
+        aspects.insert(aspect::number(epoch, name).ok_or_else(|| {
+            let error = Error::new(ErrorKind::Usage, format!("the runtime asked for knows no aspect `{name}`"));
+            error.with_remedy("choose the runtime's generation with --abi")
+        })?);
+    }
+    let mut properties = vec![Property { name: "aspects", value: numbers(arena, aspects)? }];
+    let mut put = |name, value| properties.push(Property { name, value });
+    if let Some(targets) = &facts.fixed_targets {
+        put("fixed_target", numbers(arena, targets.iter().copied())?);
+    }
+    if let Some(WorkGroup { size, dimensions }) = &facts.work_group {
+        if epoch == Epoch::Before2023 {
+            let given = dimensions.map_or(size.len(), |count| (count as usize).clamp(1, size.len()));
+            put("reqd_work_group_size", numbers(arena, size.iter().copied().take(given))?);
+        } else {
+            let wide: Vec<u8> = size.iter().flat_map(|size| u64::from(*size).to_le_bytes()).collect();
+            put("reqd_work_group_size_uint64_t", byte_array(arena, &wide)?);
+        }
+    }
+    if let (Some(size), 1) = (facts.sub_groups.first(), facts.sub_groups.len()) {
+        put("reqd_sub_group_size", Value::U32(*size));
+    } else if !facts.sub_groups.is_empty() {
+        put("reqd_sub_group_size", numbers(arena, facts.sub_groups.iter().copied())?);
+    }
+    let dimensions = facts.work_group.as_ref().and_then(|size| size.dimensions);
+    if let Some(dimensions) = dimensions.filter(|_| epoch != Epoch::Before2023) {
+        put("work_group_num_dim", Value::U32(dimensions));
+    }
+    Ok(PropertySet { name: set::REQUIREMENTS, properties })
+}
+
+/// A set whose keys are names and whose values are 1; none where there are no names.
+pub fn names<'k>(arena: &'k Arena, set: &'static str, names: &[&str]) -> Result<Option<PropertySet<'k>>> {
+    let property = |name: &&str| Ok(Property { name: text(arena, name)?, value: Value::U32(1) });
+    let properties = names.iter().map(property).collect::<Result<Vec<_>>>()?;
+    Ok(Some(PropertySet { name: set, properties }).filter(|set| !set.properties.is_empty()))
+}
+
+/// "SYCL/program metadata" of kernels: sizes by `<kernel>@<key>`; none where no kernel requires any.
+pub fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result<Option<PropertySet<'k>>> {
+    let mut properties = Vec::new();
+    for kernel in kernels {
+        let mut put = |key: &str, value| -> Result<()> {
+            properties.push(Property { name: text(arena, &format!("{}@{key}", kernel.name))?, value });
+            Ok(())
+        };
+        if let Some(WorkGroup { size, dimensions }) = &kernel.work_group {
+            put("reqd_work_group_size", numbers(arena, *size)?)?;
+            if let Some(dimensions) = dimensions {
+                put("work_group_num_dim", Value::U32(*dimensions))?;
+            }
+        }
+        if let Some(size) = kernel.max_work_group {
+            put("max_work_group_size", numbers(arena, size)?)?;
+        }
+        if let Some(size) = kernel.sub_group {
+            put("reqd_sub_group_size", Value::U32(size))?;
+        }
+    }
+    Ok(Some(PropertySet { name: set::PROGRAM_METADATA, properties }).filter(|set| !set.properties.is_empty()))
+}
+
+/// All sets that follow from code, in DPC++'s order.
+///
+/// # Errors
+/// Those of [`requirements`].
+pub fn of_code<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<Properties<'k>> {
+    let list = |set, all: &[String]| names(arena, set, &all.iter().map(String::as_str).collect::<Vec<_>>());
+    let kernels: Vec<&str> = facts.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    let sets = [
+        Some(requirements(arena, facts, epoch)?),
+        list(set::EXPORTED, &facts.exported)?,
+        names(arena, set::KERNEL_NAMES, &kernels)?,
+        list(set::IMPORTED, &facts.imported)?,
+        program_metadata(arena, &facts.kernels)?,
+    ];
+    Ok(Properties { sets: sets.into_iter().flatten().collect() })
+}

@@ -1,0 +1,218 @@
+//! Which functions need more of a device than the image of their callers says?
+//!
+//! A kernel's source knows of a `SYCL_EXTERNAL` function of another source only what its declaration promises. Once both are
+//! in one image, every function of it is looked at: the image comes to need what they need, and where that was not
+//! promised there is a warning. Rules and words are those of the design document ("Error checking for SYCL_EXTERNAL
+//! functions"). Of functions that are no kernels, SPIR-V tells no required sub-group size; what is recorded for a source
+//! without kernels is taken for its functions'.
+
+use super::entry::{Entry, Kind};
+use super::{Options, Source};
+use crate::compat::aspects::Graph;
+use crate::compat::aspects::code;
+use crate::error::{Error, ErrorKind, Result};
+use crate::rewrite::property_sets::WorkGroup;
+use std::collections::{BTreeSet, HashMap};
+
+/// What is odd about a function of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// It uses an aspect that its kernel's source does not expect.
+    Aspect {
+        /// The mangled name.
+        function: String,
+        /// The aspect's SYCL name.
+        aspect: String,
+    },
+    /// It has a required sub-group size that is not its kernel's.
+    SubGroup {
+        /// The mangled name.
+        function: String,
+        /// The size.
+        size: u32,
+    },
+    /// It was compiled for other fixed targets.
+    FixedTargets {
+        /// The mangled name.
+        function: String,
+    },
+}
+
+impl Warning {
+    /// The document's words, with the function's name as `name` spells it.
+    pub fn text(&self, name: impl Fn(&str) -> String) -> String {
+        match self {
+            Warning::Aspect { function, aspect } => format!(
+                "function '{}' uses aspect '{aspect}' not expected by its calling kernel.\nMissing \
+                 [[sycl::device_has()]] on SYCL_EXTERNAL function?",
+                name(function)
+            ),
+            Warning::SubGroup { function, size } => format!(
+                "function '{}' has required sub-group size '{size}' that does not match its calling kernel.  Missing \
+                 [[sycl::reqd_sub_group()]] attribute on SYCL_EXTERNAL function?",
+                name(function)
+            ),
+            Warning::FixedTargets { function } => format!(
+                "function '{}' compiled with a different `-fsycl-fixed-targets` switch than its calling kernel.",
+                name(function)
+            ),
+        }
+    }
+}
+
+/// What an image needs in the end: the document's Final sets.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    pub(super) aspects: BTreeSet<String>,
+    pub(super) sub_groups: BTreeSet<u32>,
+    pub(super) work_group: Option<WorkGroup>,
+    pub(super) fixed_targets: Option<BTreeSet<u32>>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// The functions of all sources, with what each needs by its own source alone, and who leads to whom.
+pub(super) struct Linked {
+    /// By source and place.
+    needs: Vec<Vec<BTreeSet<String>>>,
+    /// Who defines a symbol.
+    definitions: HashMap<String, (usize, usize)>,
+}
+
+impl Linked {
+    pub(super) fn of(sources: &[Source]) -> Linked {
+        let mut definitions = HashMap::new();
+        let mut needs = Vec::with_capacity(sources.len());
+        for (number, source) in sources.iter().enumerate() {
+            for (place, node) in source.code.nodes.iter().enumerate() {
+                if let (code::Kind::Defined, Some(symbol)) = (node.kind, &node.symbol) {
+                    definitions.entry(symbol.clone()).or_insert((number, place));
+                }
+            }
+            // Of one source alone, its compiler has seen everything.
+            needs.push(if sources.len() > 1 { needs_of(source) } else { Vec::new() });
+        }
+        Linked { needs, definitions }
+    }
+
+    /// All functions with a body that the members of an image reach, in the order of sources and modules.
+    fn reached(&self, sources: &[Source], members: &[&Entry]) -> BTreeSet<(usize, usize)> {
+        let mut queue: Vec<(usize, usize)> = members
+            .iter()
+            .filter_map(|entry| match entry.kind {
+                Kind::Kernel(_) => {
+                    let mut kernels = sources.get(entry.source)?.code.kernels.iter();
+                    Some((entry.source, kernels.find(|kernel| kernel.name == entry.name)?.node?))
+                }
+                Kind::Function(_) => self.definitions.get(&entry.name).copied(),
+            })
+            .collect();
+        let mut met: BTreeSet<(usize, usize)> = queue.iter().copied().collect();
+        while let Some((number, place)) = queue.pop() {
+            let Some(node) = sources.get(number).and_then(|source| source.code.nodes.get(place)) else { continue };
+            let provider = node.symbol.as_ref().filter(|_| node.kind == code::Kind::Declared);
+            let provider = provider.and_then(|symbol| self.definitions.get(symbol)).copied();
+            for next in node.calls.iter().map(|call| (number, call.to)).chain(provider) {
+                if met.insert(next) {
+                    queue.push(next);
+                }
+            }
+        }
+        let defined = |(number, place): &(usize, usize)| {
+            let node = sources.get(*number).and_then(|source| source.code.nodes.get(*place));
+            node.is_some_and(|node| node.kind == code::Kind::Defined)
+        };
+        met.into_iter().filter(defined).collect()
+    }
+}
+
+/// What each function of a source needs, as its compiler would have it.
+fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
+    let graph = Graph::of(std::slice::from_ref(&source.code));
+    let mut shown = BTreeSet::new();
+    let places = 0..source.code.nodes.len();
+    let mut needs: Vec<BTreeSet<String>> = places
+        .map(|place| {
+            let used = graph.used(0, place);
+            shown.extend(used.iter().map(|aspect| aspect.name().to_owned()));
+            let counts = |name: &str, by_rule: bool| match &source.recorded {
+                Some(recorded) => recorded.contains(name),
+                None => by_rule,
+            };
+            let used = used.into_iter().filter(|aspect| counts(aspect.name(), aspect.recorded_by_compiler()));
+            used.map(|aspect| aspect.name().to_owned()).collect()
+        })
+        .collect();
+    // What is declared, and used nowhere, is declared of what others can call.
+    let hidden: Vec<&String> = source.recorded.iter().flat_map(|all| all.difference(&shown)).collect();
+    for (node, needs) in source.code.nodes.iter().zip(&mut needs) {
+        if source.code.kernels.is_empty() && node.kind == code::Kind::Defined && node.symbol.is_some() {
+            needs.extend(hidden.iter().map(|name| (*name).clone()));
+        }
+    }
+    needs
+}
+
+/// Looks at the functions of an image.
+///
+/// # Errors
+/// `Usage` where a fixed target has no aspect.
+pub(super) fn check(linked: &Linked, sources: &[Source], members: &[&Entry], options: &Options<'_>) -> Result<Checked> {
+    let mut checked = Checked::default();
+    let used: BTreeSet<&String> = members.iter().flat_map(|entry| &entry.aspects).collect();
+    let sizes: BTreeSet<u32> = members.iter().filter_map(|entry| entry.sub_group).collect();
+    // Fixed are images whose kernels are.
+    let of_source = |number: usize| sources.get(number).and_then(|source| source.fixed_targets.as_ref());
+    let fixed = members.iter().filter_map(|entry| of_source(entry.source)).find(|targets| !targets.is_empty());
+    let functions = if sources.len() > 1 { linked.reached(sources, members) } else { BTreeSet::new() };
+    let name = |(number, place): (usize, usize)| {
+        let node = sources.get(number).and_then(|source| source.code.nodes.get(place));
+        node.map(|node| node.name.clone()).unwrap_or_default()
+    };
+    if let Some(fixed) = fixed {
+        let mut targets = fixed.clone();
+        for function in functions {
+            let Some(theirs) = of_source(function.0) else { continue };
+            if !theirs.is_subset(fixed) {
+                checked.warnings.push(Warning::FixedTargets { function: name(function) });
+                targets.retain(|target| theirs.contains(target));
+            }
+        }
+        let number = |target: &String| {
+            (options.target_aspect)(target).ok_or_else(|| {
+                let error = Error::new(ErrorKind::Usage, format!("no aspect stands for the target `{target}`"));
+                error.with_remedy("name targets of the device configuration, or aspects such as `cpu`")
+            })
+        };
+        checked.fixed_targets = Some(targets.iter().map(number).collect::<Result<_>>()?);
+        return Ok(checked);
+    }
+    checked.aspects = used.iter().map(|name| (*name).clone()).collect();
+    checked.sub_groups = sizes.clone();
+    for function in functions {
+        let needs = linked.needs.get(function.0).and_then(|source| source.get(function.1));
+        for aspect in needs.into_iter().flatten().filter(|aspect| !used.contains(aspect)) {
+            checked.warnings.push(Warning::Aspect { function: name(function), aspect: aspect.clone() });
+            checked.aspects.insert(aspect.clone());
+        }
+        let source = sources.get(function.0).filter(|source| source.code.kernels.is_empty());
+        if let Some(size) = source.and_then(|source| source.sub_group).filter(|size| !sizes.contains(size)) {
+            checked.warnings.push(Warning::SubGroup { function: name(function), size });
+            checked.sub_groups.insert(size);
+        }
+    }
+    // Internal aspects are for splitting alone.
+    checked.aspects.retain(|name| !internal(name));
+    // An image has room for one size; several kernels of different sizes are checked when they are launched.
+    let mut all = members.iter().map(|entry| entry.work_group.as_ref());
+    if let Some(Some(first)) = all.next()
+        && all.all(|size| size == Some(first))
+    {
+        checked.work_group = Some(first.clone());
+    }
+    Ok(checked)
+}
+
+/// Whether an aspect is one of the compiler's own: they have negative numbers.
+fn internal(aspect: &str) -> bool {
+    aspect.strip_prefix("aspect#").and_then(|number| number.parse::<u32>().ok()).is_some_and(|n| n > i32::MAX as u32)
+}

@@ -1,0 +1,218 @@
+//! Which kernels and exported functions does a module have, and what does each need?
+//!
+//! Aspects that were recorded for a whole image go to the kernels whose code shows them; those that no code shows (declared
+//! ones, or what the optimiser removed) cannot be told apart and go to every kernel, so that no requirement is lost. Of
+//! a module without records, the aspects are those that DPC++ would record.
+
+use super::{Input, Source};
+use crate::bundle::decode::{Decoded, decode};
+use crate::bundle::image::Image;
+use crate::bundle::property::set;
+use crate::bundle::requirements::Requirements;
+use crate::compat::aspects::{Aspect, Graph};
+use crate::error::Result;
+use crate::rewrite::property_sets::WorkGroup;
+use crate::spirv::index::{Index, LinkageKind};
+use crate::spirv::kernel::attributes::{Attributes, SubGroup};
+use crate::spirv::subset;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A kernel or an exported function.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its mangled name.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The number of its source.
+    pub source: usize,
+    /// The aspects that it uses or declares, by SYCL name. Internal ones (negative numbers) are among them.
+    pub aspects: BTreeSet<String>,
+    /// The work-group size that it requires.
+    pub work_group: Option<WorkGroup>,
+    /// The sub-group size that it requires; none for named ones.
+    pub sub_group: Option<u32>,
+    /// The largest work-group size that it allows, x first.
+    pub max_work_group: Option<[u32; 3]>,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A kernel, by its place among the entry points.
+    Kernel(usize),
+    /// An exported function, by its id.
+    Function(u32),
+}
+
+impl Entry {
+    pub(super) fn kernel(&self) -> Option<usize> {
+        if let Kind::Kernel(place) = self.kind { Some(place) } else { None }
+    }
+
+    pub(super) fn function(&self) -> Option<u32> {
+        if let Kind::Function(id) = self.kind { Some(id) } else { None }
+    }
+}
+
+/// A variable that is exported.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    /// Its id.
+    pub id: u32,
+    /// Its symbol.
+    pub symbol: String,
+    /// The name by which "SYCL/device globals" lists it, where that tells.
+    pub unique: Option<String>,
+    /// Whether each image has one of its own, so that one image alone may have it.
+    pub image_scope: bool,
+    /// Whether every image has it, used or not: the host finds it in any of them.
+    pub everywhere: bool,
+}
+
+/// Exported variables. Of a module that nothing else is known of, each image has those it uses.
+pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
+    let known = !image.properties.sets.is_empty();
+    let globals = image.properties.set(set::DEVICE_GLOBALS);
+    let mapped: HashMap<&str, &str> = image
+        .properties
+        .set(set::PROGRAM_METADATA)
+        .iter()
+        .filter_map(|property| Some((property.value.text()?, property.name.strip_suffix("@global_id_mapping")?)))
+        .collect();
+    let linked = index.linked().into_iter();
+    let exported = linked.filter(|(id, linkage)| linkage.kind == LinkageKind::Export && index.function(*id).is_none());
+    exported
+        .map(|(id, linkage)| {
+            let unique = mapped.get(linkage.name.as_str()).copied();
+            let name = unique.unwrap_or(&linkage.name);
+            let listed = globals.iter().find(|property| property.name == name);
+            let image_scope = listed.is_some_and(|property| {
+                let epoch = crate::bundle::aspect::Epoch::From2026;
+                let decoded = decode(&image.properties, set::DEVICE_GLOBALS, property, epoch);
+                matches!(decoded, Some(Decoded::DeviceGlobal { image_scope: true, .. }))
+            });
+            Variable {
+                id,
+                unique: listed.map(|property| property.name.to_owned()),
+                image_scope,
+                everywhere: known && !image_scope,
+                symbol: linkage.name,
+            }
+        })
+        .collect()
+}
+
+/// The kernels and exported functions of an image, in the order of the module: kernels by their entry points, then
+/// functions. Where property sets tell what is exported, that counts.
+pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<Entry>> {
+    const KERNEL: u32 = 6;
+    let needs: Vec<Needs> = input.sources.iter().map(Needs::of).collect();
+    let recorded = Requirements::of(input.image, input.epoch);
+    let told = !input.image.properties.sets.is_empty();
+    let listed: HashSet<&str> = input.image.exports().into_iter().collect();
+    let mut entries = Vec::new();
+    for (place, point) in index.entry_points.iter().enumerate().filter(|(_, point)| point.model == KERNEL) {
+        let attributes = Attributes::of(index, point.function);
+        let (source, aspects) = aspects(&needs, &point.name);
+        entries.push(Entry {
+            name: point.name.clone(),
+            kind: Kind::Kernel(place),
+            source,
+            aspects,
+            work_group: attributes.work_group_size.map(|size| {
+                let dimensions = dimensions(input.image, &point.name, size, &recorded);
+                WorkGroup { size, dimensions }
+            }),
+            sub_group: match attributes.sub_group_size {
+                Some(SubGroup::Size(size)) => Some(size),
+                _ => None,
+            },
+            max_work_group: attributes.max_work_group_size,
+        });
+    }
+    let exported = subset::exported(index).into_iter();
+    for (id, name) in exported.filter(|(_, name)| !told || listed.contains(name.as_str())) {
+        let (source, aspects) = aspects(&needs, &name);
+        let sub_group =
+            input.sources.get(source).and_then(|source| source.sub_group.filter(|_| source.code.kernels.is_empty()));
+        entries.push(Entry {
+            name,
+            kind: Kind::Function(id),
+            source,
+            aspects,
+            work_group: None,
+            sub_group,
+            max_work_group: None,
+        });
+    }
+    Ok(entries)
+}
+
+/// How many dimensions the source of a kernel gave for its required work-group size, where property sets tell.
+fn dimensions(image: &Image<'_>, kernel: &str, size: [u32; 3], recorded: &Requirements) -> Option<u32> {
+    let of_kernel = image.properties.get(set::PROGRAM_METADATA, &format!("{kernel}@work_group_num_dim"));
+    if let Some(number) = of_kernel.and_then(|value| value.number()) {
+        return Some(number);
+    }
+    let of_image = image.properties.get(set::REQUIREMENTS, "work_group_num_dim").and_then(|value| value.number())?;
+    // It is about this kernel's size where the image requires that, or requires none.
+    let same = recorded.reqd_work_group_size.as_ref().is_none_or(|known| {
+        let x_first = known.iter().rev().copied().chain(std::iter::repeat(1));
+        x_first.zip(size).all(|(known, size)| known == u64::from(size))
+    });
+    same.then_some(of_image)
+}
+
+/// What the entries of one source need.
+struct Needs {
+    /// By name; of kernels and of functions that are linked.
+    aspects: HashMap<String, BTreeSet<String>>,
+}
+
+impl Needs {
+    fn of(source: &Source) -> Needs {
+        let graph = Graph::of(std::slice::from_ref(&source.code));
+        let used = |node: Option<usize>| -> BTreeSet<Aspect> {
+            node.map(|node| graph.used(0, node).into_iter().collect()).unwrap_or_default()
+        };
+        let mut found: HashMap<String, BTreeSet<Aspect>> = HashMap::new();
+        for (place, node) in source.code.nodes.iter().enumerate() {
+            if let Some(symbol) = &node.symbol {
+                found.insert(symbol.clone(), used(Some(place)));
+            }
+        }
+        for kernel in &source.code.kernels {
+            found.insert(kernel.name.clone(), used(kernel.node));
+        }
+        let aspects = match &source.recorded {
+            Some(recorded) => {
+                let shown: BTreeSet<String> = found.values().flat_map(names).collect();
+                let hidden: BTreeSet<String> = recorded.difference(&shown).cloned().collect();
+                let of = |aspects| names(aspects).filter(|name| recorded.contains(name)).chain(hidden.iter().cloned());
+                found.iter().map(|(name, aspects)| (name.clone(), of(aspects).collect())).collect()
+            }
+            None => {
+                let of = |aspects: &BTreeSet<Aspect>| {
+                    aspects
+                        .iter()
+                        .filter(|aspect| aspect.recorded_by_compiler())
+                        .map(|aspect| aspect.name().to_owned())
+                        .collect()
+                };
+                found.iter().map(|(name, aspects)| (name.clone(), of(aspects))).collect()
+            }
+        };
+        Needs { aspects }
+    }
+}
+
+fn names(aspects: &BTreeSet<Aspect>) -> impl Iterator<Item = String> + '_ {
+    aspects.iter().map(|aspect| aspect.name().to_owned())
+}
+
+/// The source of an entry and what it needs there.
+fn aspects(needs: &[Needs], name: &str) -> (usize, BTreeSet<String>) {
+    let found = needs.iter().enumerate().find_map(|(source, needs)| Some((source, needs.aspects.get(name)?.clone())));
+    found.unwrap_or_default()
+}

@@ -1,0 +1,47 @@
+//! Which kernels and exported functions stay together?
+
+use super::entry::Entry;
+use super::{Mode, Options};
+use crate::rewrite::property_sets::WorkGroup;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What all members of a group have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key<'e> {
+    /// The user put them together.
+    Explicit(usize),
+    /// A kernel or function for itself.
+    Alone(usize),
+    /// Of one source where the mode says so, and fixed to the same targets.
+    Fixed(usize, Vec<&'e str>),
+    /// Of one source where the mode says so, with the same requirements.
+    Needs(usize, &'e BTreeSet<String>, Option<&'e WorkGroup>, Option<u32>),
+}
+
+/// The places of the entries of each group.
+pub(super) fn groups(
+    entries: &[Entry],
+    options: &Options<'_>,
+    fixed: &dyn Fn(usize) -> Vec<String>,
+) -> Vec<Vec<usize>> {
+    let targets: Vec<Vec<String>> = entries.iter().map(|entry| fixed(entry.source)).collect();
+    let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for ((at, entry), targets) in entries.iter().enumerate().zip(&targets) {
+        let source = if options.mode == Mode::Off { 0 } else { entry.source };
+        let key = match (options.explicit)(&entry.name) {
+            Some(group) => Key::Explicit(group),
+            None if options.mode == Mode::PerKernel => Key::Alone(at),
+            None if !targets.is_empty() => Key::Fixed(source, targets.iter().map(String::as_str).collect()),
+            None => Key::Needs(source, &entry.aspects, entry.work_group.as_ref(), entry.sub_group),
+        };
+        let place = *places.entry(key).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        if let Some(group) = groups.get_mut(place) {
+            group.push(at);
+        }
+    }
+    groups
+}

@@ -1,0 +1,190 @@
+//! Which images do the kernels and exported functions of an image make?
+//!
+//! The rules of the design document for optional kernel features ("Changes to the post-link tool"): first by what the user
+//! asks for ([`Mode`]), then so that the kernels and exported functions of an image need the same of a device. A subset of
+//! the module is cut for each group ([`crate::spirv::subset`]), checked, and given its property sets.
+//!
+//! Groups come in the order in which the module names their first kernel or function; so do those within a group.
+//!
+//! | file | the question it answers |
+//! |---|---|
+//! | [`entry`] | which kernels and exported functions are there, and what does each need? |
+//! | `group` | which of them stay together? |
+//! | [`check`] | which functions need more than their callers' image says? |
+//! | `carry` | which property sets does each image have? |
+//! | `constants` | which specialization constants are left, with which defaults? |
+
+mod carry;
+pub mod check;
+mod constants;
+pub mod entry;
+mod group;
+
+use crate::bundle::aspect::Epoch;
+use crate::bundle::format::Declared;
+use crate::bundle::image::Image;
+use crate::bundle::property::set;
+use crate::compat::aspects::Code;
+use crate::container::arena::Arena;
+use crate::error::{Error, ErrorKind, Result};
+use crate::rewrite::property_sets::text;
+use crate::spirv::Module;
+use crate::spirv::index::Index;
+use crate::spirv::op;
+use crate::spirv::subset::{Cutter, Keep};
+use check::Warning;
+use entry::Entry;
+use std::collections::{BTreeSet, HashSet};
+
+/// How images are made of kernels before requirements are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// One for each kernel and each exported function.
+    PerKernel,
+    /// One for each source.
+    PerSource,
+    /// What DPC++ takes for best: the same as per source.
+    Auto,
+    /// One for all.
+    Off,
+}
+
+/// A translation unit that the code comes from.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// Its code, for itself.
+    pub code: Code,
+    /// The aspects that its compiler recorded, by SYCL name; none where nothing was.
+    pub recorded: Option<BTreeSet<String>>,
+    /// The sub-group size that was recorded, which holds for functions too where the source has no kernels.
+    pub sub_group: Option<u32>,
+    /// The targets of `-fsycl-fixed-targets`, where it was compiled so.
+    pub fixed_targets: Option<BTreeSet<String>>,
+}
+
+/// An image to split.
+#[derive(Debug)]
+pub struct Input<'i, 'k> {
+    /// The image, with its property sets; its payload is not compressed.
+    pub image: &'i Image<'k>,
+    /// What messages call it.
+    pub label: &'i str,
+    /// The translation units that were linked into it: one where it is as its compiler made it.
+    pub sources: &'i [Source],
+    /// How its aspects are numbered.
+    pub epoch: Epoch,
+}
+
+/// What is wanted.
+#[derive(Clone, Copy)]
+pub struct Options<'o> {
+    /// The mode.
+    pub mode: Mode,
+    /// Which explicit group a kernel or function of a name belongs to; all of such a group stay together whatever they
+    /// need.
+    pub explicit: &'o dyn Fn(&str) -> Option<usize>,
+    /// How the aspects of the new images are numbered.
+    pub epoch: Epoch,
+    /// The number of the aspect that stands for a fixed target.
+    pub target_aspect: &'o dyn Fn(&str) -> Option<u32>,
+}
+
+/// The images of one input.
+#[derive(Debug)]
+pub struct Outcome<'k> {
+    /// The images in order.
+    pub images: Vec<Image<'k>>,
+    /// What is odd about functions of other sources, image by image.
+    pub warnings: Vec<Warning>,
+}
+
+/// Splits an image of SPIR-V.
+///
+/// # Errors
+/// `Input` where the module cannot be taken apart; `Usage` where a device global would be in two images that may have one
+/// only, or the epoch lacks an aspect.
+pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>) -> Result<Outcome<'k>> {
+    let image = input.image;
+    // These are found by other means than by the names of kernels, and as a whole.
+    let whole = !image.properties.set(set::DEVICELIB).is_empty()
+        || image.properties.get(set::VIRTUAL_FUNCTIONS, "virtual-functions-set").is_some();
+    if whole {
+        return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
+    }
+    let index = Index::read(image.stored)?;
+    let (entries, variables) = (entry::entries(&index, input)?, entry::variables(&index, image));
+    let fixed = |source: usize| -> Vec<String> {
+        let targets = input.sources.get(source).and_then(|source| source.fixed_targets.as_ref());
+        targets.into_iter().flatten().cloned().collect()
+    };
+    let groups = group::groups(&entries, options, &fixed);
+    let mut cutter = match Cutter::new(&index) {
+        Ok(cutter) => cutter,
+        // What cannot be taken apart need not be.
+        Err(_) if groups.len() <= 1 && index.stopped.is_none() => {
+            return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
+        }
+        Err(error) => return Err(error),
+    };
+    let linked = check::Linked::of(input.sources);
+    let constants = spec_ids(&index);
+    let (mut images, mut warnings) = (Vec::with_capacity(groups.len()), Vec::new());
+    let mut users: Vec<Option<usize>> = vec![None; variables.len()];
+    for group in &groups {
+        let members: Vec<&Entry> = group.iter().filter_map(|at| entries.get(*at)).collect();
+        let kept: Vec<usize> = members.iter().filter_map(|entry| entry.kernel()).collect();
+        let mut ids: Vec<u32> = members.iter().filter_map(|entry| entry.function()).collect();
+        ids.extend(variables.iter().filter(|variable| variable.everywhere).map(|variable| variable.id));
+        let bytes = match cutter.cut(&Keep { entry_points: &kept, ids: &ids }) {
+            Ok(bytes) => bytes,
+            Err(_) if groups.len() <= 1 => image.stored.to_vec(),
+            Err(error) => return Err(error),
+        };
+        let facts = Module::parse(&bytes)?;
+        for (variable, user) in variables.iter().zip(&mut users).filter(|(variable, _)| variable.image_scope) {
+            if facts.exports.contains(&variable.symbol) && user.replace(images.len()).is_some() {
+                return Err(in_two_images(&variable.symbol));
+            }
+        }
+        let mut checked = check::check(&linked, input.sources, &members, options)?;
+        warnings.append(&mut checked.warnings);
+        let mut part = Image {
+            index: images.len(),
+            declared: Declared::None,
+            entries: members.iter().map(|entry| text(arena, &entry.name)).collect::<Result<Vec<_>>>()?,
+            stored: arena.keep(bytes)?,
+            inflated: true,
+            properties: Default::default(),
+            ..image.clone()
+        };
+        part.properties = carry::properties(
+            arena,
+            input,
+            options,
+            &carry::Part {
+                members: &members,
+                variables: &variables,
+                facts: &facts,
+                checked: &checked,
+                constants: &constants,
+            },
+        )?;
+        images.push(part);
+    }
+    Ok(Outcome { images, warnings })
+}
+
+/// The numbers of the specialization constants of a module.
+fn spec_ids(index: &Index<'_>) -> HashSet<u32> {
+    const SPEC_ID: u32 = 1;
+    let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
+    let decorations = index.instructions(0..end).filter(|(_, found)| found.opcode == op::DECORATE);
+    decorations.filter(|(_, found)| found.word(1) == SPEC_ID).map(|(_, found)| found.word(2)).collect()
+}
+
+fn in_two_images(symbol: &str) -> Error {
+    let message = format!(
+        "device_global variable '{symbol}' with property \"device_image_scope\" is used in more than one device image"
+    );
+    Error::new(ErrorKind::Usage, message).with_remedy("keep the kernels that use it together: `--entry KERNEL,KERNEL`")
+}

@@ -1,0 +1,149 @@
+//! How does code get its new ids?
+//!
+//! Function by function, declarations before definitions. Calls of a function whose importer guessed other types of
+//! what its pointers point to get their arguments through `OpBitcast`.
+
+use super::Ids;
+use super::part::{Part, Place, first_word};
+use super::sections::{BITCAST, Sections};
+use crate::error::Result;
+use crate::spirv::index::Function;
+use crate::spirv::op;
+use crate::spirv::words::Instruction;
+use std::collections::HashMap;
+
+/// New types of a function's result and parameters, as its definition has them.
+#[derive(Debug, Clone)]
+pub struct Signature {
+    result: u32,
+    parameters: Vec<u32>,
+}
+
+/// The signatures that calls have to be adapted to, by module and the id of what is called.
+pub type Calls = HashMap<(usize, u32), Signature>;
+
+/// The calls that have to be adapted: `adapted` has declarations with their definitions.
+///
+/// # Errors
+/// `Input` where such a function is used otherwise than by a call: a pointer to it would have another type.
+pub fn calls(parts: &[Part<'_>], adapted: &HashMap<Place, Place>) -> Result<Calls> {
+    let mut calls = Calls::new();
+    for (declared, defined) in adapted {
+        let (Some(part), Some(other)) = (parts.get(declared.part), parts.get(defined.part)) else { continue };
+        let (Some(mine), Some(theirs)) = (part.index.function_at(declared.at), other.index.function_at(defined.at))
+        else {
+            continue;
+        };
+        let new = |id| other.new_of(id).unwrap_or(0);
+        let parameters = theirs.parameters.iter().map(|id| other.index.type_of(*id).map_or(0, new)).collect();
+        calls.insert((declared.part, mine.id), Signature { result: new(theirs.result_type), parameters });
+    }
+    if calls.is_empty() {
+        return Ok(calls);
+    }
+    for (number, part) in parts.iter().enumerate() {
+        for (at, instruction) in part.index.instructions(0..part.index.len()) {
+            if instruction.opcode != op::CONSTANT_FUNCTION_POINTER {
+                continue;
+            }
+            if calls.contains_key(&(number, instruction.word(2))) {
+                let name = part.call(instruction.word(2));
+                let message = format!("a pointer to `{name}` is taken, and what defines it has other pointer types");
+                return Err(part.refuse(at, message));
+            }
+        }
+    }
+    Ok(calls)
+}
+
+/// Writes all functions. Returns the next id.
+///
+/// # Errors
+/// `Input` for what cannot be numbered anew.
+pub fn functions(parts: &[Part<'_>], calls: &Calls, sections: &mut Sections, next: u32) -> Result<u32> {
+    let mut ids = Ids(next);
+    for (number, part) in parts.iter().enumerate() {
+        let mut begin = part.functions_begin;
+        for function in &part.index.functions {
+            let section = if function.defined { &mut sections.definitions } else { &mut sections.declarations };
+            between(part, begin..function.instructions.start, part.is_replaced(function), section)?;
+            begin = function.instructions.end;
+            if part.is_replaced(function) {
+                continue;
+            }
+            write(part, number, function, calls, &mut ids, section)?;
+        }
+        between(part, begin..part.index.len(), true, &mut sections.definitions)?;
+    }
+    Ok(ids.0)
+}
+
+/// Writes what stands before a function: its line, and debug information.
+fn between(part: &Part<'_>, range: std::ops::Range<usize>, without_lines: bool, section: &mut Vec<u32>) -> Result<()> {
+    for (at, instruction) in part.index.instructions(range) {
+        let is_line = matches!(instruction.opcode, op::LINE | op::NO_LINE);
+        if instruction.opcode == op::EXT_INST || is_line && !without_lines {
+            part.write(at, &instruction, section)?;
+        }
+    }
+    Ok(())
+}
+
+fn write(
+    part: &Part<'_>,
+    number: usize,
+    function: &Function,
+    calls: &Calls,
+    ids: &mut Ids,
+    section: &mut Vec<u32>,
+) -> Result<()> {
+    for (at, instruction) in part.index.instructions(function.instructions.clone()) {
+        match calls.get(&(number, instruction.word(2))).filter(|_| instruction.opcode == op::FUNCTION_CALL) {
+            Some(signature) => adapt(part, at, &instruction, signature, ids, section)?,
+            None => part.write(at, &instruction, section)?,
+        }
+    }
+    Ok(())
+}
+
+/// Writes a call with casts of its arguments before it, and one of its result behind it.
+fn adapt(
+    part: &Part<'_>,
+    at: usize,
+    call: &Instruction<'_>,
+    signature: &Signature,
+    ids: &mut Ids,
+    section: &mut Vec<u32>,
+) -> Result<()> {
+    /// Result type, result, function.
+    const ARGUMENTS: usize = 3;
+    let mut arguments = Vec::new();
+    for (word, wanted) in (ARGUMENTS..call.len()).zip(&signature.parameters) {
+        let id = call.word(word);
+        let argument = part.new_of(id).ok_or_else(|| part.nowhere(at, call, id))?;
+        let kind = part.index.type_of(id).and_then(|kind| part.new_of(kind));
+        if kind == Some(*wanted) {
+            arguments.push(argument);
+        } else {
+            let cast = ids.fresh()?;
+            section.extend([first_word(BITCAST, 3), *wanted, cast, argument]);
+            arguments.push(cast);
+        }
+    }
+    let begin = section.len();
+    part.write(at, call, section)?;
+    let kind = part.new_of(call.word(0)).unwrap_or(0);
+    let result = part.new_of(call.word(1)).unwrap_or(0);
+    let operands = section.get_mut(begin.saturating_add(1)..).unwrap_or_default();
+    if let Some(rest) = operands.get_mut(ARGUMENTS..) {
+        rest.copy_from_slice(arguments.get(..rest.len()).ok_or_else(|| part.unknown(at, call))?);
+    }
+    if kind != signature.result
+        && let [call_kind, call_result, ..] = operands
+    {
+        let inner = ids.fresh()?;
+        (*call_kind, *call_result) = (signature.result, inner);
+        section.extend([first_word(BITCAST, 3), kind, result, inner]);
+    }
+    Ok(())
+}

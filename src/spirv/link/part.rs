@@ -1,0 +1,333 @@
+//! What is one of the modules like, and can it be linked at all?
+
+use super::sections::{GROUP_MEMBER_DECORATE, MEMBER_DECORATE, MEMBER_DECORATE_STRING, MEMBER_NAME};
+use super::{Ids, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::spirv::grammar;
+use crate::spirv::index::{Function, Index};
+use crate::spirv::op;
+use crate::spirv::words::Instruction;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// A definition: the number of a module and that of an instruction in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The module.
+    pub part: usize,
+    /// The instruction.
+    pub at: usize,
+}
+
+/// What becomes of something that module scope defines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fate {
+    /// That is not known yet.
+    #[default]
+    Open,
+    /// What it needs is being written.
+    Underway,
+    /// It is in the result.
+    Own,
+    /// Something that is equal is in the result.
+    Merged,
+    /// The definition of another module takes its place.
+    Replaced,
+}
+
+/// One of the modules.
+pub struct Part<'a> {
+    /// What errors call it.
+    pub name: &'a str,
+    /// What is where in it.
+    pub index: Index<'a>,
+    /// Where its functions begin, with the line that belongs to the first.
+    pub functions_begin: usize,
+    /// New ids by the number of the defining instruction; 0 where there is none yet.
+    new: Vec<u32>,
+    /// By the number of the defining instruction.
+    fates: Vec<Fate>,
+    replaced: HashMap<usize, Place>,
+    /// Pointers that are announced before they are defined: the announcement, by the number of the definition.
+    pub announced: HashMap<usize, usize>,
+    /// Names and decorations of what module scope defines: pairs of definition and annotation, sorted.
+    annotations: Vec<(u32, u32)>,
+    /// Definitions that are decorated by groups.
+    pub grouped: HashSet<usize>,
+}
+
+/// `SPV_INTEL_function_variants`: instructions that hold for some targets only (numbers of SPIRV-Headers).
+const VARIANTS: Range<u16> = 6248..6254;
+const NOP: u16 = 0;
+
+impl<'a> Part<'a> {
+    /// Reads a module.
+    ///
+    /// # Errors
+    /// `Input` where it is damaged, or holds something that cannot be linked.
+    pub fn read(source: &Source<'a>) -> Result<Part<'a>> {
+        let index = Index::read(source.bytes).map_err(|error| error.context(source.name))?;
+        if let Some(error) = &index.stopped {
+            return Err(error.clone().context(source.name));
+        }
+        let mut part = Part {
+            name: source.name,
+            functions_begin: index.functions.first().map_or(index.len(), |first| first.instructions.start),
+            new: vec![0; index.len()],
+            fates: vec![Fate::Open; index.len()],
+            replaced: HashMap::new(),
+            announced: HashMap::new(),
+            annotations: Vec::new(),
+            grouped: HashSet::new(),
+            index,
+        };
+        let is_line =
+            |at: usize| part.index.instruction(at).is_some_and(|found| matches!(found.opcode, op::LINE | op::NO_LINE));
+        while part.functions_begin.checked_sub(1).is_some_and(is_line) {
+            part.functions_begin = part.functions_begin.saturating_sub(1);
+        }
+        part.check()?;
+        part.note_annotations();
+        Ok(part)
+    }
+
+    /// Whether everything can be numbered anew.
+    fn check(&mut self) -> Result<()> {
+        for function in &self.index.functions {
+            let last = function.instructions.end.checked_sub(1).and_then(|last| self.index.instruction(last));
+            if last.is_none_or(|last| last.opcode != op::FUNCTION_END) {
+                return Err(self.error(function.instructions.start, "this function has no end"));
+            }
+        }
+        let places = grammar::results();
+        let mut announced = HashMap::new();
+        for (at, instruction) in self.index.instructions(0..self.index.len()) {
+            let name = || grammar::name(instruction.opcode);
+            if VARIANTS.contains(&instruction.opcode) {
+                return Err(
+                    self.error(at, format!("{} makes code for some targets only, and cannot be linked", name()))
+                );
+            }
+            match places.get(usize::from(instruction.opcode)) {
+                None | Some(&grammar::UNKNOWN) => {
+                    let message =
+                        format!("{}: no grammar knows which words of it are ids, so it cannot be linked", name());
+                    return Err(self.error(at, message));
+                }
+                Some(&grammar::NO_RESULT) => {}
+                Some(place) => {
+                    let id = instruction.word(usize::from(*place));
+                    if id == 0 || self.index.definition(id) != Some(at) {
+                        return Err(self.error(at, format!("{} defines %{id}, which is defined before", name())));
+                    }
+                }
+            }
+            if instruction.opcode == op::TYPE_FORWARD_POINTER
+                && let Some(definition) = self.index.definition(instruction.word(0))
+            {
+                announced.entry(definition).or_insert(at);
+            }
+            let between = at >= self.functions_begin && self.index.function_at(at).is_none();
+            if between && !matches!(instruction.opcode, op::LINE | op::NO_LINE | op::EXT_INST | NOP) {
+                return Err(self.error(at, format!("{} stands between or behind functions", name())));
+            }
+        }
+        self.announced = announced;
+        Ok(())
+    }
+
+    fn note_annotations(&mut self) {
+        let index = &self.index;
+        let begin = self.functions_begin;
+        let definition = |id: u32| index.definition(id).filter(|at| *at < begin);
+        for (at, instruction) in index.instructions(0..begin) {
+            match instruction.opcode {
+                op::NAME
+                | MEMBER_NAME
+                | op::DECORATE
+                | op::DECORATE_ID
+                | op::DECORATE_STRING
+                | MEMBER_DECORATE
+                | MEMBER_DECORATE_STRING => {
+                    if let Some(target) = definition(instruction.word(0)) {
+                        self.annotations.push((target as u32, at as u32));
+                    }
+                }
+                op::GROUP_DECORATE => {
+                    let targets = (1..instruction.len()).filter_map(|word| definition(instruction.word(word)));
+                    self.grouped.extend(targets);
+                }
+                GROUP_MEMBER_DECORATE => {
+                    let targets = (1..instruction.len()).step_by(2);
+                    self.grouped.extend(targets.filter_map(|word| definition(instruction.word(word))));
+                }
+                _ => {}
+            }
+        }
+        if !self.annotations.is_sorted() {
+            self.annotations.sort_unstable();
+        }
+    }
+
+    /// The names and decorations of what an instruction of module scope defines, in module order.
+    pub fn annotations_of(&self, definition: usize) -> impl Iterator<Item = Instruction<'a>> + '_ {
+        let begin = self.annotations.partition_point(|(target, _)| (*target as usize) < definition);
+        let rest = self.annotations.get(begin..).unwrap_or_default();
+        let mine = rest.iter().take_while(move |(target, _)| *target as usize == definition);
+        mine.filter_map(|(_, at)| self.index.instruction(*at as usize))
+    }
+
+    /// Numbers everything that the functions define which are not replaced.
+    pub fn number_functions(&mut self, ids: &mut Ids) -> Result<()> {
+        let places = grammar::results();
+        let mut skip = 0..0;
+        for at in self.functions_begin..self.index.len() {
+            let Some(instruction) = self.index.instruction(at) else { continue };
+            if instruction.opcode == op::FUNCTION
+                && self.replaced.contains_key(&at)
+                && let Some(function) = self.index.function_at(at)
+            {
+                skip = function.instructions.clone();
+            }
+            let has_result =
+                places.get(usize::from(instruction.opcode)).is_some_and(|place| *place < grammar::NO_RESULT);
+            if has_result && !skip.contains(&at) {
+                let id = ids.fresh()?;
+                self.set(at, id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets another definition take the place of one.
+    pub fn replace(&mut self, definition: usize, by: Place) {
+        self.replaced.insert(definition, by);
+        self.set_fate(definition, Fate::Replaced);
+    }
+
+    /// What takes the place of a definition, where something does.
+    pub fn replacement(&self, definition: usize) -> Option<Place> {
+        self.replaced.get(&definition).copied()
+    }
+
+    /// All of them.
+    pub fn replacements(&self) -> Vec<(usize, Place)> {
+        self.replaced.iter().map(|(definition, place)| (*definition, *place)).collect()
+    }
+
+    /// Whether the code that an instruction belongs to is left out.
+    pub fn is_dropped(&self, at: usize) -> bool {
+        let function = if at < self.functions_begin { None } else { self.index.function_at(at) };
+        function.is_some_and(|function| self.is_replaced(function))
+    }
+
+    /// Whether the definition of another module takes a function's place.
+    pub fn is_replaced(&self, function: &Function) -> bool {
+        self.replaced.contains_key(&function.instructions.start)
+    }
+
+    /// Gives what an instruction defines its new id.
+    pub fn set(&mut self, definition: usize, id: u32) {
+        if let Some(place) = self.new.get_mut(definition) {
+            *place = id;
+        }
+    }
+
+    /// The new id of what an instruction defines; 0 where it has none.
+    pub fn new_at(&self, definition: usize) -> u32 {
+        self.new.get(definition).copied().unwrap_or(0)
+    }
+
+    /// The new id of an old one; none where it has none (yet), or is not defined.
+    pub fn new_of(&self, id: u32) -> Option<u32> {
+        self.index.definition(id).map(|at| self.new_at(at)).filter(|new| *new != 0)
+    }
+
+    /// What becomes of a definition.
+    pub fn fate(&self, definition: usize) -> Fate {
+        self.fates.get(definition).copied().unwrap_or_default()
+    }
+
+    /// Says what becomes of a definition.
+    pub fn set_fate(&mut self, definition: usize, fate: Fate) {
+        if let Some(place) = self.fates.get_mut(definition) {
+            *place = fate;
+        }
+    }
+
+    /// Appends an instruction with its new ids to a section.
+    ///
+    /// # Errors
+    /// `Input` where an id has none.
+    pub fn write(&self, at: usize, instruction: &Instruction<'_>, section: &mut Vec<u32>) -> Result<()> {
+        let begin = section.len().saturating_add(1);
+        section.push(first_word(instruction.opcode, instruction.len()));
+        section.extend((0..instruction.len()).map(|word| instruction.word(word)));
+        let mut unknown = None;
+        let known = self.index.for_each_id(instruction, |word, _| {
+            let place = section.get_mut(begin.saturating_add(word));
+            match (self.new_of(instruction.word(word)), place) {
+                (Some(new), Some(place)) => *place = new,
+                _ => unknown = Some(instruction.word(word)),
+            }
+        });
+        match unknown {
+            Some(id) => Err(self.nowhere(at, instruction, id)),
+            None if !known => Err(self.unknown(at, instruction)),
+            None => Ok(()),
+        }
+    }
+
+    /// The error of an id that leads nowhere.
+    #[cold]
+    pub fn nowhere(&self, at: usize, instruction: &Instruction<'_>, id: u32) -> Error {
+        let why = match self.index.definition(id) {
+            None => "which the module does not define",
+            Some(_) => "which is part of what another module's definition replaces",
+        };
+        self.error(at, format!("{} uses %{id}, {why}", grammar::name(instruction.opcode)))
+    }
+
+    /// The error of an instruction whose operands no grammar knows.
+    #[cold]
+    pub fn unknown(&self, at: usize, instruction: &Instruction<'_>) -> Error {
+        let name = grammar::name(instruction.opcode);
+        self.error(at, format!("{name}: not all of its operands are known, so it cannot be linked"))
+    }
+
+    /// The error of what cannot be linked with the others, at an instruction.
+    #[cold]
+    pub fn refuse(&self, at: usize, message: impl Into<String>) -> Error {
+        self.error_of(ErrorKind::Build, at, message)
+    }
+
+    /// The error of what cannot be linked at all, at an instruction.
+    #[cold]
+    pub fn error(&self, at: usize, message: impl Into<String>) -> Error {
+        self.error_of(ErrorKind::Input, at, message)
+    }
+
+    fn error_of(&self, kind: ErrorKind, at: usize, message: impl Into<String>) -> Error {
+        let offset = self.index.instruction(at).map_or(0, |instruction| instruction.offset);
+        let error = Error::new(kind, message).with_offset(offset);
+        let error = match self.index.function_at(at).filter(|_| at >= self.functions_begin) {
+            Some(function) => error.context(format!("function {}", self.call(function.id))),
+            None => error,
+        };
+        error.context(self.name)
+    }
+
+    /// What a function is called: as an entry point, a symbol, by its name or its id.
+    pub fn call(&self, function: u32) -> String {
+        let entry = self.index.entry_points.iter().find(|entry| entry.function == function);
+        let name = entry.map(|entry| entry.name.clone());
+        let name = name.or_else(|| self.index.linkage(function).map(|linkage| linkage.name));
+        name.or_else(|| self.index.name(function)).unwrap_or_else(|| format!("%{function}"))
+    }
+}
+
+/// The first word of an instruction with so many operand words.
+pub fn first_word(opcode: u16, operands: usize) -> u32 {
+    let count = u32::try_from(operands).unwrap_or(u32::MAX).saturating_add(1);
+    count << 16 | u32::from(opcode)
+}

@@ -1,0 +1,214 @@
+//! In which order is all that written?
+//!
+//! The layout of a module is that of the specification, section 2.4; each section is gathered on its own.
+
+use super::part::{Part, first_word};
+use crate::error::{Error, Result};
+use crate::spirv::words::MAGIC;
+use rspirv::spirv::Op;
+use std::collections::HashSet;
+
+/// Where an instruction of module scope belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Capabilities, extensions, memory model, entry points and their modes: written from what the index holds.
+    Preamble,
+    /// Sets of extended instructions.
+    Import,
+    /// Strings and sources.
+    Source,
+    /// What processed the module.
+    Processed,
+    /// A name of something.
+    Name,
+    /// A decoration of something.
+    Annotation,
+    /// A declaration that decorations refer to: scopes of aliasing, which come first among them.
+    Alias,
+    /// Types, constants, variables, and debug information.
+    Global,
+}
+
+macro_rules! numbers {
+    ($($name:ident = $op:ident,)*) => { $(pub const $name: u16 = Op::$op as u16;)* };
+}
+
+numbers! {
+    MEMBER_NAME = MemberName,
+    MEMBER_DECORATE = MemberDecorate,
+    MEMBER_DECORATE_STRING = MemberDecorateString,
+    GROUP_MEMBER_DECORATE = GroupMemberDecorate,
+    SOURCE = Source,
+    SOURCE_CONTINUED = SourceContinued,
+    SOURCE_EXTENSION = SourceExtension,
+    MODULE_PROCESSED = ModuleProcessed,
+    ALIAS_DOMAIN = AliasDomainDeclINTEL,
+    ALIAS_SCOPE = AliasScopeDeclINTEL,
+    ALIAS_LIST = AliasScopeListDeclINTEL,
+    BITCAST = Bitcast,
+}
+
+/// The section of an instruction of module scope.
+pub fn kind(opcode: u16) -> Kind {
+    use crate::spirv::op;
+    match opcode {
+        op::CAPABILITY
+        | op::EXTENSION
+        | op::MEMORY_MODEL
+        | op::ENTRY_POINT
+        | op::EXECUTION_MODE
+        | op::EXECUTION_MODE_ID => Kind::Preamble,
+        op::EXT_INST_IMPORT => Kind::Import,
+        op::STRING | SOURCE | SOURCE_CONTINUED | SOURCE_EXTENSION => Kind::Source,
+        MODULE_PROCESSED => Kind::Processed,
+        op::NAME | MEMBER_NAME => Kind::Name,
+        ALIAS_DOMAIN | ALIAS_SCOPE | ALIAS_LIST => Kind::Alias,
+        op::DECORATE
+        | op::DECORATE_ID
+        | op::DECORATE_STRING
+        | op::DECORATION_GROUP
+        | op::GROUP_DECORATE
+        | MEMBER_DECORATE
+        | MEMBER_DECORATE_STRING
+        | GROUP_MEMBER_DECORATE => Kind::Annotation,
+        _ => Kind::Global,
+    }
+}
+
+/// The sections of the result, in words.
+#[derive(Debug, Default)]
+pub struct Sections {
+    /// Capabilities, extensions.
+    capabilities: Vec<u32>,
+    extensions: Vec<u32>,
+    /// Sets of extended instructions.
+    pub imports: Vec<u32>,
+    memory_model: Vec<u32>,
+    /// Entry points.
+    pub entry_points: Vec<u32>,
+    /// Execution modes.
+    pub modes: Vec<u32>,
+    /// Strings and sources.
+    pub sources: Vec<u32>,
+    /// Names.
+    pub names: Vec<u32>,
+    /// What processed the modules.
+    pub processed: Vec<u32>,
+    /// Scopes of aliasing.
+    pub aliases: Vec<u32>,
+    /// Decorations.
+    pub annotations: Vec<u32>,
+    /// Types, constants, variables.
+    pub globals: Vec<u32>,
+    /// Functions of other modules.
+    pub declarations: Vec<u32>,
+    /// Functions.
+    pub definitions: Vec<u32>,
+}
+
+impl Sections {
+    /// Capabilities and extensions of all modules, each once, and the memory model of all.
+    ///
+    /// # Errors
+    /// `Input` where modules have different memory models.
+    pub fn preamble(&mut self, parts: &[Part<'_>]) -> Result<()> {
+        use crate::spirv::op;
+        let mut model: Option<(Vec<u32>, &str)> = None;
+        let mut capabilities = HashSet::new();
+        let mut extensions = HashSet::new();
+        for part in parts {
+            for (at, instruction) in part.index.instructions(0..part.functions_begin) {
+                let words = || (0..instruction.len()).map(|word| instruction.word(word));
+                let first = first_word(instruction.opcode, instruction.len());
+                match instruction.opcode {
+                    op::CAPABILITY if capabilities.insert(instruction.word(0)) => {
+                        self.capabilities.push(first);
+                        self.capabilities.extend(words());
+                    }
+                    op::EXTENSION if extensions.insert(instruction.string(0).0) => {
+                        self.extensions.push(first);
+                        self.extensions.extend(words());
+                    }
+                    op::MEMORY_MODEL => {
+                        let mine: Vec<u32> = words().collect();
+                        match &model {
+                            None => {
+                                self.memory_model.push(first);
+                                self.memory_model.extend(&mine);
+                                model = Some((mine, part.name));
+                            }
+                            Some((known, other)) if *known != mine => {
+                                let message = format!(
+                                    "the memory model is {}, that of {other} is {}",
+                                    model_name(&mine),
+                                    model_name(known)
+                                );
+                                return Err(part.refuse(at, message));
+                            }
+                            Some(_) => {}
+                        }
+                    }
+                    // Nothing of the preamble comes later.
+                    opcode if kind(opcode) != Kind::Preamble && kind(opcode) != Kind::Import => break,
+                    _ => {}
+                }
+            }
+        }
+        if model.is_none() {
+            let names: Vec<&str> = parts.iter().map(|part| part.name).take(1).collect();
+            let error = Error::input("no module says its memory model (OpMemoryModel)");
+            return Err(names.first().map_or(error.clone(), |name| error.context(*name)));
+        }
+        Ok(())
+    }
+
+    /// The whole module. Its version is the highest; its generator that of the modules where all have the same.
+    pub fn assemble(self, parts: &[Part<'_>], bound: u32) -> Vec<u8> {
+        let version = parts.iter().map(|part| part.index.version).max().unwrap_or((1, 0));
+        let version = u32::from(version.0) << 16 | u32::from(version.1) << 8;
+        let mut generators = parts.iter().map(|part| part.index.generator);
+        let first = generators.next().unwrap_or(0);
+        let generator = if generators.all(|other| other == first) { first } else { 0 };
+        let sections = [
+            vec![MAGIC, version, generator, bound, 0],
+            self.capabilities,
+            self.extensions,
+            self.imports,
+            self.memory_model,
+            self.entry_points,
+            self.modes,
+            self.sources,
+            self.names,
+            self.processed,
+            self.aliases,
+            self.annotations,
+            self.globals,
+            self.declarations,
+            self.definitions,
+        ];
+        let words: usize = sections.iter().map(Vec::len).sum();
+        let mut bytes = Vec::with_capacity(words.saturating_mul(4));
+        for section in sections {
+            bytes.extend(section.iter().flat_map(|word| word.to_le_bytes()));
+        }
+        bytes
+    }
+}
+
+fn model_name(words: &[u32]) -> String {
+    let addressing = match words.first() {
+        Some(0) => "Logical",
+        Some(1) => "Physical32",
+        Some(2) => "Physical64",
+        Some(5348) => "PhysicalStorageBuffer64",
+        _ => "of an unknown addressing",
+    };
+    let memory = match words.get(1) {
+        Some(0) => "Simple",
+        Some(1) => "GLSL450",
+        Some(2) => "OpenCL",
+        Some(3) => "Vulkan",
+        _ => "of an unknown kind",
+    };
+    format!("{addressing} {memory}")
+}

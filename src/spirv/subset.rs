@@ -1,0 +1,139 @@
+//! Which words make a module of some kernels and functions of another one?
+//!
+//! From the roots by every id that is used: functions, variables, types, constants, what is said of them (names,
+//! decorations and groups of them, execution modes), debug information, aliasing scopes. What nothing reaches is left out;
+//! capabilities and extensions stay only where something left needs them, or where that cannot be told. Ids are numbered
+//! anew in the order in which they are met, so that they are compact; everything else keeps its order. Whatever the byte
+//! order of the input is, the output is little-endian.
+//!
+//! A module that uses instructions of which no grammar tells the operands is cut only where they fall away; otherwise it
+//! is refused, and the instruction named. The cost of one subset grows with the subset, not with the module.
+
+mod capabilities;
+mod debug;
+mod emit;
+mod notes;
+mod seen;
+mod walk;
+
+use super::index::{Index, LinkageKind};
+use super::op;
+use super::words::Instruction;
+use crate::error::{Error, Result};
+use notes::Notes;
+use std::collections::{HashMap, HashSet};
+
+/// What is to be kept, with all it reaches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Keep<'k> {
+    /// Entry points, by their place in [`Index::entry_points`].
+    pub entry_points: &'k [usize],
+    /// Functions and variables, by id. Those of the functions that are exported stay exported; others that are merely
+    /// reached become the subset's own.
+    pub ids: &'k [u32],
+}
+
+/// Makes subsets of one module.
+#[derive(Debug)]
+pub struct Cutter<'i, 'a> {
+    index: &'i Index<'a>,
+    notes: Notes,
+    /// Functions that are marked as callable through pointers, by their signature.
+    indirect: HashMap<Vec<u32>, Vec<u32>>,
+    /// Functions whose linkage is never taken away: those of entry points, and the bodies of kernels.
+    kernels: HashSet<u32>,
+    /// By the number of an instruction: the walk that met it last, and the new id of what it defines.
+    places: Vec<Place>,
+    walk: u32,
+}
+
+/// What the present walk knows of an instruction.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    walk: u32,
+    id: u32,
+}
+
+impl<'i, 'a> Cutter<'i, 'a> {
+    /// Looks over a module.
+    ///
+    /// # Errors
+    /// `Input` where the module is damaged or holds instructions at module scope that cannot be cut.
+    pub fn new(index: &'i Index<'a>) -> Result<Cutter<'i, 'a>> {
+        if let Some(error) = &index.stopped {
+            return Err(error.clone());
+        }
+        let notes = Notes::of(index)?;
+        let names: HashSet<&str> = index.entry_points.iter().map(|entry| entry.name.as_str()).collect();
+        let mut kernels: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
+        let mut indirect: HashMap<Vec<u32>, Vec<u32>> = HashMap::new();
+        for function in &index.functions {
+            if notes.linked(function.id) && is_body(index, function.id, &names) {
+                kernels.insert(function.id);
+            }
+            if notes.indirect(function.id)
+                && let Some(kind) = index.defining(function.function_type)
+            {
+                let signature = (1..kind.len()).map(|at| kind.word(at)).collect();
+                indirect.entry(signature).or_default().push(function.id);
+            }
+        }
+        let places = vec![Place::default(); index.len()];
+        Ok(Cutter { index, notes, indirect, kernels, places, walk: 0 })
+    }
+
+    /// The module.
+    pub fn index(&self) -> &'i Index<'a> {
+        self.index
+    }
+
+    /// The words of the module that is left, little-endian.
+    ///
+    /// # Errors
+    /// `Input`, with the offset in the module that is cut, where it uses ids that nothing defines or instructions whose
+    /// operands are not known.
+    pub fn cut(&mut self, keep: &Keep<'_>) -> Result<Vec<u8>> {
+        self.walk = self.walk.checked_add(1).ok_or_else(|| Error::input("too many subsets of one module"))?;
+        let mut cut = walk::Cut::new(self, keep);
+        cut.reach()?;
+        emit::words(cut)
+    }
+}
+
+/// Whether a function is the body of a kernel: older translators export it under the kernel's name and call it from an
+/// entry point of their own.
+fn is_body(index: &Index<'_>, function: u32, entry_points: &HashSet<&str>) -> bool {
+    index
+        .linkage(function)
+        .is_some_and(|linkage| linkage.kind == LinkageKind::Export && entry_points.contains(linkage.name.as_str()))
+}
+
+/// The functions that other modules may import, in module order: exported ones that are neither kernels nor the bodies of
+/// kernels.
+pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
+    let names: HashSet<&str> = index.entry_points.iter().map(|entry| entry.name.as_str()).collect();
+    let entries: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
+    let functions = index.functions.iter().filter(|function| function.defined && !entries.contains(&function.id));
+    let linked = functions.filter_map(|function| Some((function.id, index.linkage(function.id)?)));
+    let exported = linked.filter(|(_, linkage)| linkage.kind == LinkageKind::Export);
+    let named = exported.map(|(id, linkage)| (id, linkage.name));
+    named.filter(|(_, name)| !names.contains(name.as_str())).collect()
+}
+
+/// An instruction that cannot be carried into a subset.
+fn unknown(instruction: &Instruction<'_>) -> Error {
+    let name = super::grammar::name(instruction.opcode);
+    let error = Error::at(instruction.offset, format!("{name}: which of its words are ids is not known"));
+    error.with_remedy("the module can be kept whole, but not be taken apart")
+}
+
+fn undefined(instruction: &Instruction<'_>, id: u32) -> Error {
+    let name = super::grammar::name(instruction.opcode);
+    Error::at(instruction.offset, format!("{name} uses %{id}, which nothing defines in its reach"))
+}
+
+/// Whether an instruction is a decoration that links a function or variable to other modules.
+fn links(instruction: &Instruction<'_>) -> bool {
+    const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
+    instruction.opcode == op::DECORATE && instruction.word(1) == LINKAGE
+}

@@ -1,0 +1,237 @@
+//! Which capabilities and extensions does a subset still need?
+//!
+//! Of those that the module declares, never others. A capability goes only where all that could need it is looked at
+//! ([`JUDGED`]) and nothing left does; an extension only where it belongs to such capabilities ([`SPECIAL`] names some more).
+//! What an instruction or enumerant needs is what rspirv's grammar says, and for types and typed atomics the
+//! specification's rules (SPIR-V, section 3.42, and the extensions' own texts).
+
+use super::emit::non_semantic;
+use super::seen::{MEMORY, Seen, kind};
+use crate::spirv::grammar::{self, Slot};
+use crate::spirv::index::Index;
+use crate::spirv::op;
+use rspirv::dr::Operand;
+use rspirv::grammar::INSTRUCTION_TABLE;
+use rspirv::spirv as s;
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+
+/// Capabilities that may go. Each is needed only by opcodes, by enumerants that [`Seen`] notes, or by what [`typed`] says.
+#[rustfmt::skip]
+pub(super) const JUDGED: &[u32] = &[
+    // Linkage, Vector16, Float16Buffer, Float16, Float64, Int64, Int64Atomics, images, Pipes, Groups, DeviceEnqueue
+    5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18, 19,
+    // LiteralSampler, Int16, GenericPointer, Int8, dimensions of images, SubgroupDispatch, NamedBarrier, PipeStorage
+    20, 22, 38, 39, 43, 44, 46, 47, 58, 59, 60,
+    // GroupNonUniform and its kin, SubgroupBallotKHR, SubgroupVoteKHR, ShaderClockKHR
+    61, 62, 63, 64, 65, 66, 67, 68, 4423, 4431, 5055,
+    // Intel's subgroup operations, IntegerFunctions2INTEL, atomics of floating-point numbers
+    5568, 5569, 5570, 5579, 5584, 5612, 5613, 5616, 6033, 6034, 6095,
+    // Function pointers, inline assembly, VectorComputeINTEL, VectorAnyINTEL, ExpectAssumeKHR
+    5603, 5604, 5606, 5617, 5619, 5629,
+    // FPFastMathModeINTEL, arbitrary integers, loop controls, KernelAttributesINTEL, MemoryAccessAliasingINTEL
+    5837, 5844, 5886, 5892, 5910,
+    // CooperativeMatrixKHR, BitInstructions, OptNoneEXT, BFloat16ConversionINTEL, SplitBarrierINTEL
+    6022, 6025, 6094, 6115, 6141,
+    // Global variable decorations of Intel (not published), GroupUniformArithmeticKHR, BindlessImagesINTEL
+    GLOBAL_VARIABLE_DECORATIONS, 6400, 6528,
+];
+
+/// Of `SPV_INTEL_global_variable_decorations`, which DPC++ writes and nobody has published.
+const GLOBAL_VARIABLE_DECORATIONS: u32 = 6146;
+
+/// The decorations of that extension: `HostAccessINTEL` and `InitModeINTEL` with its old numbers, `ImplementInCSRINTEL`.
+const HOST_ACCESS: [u32; 3] = [6147, 6148, 6149];
+
+/// Extensions that may go beside those of judged capabilities.
+const SPECIAL: [&str; 4] = [
+    "SPV_KHR_no_integer_wrap_decoration",
+    "SPV_KHR_linkonce_odr",
+    "SPV_KHR_non_semantic_info",
+    "SPV_INTEL_global_variable_decorations",
+];
+
+/// What stays.
+#[derive(Debug)]
+pub(super) struct Kept {
+    capabilities: Vec<u32>,
+    extensions: Vec<&'static str>,
+    non_semantic: bool,
+    link_once: bool,
+}
+
+/// What one thing needs: one of these capabilities, one of these extensions.
+type Need = (Vec<u32>, Vec<&'static str>);
+
+impl Kept {
+    /// Judges what a module declares by what has been seen of a subset. `is_live` tells whether an id is in it.
+    pub(super) fn of(index: &Index<'_>, seen: &Seen, is_live: impl Fn(u32) -> bool) -> Kept {
+        let declared = &index.capabilities;
+        let mut kept: Vec<u32> = declared.iter().copied().filter(|number| !JUDGED.contains(number)).collect();
+        let mut implied = closure(&kept);
+        let needs = needs(seen);
+        // What leaves no choice comes first: it may be the choice of others.
+        for several in [false, true] {
+            for (capabilities, _) in needs.iter().filter(|(capabilities, _)| (capabilities.len() > 1) == several) {
+                if capabilities.is_empty() || capabilities.iter().any(|number| implied.contains(number)) {
+                    continue;
+                }
+                // One that is declared by way of another that implies it keeps that.
+                let direct = |number: &u32| capabilities.contains(number);
+                let found: Vec<u32> = declared.iter().copied().filter(direct).collect();
+                let found = if found.is_empty() {
+                    let implies =
+                        |number: &u32| closure(&[*number]).iter().any(|implied| capabilities.contains(implied));
+                    declared.iter().copied().filter(implies).collect()
+                } else {
+                    found
+                };
+                implied.extend(closure(&found));
+                kept.extend(found);
+            }
+        }
+        let mut extensions: Vec<&'static str> = needs.into_iter().flat_map(|(_, extensions)| extensions).collect();
+        extensions.extend(kept.iter().flat_map(|number| extensions_of(*number)));
+        if kept.contains(&GLOBAL_VARIABLE_DECORATIONS) {
+            extensions.push("SPV_INTEL_global_variable_decorations");
+        }
+        let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
+        let mut imports = index.instructions(0..end).take_while(|(_, found)| found.opcode != op::MEMORY_MODEL);
+        let live = imports.any(|(_, import)| non_semantic(index, &import) && is_live(import.word(0)));
+        Kept { capabilities: kept, extensions, non_semantic: live, link_once: seen.kinds & kind::LINK_ONCE != 0 }
+    }
+
+    /// Whether a declared capability stays.
+    pub(super) fn capability(&self, number: u32) -> bool {
+        self.capabilities.contains(&number)
+    }
+
+    /// Whether a declared extension stays.
+    pub(super) fn extension(&self, name: &str) -> bool {
+        match name {
+            "SPV_KHR_non_semantic_info" => self.non_semantic,
+            "SPV_KHR_linkonce_odr" => self.link_once,
+            _ => self.extensions.contains(&name) || !judged_extensions().contains(name),
+        }
+    }
+}
+
+type Known = rspirv::grammar::Instruction<'static>;
+
+/// What the grammar says of an opcode.
+fn instruction(opcode: u16) -> Option<&'static Known> {
+    static TABLE: OnceLock<HashMap<u16, &'static Known>> = OnceLock::new();
+    TABLE
+        .get_or_init(|| INSTRUCTION_TABLE.iter().map(|known| (known.opcode as u16, known)).collect())
+        .get(&opcode)
+        .copied()
+}
+
+/// The extensions of the capabilities that may go.
+fn judged_extensions() -> &'static HashSet<&'static str> {
+    static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    NAMES.get_or_init(|| JUDGED.iter().flat_map(|number| extensions_of(*number)).chain(SPECIAL).collect())
+}
+
+fn of_capability(number: u32) -> Option<Operand> {
+    s::Capability::from_u32(number).map(Operand::Capability)
+}
+
+fn extensions_of(capability: u32) -> Vec<&'static str> {
+    of_capability(capability).map(|operand| operand.required_extensions()).unwrap_or_default()
+}
+
+/// Capabilities and all that they imply.
+fn closure(capabilities: &[u32]) -> Vec<u32> {
+    let mut all = capabilities.to_vec();
+    let mut next = 0;
+    while let Some(number) = all.get(next).copied() {
+        let implied = of_capability(number).map(|operand| operand.required_capabilities()).unwrap_or_default();
+        for implied in implied.into_iter().map(|implied| implied as u32) {
+            if !all.contains(&implied) {
+                all.push(implied);
+            }
+        }
+        next = next.saturating_add(1);
+    }
+    all
+}
+
+fn needs(seen: &Seen) -> Vec<Need> {
+    let numbers = |all: &[s::Capability]| all.iter().map(|one| *one as u32).collect::<Vec<u32>>();
+    let mut needs: Vec<Need> = Vec::new();
+    let mut memory = seen.memory_access;
+    for opcode in seen.opcodes() {
+        if grammar::layout(opcode).is_some_and(|layout| layout.slots.contains(&Slot::MemoryAccess))
+            && !MEMORY.contains(&opcode)
+        {
+            memory = u32::MAX;
+        }
+        let typed = matches!(opcode, op::ATOMIC_F_MIN | op::ATOMIC_F_MAX | op::ATOMIC_F_ADD)
+            && seen.kinds & kind::OTHER_ATOMIC == 0;
+        if let Some(known) = instruction(opcode).filter(|_| !typed) {
+            needs.push((numbers(known.capabilities), known.extensions.to_vec()));
+        }
+    }
+    let of = |operand: Option<Operand>| -> Need {
+        operand
+            .map(|operand| (numbers(&operand.required_capabilities()), operand.required_extensions()))
+            .unwrap_or_default()
+    };
+    let bits = |mask: u32| (0..32).map(move |bit| mask & 1u32 << bit).filter(|bit| *bit != 0);
+    needs.extend(bits(memory).map(|bit| of(s::MemoryAccess::from_bits(bit).map(Operand::MemoryAccess))));
+    let controls = bits(seen.function_control);
+    needs.extend(controls.map(|bit| of(s::FunctionControl::from_bits(bit).map(Operand::FunctionControl))));
+    let modes = bits(seen.fast_math);
+    needs.extend(modes.map(|bit| of(s::FPFastMathMode::from_bits(bit).map(Operand::FPFastMathMode))));
+    let each = |list: &[u32], operand: fn(u32) -> Option<Operand>| -> Vec<Need> {
+        list.iter().map(|number| of(operand(*number))).collect()
+    };
+    needs.extend(each(&seen.storage_classes, |n| s::StorageClass::from_u32(n).map(Operand::StorageClass)));
+    needs.extend(each(&seen.decorations, |n| s::Decoration::from_u32(n).map(Operand::Decoration)));
+    needs.extend(each(&seen.built_ins, |n| s::BuiltIn::from_u32(n).map(Operand::BuiltIn)));
+    needs.extend(each(&seen.modes, |n| s::ExecutionMode::from_u32(n).map(Operand::ExecutionMode)));
+    needs.extend(each(&seen.group_operations, |n| s::GroupOperation::from_u32(n).map(Operand::GroupOperation)));
+    needs.extend(typed(seen).into_iter().map(|capability| (vec![capability], Vec::new())));
+    needs
+}
+
+/// Capabilities of types, of atomics by their types, and of what has no place in the grammar.
+fn typed(seen: &Seen) -> Vec<u32> {
+    const BY_KIND: &[(u32, &[u32])] = &[
+        (kind::INT8, &[39]),
+        (kind::INT16, &[22]),
+        (kind::INT64, &[11]),
+        (kind::OTHER_INT, &[5844]),
+        (kind::HALF, &[8, 9]),
+        (kind::DOUBLE, &[10]),
+        (kind::LONG_VECTOR, &[7]),
+        (kind::OTHER_VECTOR, &[7, 5617, 5619]),
+        (kind::ATOMIC_INT64, &[12]),
+        (kind::ADD_HALF, &[6095]),
+        (kind::ADD_FLOAT, &[6033]),
+        (kind::ADD_DOUBLE, &[6034]),
+        (kind::EXTREME_HALF, &[5616]),
+        (kind::EXTREME_FLOAT, &[5612]),
+        (kind::EXTREME_DOUBLE, &[5613]),
+    ];
+    /// Formats, dimensions and accesses of images: where there are images, all of them stay.
+    const OF_IMAGES: [u32; 9] = [13, 14, 15, 20, 43, 44, 46, 47, 6528];
+    let mut found: Vec<u32> = Vec::new();
+    for (kind, capabilities) in BY_KIND {
+        if seen.kinds & kind != 0 {
+            found.extend_from_slice(capabilities);
+        }
+    }
+    if seen.opcodes().any(|opcode| matches!(opcode, op::TYPE_IMAGE | op::TYPE_SAMPLER | op::TYPE_SAMPLED_IMAGE)) {
+        found.extend(OF_IMAGES);
+    }
+    if seen.decorations.iter().any(|decoration| HOST_ACCESS.contains(decoration)) {
+        found.push(GLOBAL_VARIABLE_DECORATIONS);
+    }
+    // A module without entry points is one to be linked.
+    if seen.kinds & kind::ENTRY_POINT == 0 {
+        found.push(5);
+    }
+    found
+}

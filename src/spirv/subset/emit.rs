@@ -1,0 +1,158 @@
+//! How are the parts of a subset put together?
+
+use super::capabilities::Kept;
+use super::notes::GROUP_MEMBER_DECORATE;
+use super::walk::Cut;
+use super::{debug, undefined};
+use crate::error::{Error, Result};
+use crate::spirv::grammar::Set;
+use crate::spirv::op;
+use crate::spirv::operands::Surroundings as _;
+use crate::spirv::words::{Instruction, MAGIC};
+
+/// The words of a subset that has been walked.
+pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
+    let index = cut.cutter.index;
+    cut.live.sort_unstable();
+    cut.live.dedup();
+    cut.bodies.sort_unstable_by_key(|(start, _)| *start);
+    let kept = Kept::of(index, &cut.seen, |id| new(&cut, id).is_some());
+    let header = [MAGIC, index.words().header(1), index.generator, 0, index.words().header(4)];
+    let mut out = Out { words: header.to_vec(), none: None };
+    let (mut lines, mut line) = (cut.cutter.notes.lines.iter().peekable(), None);
+    let mut bodies = cut.bodies.iter().peekable();
+    for number in &cut.live {
+        while let Some((_, range)) = bodies.next_if(|(start, _)| start < number) {
+            out.words.extend_from_slice(cut.words.get(range.clone()).unwrap_or_default());
+        }
+        while let Some(at) = lines.next_if(|at| *at < number) {
+            line = Some(*at);
+        }
+        let Some(instruction) = index.instruction(*number as usize) else { continue };
+        let dropped = match instruction.opcode {
+            op::CAPABILITY => !kept.capability(instruction.word(0)),
+            op::EXTENSION => !kept.extension(&instruction.string(0).0),
+            _ => false,
+        };
+        if dropped {
+            continue;
+        }
+        // A line counts for what follows it, up to the next.
+        if let Some(line) = line.take().and_then(|line| index.instruction(line as usize)) {
+            out.line(&cut, &line);
+        }
+        out.instruction(&mut cut.bound, &cut.cutter.places, cut.cutter.walk, index, &instruction)?;
+    }
+    for (_, range) in bodies {
+        out.words.extend_from_slice(cut.words.get(range.clone()).unwrap_or_default());
+    }
+    if let Some(bound) = out.words.get_mut(3) {
+        *bound = cut.bound;
+    }
+    Ok(out.words.iter().flat_map(|word| word.to_le_bytes()).collect())
+}
+
+/// The new id of an id that is kept.
+fn new(cut: &Cut<'_, '_, '_>, id: u32) -> Option<u32> {
+    let place = cut.cutter.places.get(cut.cutter.index.definition(id)?)?;
+    (place.walk == cut.cutter.walk).then_some(place.id)
+}
+
+struct Out {
+    words: Vec<u32>,
+    /// The id of a `DebugInfoNone` of this subset's own.
+    none: Option<u32>,
+}
+
+impl Out {
+    fn push(&mut self, opcode: u16, operands: &[u32]) {
+        self.words.push((operands.len() as u32).wrapping_add(1) << 16 | u32::from(opcode));
+        self.words.extend_from_slice(operands);
+    }
+
+    /// A line whose file is not kept says nothing of what is.
+    fn line(&mut self, cut: &Cut<'_, '_, '_>, line: &Instruction<'_>) {
+        match line.opcode {
+            op::LINE => {
+                if let Some(file) = new(cut, line.word(0)) {
+                    self.push(op::LINE, &[file, line.word(1), line.word(2)]);
+                }
+            }
+            _ => self.push(op::NO_LINE, &[]),
+        }
+    }
+
+    fn instruction(
+        &mut self,
+        bound: &mut u32,
+        places: &[super::Place],
+        walk: u32,
+        index: &crate::spirv::index::Index<'_>,
+        instruction: &Instruction<'_>,
+    ) -> Result<()> {
+        let new = |id: u32| {
+            let place = places.get(index.definition(id)?)?;
+            (place.walk == walk).then_some(place.id)
+        };
+        let mut operands: Vec<u32> = (0..instruction.len()).map(|at| instruction.word(at)).collect();
+        match instruction.opcode {
+            op::ENTRY_POINT => {
+                let function = operands.get(1).copied().unwrap_or(0);
+                let interface = instruction.after_string(2);
+                let ids: Vec<u32> = operands.iter().skip(interface).filter_map(|id| new(*id)).collect();
+                operands.truncate(interface);
+                if let Some(word) = operands.get_mut(1) {
+                    *word = new(function).ok_or_else(|| undefined(instruction, function))?;
+                }
+                operands.extend(ids);
+            }
+            op::GROUP_DECORATE => operands = operands.iter().filter_map(|id| new(*id)).collect(),
+            GROUP_MEMBER_DECORATE => {
+                let group = operands.first().and_then(|group| new(*group));
+                let pairs = operands.get(1..).unwrap_or_default().as_chunks::<2>().0;
+                let kept = pairs.iter().filter_map(|[id, member]| Some([new(*id)?, *member]));
+                operands = group.into_iter().chain(kept.flatten()).collect();
+            }
+            _ => {
+                let weak = debug::weak_operand(index, instruction);
+                let mut bad = None;
+                index.for_each_id(instruction, |at, _| {
+                    let Some(word) = operands.get_mut(at) else { return };
+                    match new(*word) {
+                        Some(id) => *word = id,
+                        None if Some(at) == weak => *word = self.none(bound, instruction, &new),
+                        None => bad = Some(*word),
+                    }
+                });
+                if let Some(id) = bad {
+                    return Err(undefined(instruction, id));
+                }
+            }
+        }
+        if operands.len() >= usize::from(u16::MAX) {
+            return Err(Error::at(instruction.offset, "the instruction is too long"));
+        }
+        self.push(instruction.opcode, &operands);
+        Ok(())
+    }
+
+    /// The id of `DebugInfoNone`, which is written before its first use.
+    fn none(&mut self, bound: &mut u32, user: &Instruction<'_>, new: &impl Fn(u32) -> Option<u32>) -> u32 {
+        if let Some(none) = self.none {
+            return none;
+        }
+        let id = *bound;
+        *bound = bound.wrapping_add(1);
+        // The types of all debug information are void, and its set is the user's.
+        let [kind, set] = [0, 2].map(|at| new(user.word(at)).unwrap_or(0));
+        self.push(op::EXT_INST, &[kind, id, set, debug::NONE]);
+        self.none = Some(id);
+        id
+    }
+}
+
+/// Whether a set of extended instructions says nothing of what a module does.
+pub(super) fn non_semantic(index: &crate::spirv::index::Index<'_>, import: &Instruction<'_>) -> bool {
+    import.opcode == op::EXT_INST_IMPORT
+        && (import.string(1).0.starts_with("NonSemantic.") || index.set(import.word(0)) == Set::ShaderDebug)
+}

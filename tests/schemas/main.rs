@@ -1,0 +1,243 @@
+//! Does what is written fulfil the schemas that others have published, and our own?
+//!
+//! SARIF by the schema of OASIS, JUnit's XML by that of Jenkins, every JSON document by what `--schema` prints. The judges
+//! are jsonschema and xmlschema for Python; `fetch.py` gets both and the schemas, by version and hash.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use support::spirv;
+
+/// What `fetch.py` makes.
+fn judges() -> &'static Path {
+    static JUDGES: OnceLock<PathBuf> = OnceLock::new();
+    JUDGES.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = std::env::var_os("SYCL_BUNDLE_SCHEMAS").map_or_else(|| root.join("target/schemas"), PathBuf::from);
+        let script = root.join("tests/schemas/fetch.py");
+        let output = Command::new("python3").arg(script).arg(&folder).env("CARGO", env!("CARGO")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        folder
+    })
+}
+
+/// Has the judge look at documents, each behind its schema.
+fn validate(pairs: &[(PathBuf, PathBuf)]) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas/validate.py");
+    let mut command = Command::new(judges().join("venv/bin/python"));
+    command.arg(script).env("PYTHONDONTWRITEBYTECODE", "1");
+    for (schema, document) in pairs {
+        command.arg(schema).arg(document);
+    }
+    command.output().unwrap()
+}
+
+/// A folder with modules, a policy that all kinds of finding come from, and what runs there.
+struct Scene {
+    folder: tempfile::TempDir,
+    documents: Vec<(PathBuf, PathBuf)>,
+}
+
+/// Of 2026-01-01: before the first exception ends, after the second has.
+const TODAY: &str = "1767225600";
+
+const POLICY: &str = r#"
+[check]
+targets = ["acm-g10", "dg1", "pvc", "spir64"]
+[check.budget]
+bytes = 100
+images = 0
+spill = 0
+[check.target.pvc]
+kernels = ["nowhere*", "foo", "_Z*"]
+forbidden-aspects = ["fp64", "atomic64"]
+require-native = true
+[[check.exception]]
+aspect = "fp64"
+kernel = "foo"
+targets = ["dg1"]
+reason = "told to users & <others>"
+until = 2026-01-01
+[[check.exception]]
+aspect = "fp64"
+kernel = "bar"
+reason = "\"quoted\" \u0001 ü"
+until = 2025-12-31
+"#;
+
+impl Scene {
+    fn new() -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["chain", "chain_lines", "importer", "exporter", "recursion", "pointers"] {
+            std::fs::write(folder.path().join(format!("{name}.spv")), spirv::module_of("aspects", name)).unwrap();
+        }
+        let whole = spirv::module_of("aspects", "chain_lines");
+        std::fs::create_dir(folder.path().join("other")).unwrap();
+        let harmless = spirv::module_of("aspects", "recursion");
+        std::fs::write(folder.path().join("other/chain.spv"), harmless).unwrap();
+        std::fs::create_dir(folder.path().join("a & b")).unwrap();
+        std::fs::write(folder.path().join("a & b/ü \"x\".spv"), &whole).unwrap();
+        std::fs::write(folder.path().join("cut.spv"), &whole[..whole.len() - 12]).unwrap();
+        std::fs::write(folder.path().join("policy.toml"), POLICY).unwrap();
+        Scene { folder, documents: Vec::new() }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        tool.args(arguments).current_dir(self.folder.path()).env("SOURCE_DATE_EPOCH", TODAY);
+        tool.env_remove("SYCL_BUNDLE_CONFIG").output().unwrap()
+    }
+
+    /// Runs the tool, which must end with one of these codes, and keeps what it prints as a document of a schema.
+    fn document(&mut self, schema: &Path, name: &str, arguments: &[&str], codes: &[i32]) -> PathBuf {
+        let output = self.run(arguments);
+        let code = output.status.code().unwrap();
+        assert!(codes.contains(&code), "{arguments:?}: {code}\n{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!output.stdout.is_empty(), "{arguments:?} printed nothing");
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, output.stdout).unwrap();
+        self.documents.push((schema.to_owned(), path.clone()));
+        path
+    }
+
+    /// The schema that a verb prints.
+    fn schema(&self, verb: &str) -> PathBuf {
+        let output = self.run(&[verb, "--schema"]);
+        assert!(output.status.success(), "{verb} --schema");
+        let path = self.folder.path().join(format!("{verb}.schema.json"));
+        std::fs::write(&path, output.stdout).unwrap();
+        path
+    }
+
+    fn prove(&self) {
+        let output = validate(&self.documents);
+        assert!(
+            output.status.success(),
+            "{}\n{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
+    /// Runs of the gate that between them make findings of every kind: by policy, by targets, with a baseline, of damaged
+    /// files, of none.
+    fn gates(&self) -> Vec<(Vec<&'static str>, Vec<i32>)> {
+        let all = ["chain.spv", "chain_lines.spv", "importer.spv", "exporter.spv", "pointers.spv", "a & b/ü \"x\".spv"];
+        let policy = [&["check"][..], &all, &["--policy", "policy.toml", "--quiet"]].concat();
+        let known = self.run(&["check", "chain.spv", "-t", "dg1", "--no-policy", "--write-baseline", "known.json"]);
+        assert!(known.status.success());
+        let baseline = [&["check"][..], &all, &["-t", "dg1", "--no-policy", "--baseline", "known.json"]].concat();
+        vec![
+            (policy.clone(), vec![1]),
+            ([&policy[..], &["--strict", "--state", "executable"]].concat(), vec![1]),
+            (baseline, vec![1]),
+            (vec!["check", "other/chain.spv", "-t", "dg1", "--no-policy", "--baseline", "known.json"], vec![0]),
+            (vec!["check", "cut.spv", "missing.so", "chain.spv", "-t", "acm-g10", "--no-policy"], vec![3]),
+            (vec!["check", "recursion.spv", "-t", "spir64_x86_64", "--no-policy"], vec![0]),
+        ]
+    }
+}
+
+#[test]
+fn what_the_gate_writes_is_valid() {
+    let mut scene = Scene::new();
+    let own = scene.schema("check");
+    let (sarif, junit) = (judges().join("sarif-2.1.0.json"), judges().join("junit-10.xsd"));
+    for (at, (arguments, codes)) in scene.gates().into_iter().enumerate() {
+        for (format, schema, ending) in [("sarif", &sarif, "sarif"), ("junit", &junit, "xml"), ("json", &own, "json")] {
+            let arguments = [&arguments[..], &["--format", format]].concat();
+            scene.document(schema, &format!("{at}.{ending}"), &arguments, &codes);
+        }
+    }
+    let lines = [&scene.gates()[0].0[..], &["--format", "jsonl"]].concat();
+    scene.document(&own, "gate.jsonl", &lines, &[1]);
+    let declared =
+        ["check", "chain_lines.spv", "importer.spv", "exporter.spv", "cut.spv", "--declared", "", "--external"];
+    scene.document(&own, "declared.json", &[&declared[..], &["--format", "json"]].concat(), &[3]);
+    scene.document(&own, "declared.jsonl", &[&declared[..], &["--format", "jsonl"]].concat(), &[3]);
+    scene.prove();
+    // What they are of is there: every kind of finding that a policy has, excused, known and new ones.
+    let all: String =
+        (0..6).map(|at| std::fs::read_to_string(scene.folder.path().join(format!("{at}.json"))).unwrap()).collect();
+    for part in [
+        "\"expired-exception\"",
+        "\"budget-bytes\"",
+        "\"budget-images\"",
+        "\"forbidden-aspect\"",
+        "\"missing-kernel\"",
+        "\"not-native\"",
+        "\"aspect\"",
+        "(until 2026-01-01)",
+        "\"known\":true",
+        "\"known\":false",
+        "\"problems\":[{",
+        "\"gone\":[]",
+        "\"gone\":[{",
+    ] {
+        assert!(all.contains(part), "no document has {part}");
+    }
+}
+
+#[test]
+fn every_verb_writes_what_its_schema_says() {
+    let mut scene = Scene::new();
+    let schema = |scene: &Scene, verb: &str| scene.schema(verb);
+    for (verb, runs) in [
+        ("inspect", vec![(vec!["chain.spv", "cut.spv", "missing.so"], vec![3])]),
+        ("kernels", vec![(vec!["chain_lines.spv", "importer.spv", "cut.spv"], vec![3])]),
+        ("targets", vec![(vec![], vec![0]), (vec!["acm-g10", "xe2"], vec![0]), (vec!["--of", "chain.spv"], vec![0])]),
+        ("diff", vec![(vec!["chain.spv", "chain_lines.spv"], vec![0]), (vec!["chain.spv", "importer.spv"], vec![0])]),
+        (
+            "has",
+            vec![
+                (vec!["chain.spv", "-t", "dg1,pvc"], vec![0]),
+                (vec!["chain.spv", "-t", "dg1", "--kernel", "foo"], vec![1]),
+                (vec!["chain.spv", "-t", "spir64", "--state", "input"], vec![1]),
+            ],
+        ),
+    ] {
+        let own = schema(&scene, verb);
+        for (at, (arguments, codes)) in runs.into_iter().enumerate() {
+            let arguments = [&[verb][..], &arguments, &["--format", "json"]].concat();
+            scene.document(&own, &format!("{verb}{at}.json"), &arguments, &codes);
+        }
+    }
+    // A baseline is a list of what the schema of `check` calls known.
+    let known =
+        scene.run(&["check", "chain.spv", "pointers.spv", "-t", "dg1", "--no-policy", "--write-baseline", "b.json"]);
+    assert!(known.status.success(), "{}", String::from_utf8_lossy(&known.stderr));
+    let mut own: Value = serde_json::from_slice(&std::fs::read(schema(&scene, "check")).unwrap()).unwrap();
+    own["required"] = json!(["schema_version", "findings"]);
+    own["properties"] = json!({ "findings": { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/known" } } });
+    let of_baseline = scene.folder.path().join("baseline.schema.json");
+    std::fs::write(&of_baseline, own.to_string()).unwrap();
+    scene.documents.push((of_baseline, scene.folder.path().join("b.json")));
+    scene.prove();
+}
+
+/// The judges find what is wrong; else the tests above would show nothing.
+#[test]
+fn the_judges_refuse_what_is_wrong() {
+    let scene = Scene::new();
+    let path = |name: &str| scene.folder.path().join(name);
+    let write = |name: &str, text: &str| std::fs::write(path(name), text).unwrap();
+    let refused = |schema: &Path, name: &str| {
+        let output = validate(&[(schema.to_owned(), path(name))]);
+        output.status.code() == Some(1) && !output.stdout.is_empty()
+    };
+    let (sarif, junit) = (judges().join("sarif-2.1.0.json"), judges().join("junit-10.xsd"));
+    write(
+        "a.sarif",
+        r#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x"}},"results":[{"message":{},"level":"bad"}]}]}"#,
+    );
+    assert!(refused(&sarif, "a.sarif"));
+    write("a.xml", "<testsuites><testsuite name=\"x\"><testcase/></testsuite></testsuites>");
+    assert!(refused(&junit, "a.xml"));
+    write("a.json", r#"{"schema_version":1,"verdict":"maybe","targets":[],"problems":[]}"#);
+    assert!(refused(&scene.schema("check"), "a.json"));
+}
