@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         let again = Index::read(&part).expect("what was written is a module");
         assert!(again.stopped.is_none() && again.entry_points.len() == 1);
         let mut whole = Cutter::new(&again).expect("and can be taken apart again");
-        assert_eq!(whole.cut(&Keep { entry_points: &[0], ids: &[] }).expect("into itself").len(), part.len());
+        assert!(whole.cut(&Keep { entry_points: &[0], ids: &[] }).expect("into itself").len() <= part.len());
     }
     let all: Vec<usize> = (0..index.entry_points.len()).collect();
     let _ = cutter.cut(&Keep { entry_points: &all, ids: &functions });
