@@ -1,6 +1,6 @@
 //! How does the tool's speed compare with what one would use instead, on this machine, now?
 //!
-//! `cargo bench --bench ratios [inspect|build|facts|aspects|split]` prints ratios of medians; contenders take turns, so that whatever else
+//! `cargo bench --bench ratios [inspect|build|facts|aspects|link|split]` prints ratios of medians; contenders take turns, so that whatever else
 //! the machine does falls on both. Times differ by machine and say little; nothing here fails because of one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "the table is the result")]
@@ -38,6 +38,9 @@ fn main() {
     if wants("aspects") {
         aspects();
     }
+    if wants("link") {
+        linking();
+    }
     if wants("build") {
         build();
     }
@@ -65,6 +68,36 @@ fn inspect() {
             }),
         ),
     );
+}
+
+/// All modules of a library linked to one, against reading them; no other linker takes them.
+fn linking() {
+    let modules = modules(&tensor());
+    let sources: Vec<Source<'_>> = modules
+        .iter()
+        .map(|bytes| Source { name: "module", bytes, required: Some(Default::default()), ..Source::default() })
+        .collect();
+    let (before, bytes) = (peak(), modules.iter().map(Vec::len).sum::<usize>());
+    let linked = link(&sources, &Options::default()).unwrap();
+    println!("{} modules of {bytes} bytes to one of {}", modules.len(), linked.bytes.len());
+    println!("peak memory: {:.1} times the modules' bytes", (peak() - before) as f64 * 1024.0 / bytes as f64);
+    drop(linked);
+    compare(
+        7,
+        3.0,
+        ("link", Box::new(|| drop(std::hint::black_box(link(&sources, &Options::default()).unwrap())))),
+        (
+            "Index::read of each",
+            Box::new(|| modules.iter().for_each(|module| drop(std::hint::black_box(Index::read(module).unwrap())))),
+        ),
+    );
+}
+
+/// The most memory that the process has had, in KiB.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
 /// The SPIR-V modules of a library, inflated.

@@ -40,11 +40,9 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
             cand link 'Link SPIR-V images: resolve what they import from each other'
             cand join 'Put the images of several files together, copies once'
-            cand split 'Split SPIR-V images by kernel, source and requirements'
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
-            cand cache 'Show, check, shrink or empty the cache of compiled modules'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -243,10 +241,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --jobs 'How many worker processes; by default as many as there are cores'
             cand --timeout 'Seconds that one image may take in one attempt'
             cand --format 'How to show what was done'
-            cand --shard 'Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as share the folder; a run without it then writes the output'
-            cand --stamp 'Write this empty file when all is done: an output that did not change keeps its time'
-            cand --MF 'Write them to this file. Also -MF FILE'
-            cand --MT 'The target of the rule, instead of the output. Also -MT NAME'
             cand --driver-version 'Which version of the driver to install'
             cand --emit 'As what to write the images'
             cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
@@ -260,9 +254,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --state 'Only images of this state (repeatable)'
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
-            cand --no-cache 'Do not look into the cache, and keep nothing there'
-            cand --dry-run 'Say what would be compiled, and write nothing'
-            cand --MD 'Write the files that the output depends on, for make and ninja, to the output''s name and `.d`. Also -MD'
             cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
             cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
             cand -q 'Say less: no notes, no progress'
@@ -303,34 +294,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;join'= {
             cand -o 'The file to write; `-` is standard output'
             cand --output 'The file to write; `-` is standard output'
-            cand --emit 'As what to write the images'
-            cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
-            cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
-            cand --entries 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both'
-            cand --syclbin-version 'The version of a SYCLBIN: 1, which libsycl reads, or 2'
-            cand --syclbin-state 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states'
-            cand --offload-binary-version 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3'
-            cand --image 'Only these images, by number or range (repeatable)'
-            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
-            cand --state 'Only images of this state (repeatable)'
-            cand --target 'Only images for a target whose name matches (repeatable)'
-            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
-            cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
-            cand -q 'Say less: no notes, no progress'
-            cand --quiet 'Say less: no notes, no progress'
-            cand -v 'Say more'
-            cand --verbose 'Say more'
-            cand --no-demangle 'Show kernel names as they are in the file'
-            cand -h 'Print help (see more with ''--help'')'
-            cand --help 'Print help (see more with ''--help'')'
-        }
-        &'sycl-bundle;split'= {
-            cand -o 'The file to write; of a table its parts lie beside it and are named after it'
-            cand --output 'The file to write; of a table its parts lie beside it and are named after it'
-            cand --mode 'How to split'
-            cand --entry 'An image for the kernels and functions that match, by glob, mangled or demangled (repeatable); others follow the mode'
-            cand --fixed-targets 'The targets of `-fsycl-fixed-targets`: of one input (`a.spv=intel_gpu_pvc,cpu`), or of all (repeatable)'
-            cand --abi 'The generation of the runtime whose numbers aspects get; by default that of the input'
             cand --emit 'As what to write the images'
             cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
             cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
@@ -420,18 +383,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
-        &'sycl-bundle;cache'= {
-            cand --limit 'Bytes that `gc` leaves at most: 500MiB, 2GB, 0'
-            cand --format 'How to show it'
-            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
-            cand -q 'Say less: no notes, no progress'
-            cand --quiet 'Say less: no notes, no progress'
-            cand -v 'Say more'
-            cand --verbose 'Say more'
-            cand --no-demangle 'Show kernel names as they are in the file'
-            cand -h 'Print help (see more with ''--help'')'
-            cand --help 'Print help (see more with ''--help'')'
-        }
         &'sycl-bundle;doctor'= {
             cand --driver-version 'Which version of the driver to install'
             cand --format 'How to show it'
@@ -488,11 +439,9 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
             cand link 'Link SPIR-V images: resolve what they import from each other'
             cand join 'Put the images of several files together, copies once'
-            cand split 'Split SPIR-V images by kernel, source and requirements'
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
-            cand cache 'Show, check, shrink or empty the cache of compiled modules'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -523,15 +472,11 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help;join'= {
         }
-        &'sycl-bundle;help;split'= {
-        }
         &'sycl-bundle;help;wrap'= {
         }
         &'sycl-bundle;help;embed'= {
         }
         &'sycl-bundle;help;prune'= {
-        }
-        &'sycl-bundle;help;cache'= {
         }
         &'sycl-bundle;help;doctor'= {
         }

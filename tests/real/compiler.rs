@@ -87,13 +87,21 @@ impl Made {
 /// Every source of `fixtures/sycl`, compiled every way, by name. A source that the compiler refuses ends the test.
 pub fn compiled() -> &'static [Compiled] {
     static COMPILED: OnceLock<Vec<Compiled>> = OnceLock::new();
-    COMPILED.get_or_init(|| made(wanted(ways)))
+    COMPILED.get_or_init(|| made(wanted("", ways)))
+}
+
+/// Those of a folder there whose names are wanted, with the optimiser.
+pub fn optimised_of(folder: &str, names: impl Fn(&str) -> bool) -> Vec<Compiled> {
+    let mut wanted = wanted(folder, ways);
+    wanted.retain(|one| names(one.path.file_stem().unwrap().to_str().unwrap()));
+    wanted.retain(|one| !one.options.iter().any(|option| option == "-g"));
+    made(wanted)
 }
 
 /// Every source of `fixtures/sycl`, its images split in a mode of the compiler (`off`, `per_kernel`, ...), by name. Each is
 /// compiled with the options of its first way, and without debug information.
 pub fn compiled_as(mode: &str) -> Vec<Compiled> {
-    made(wanted(|text| {
+    made(wanted("", |text| {
         let mut options = listed(text).into_iter().next().unwrap_or_default();
         options.retain(|option| !option.starts_with(SPLIT));
         options.push(format!("{SPLIT}{mode}"));
@@ -134,9 +142,10 @@ struct Wanted {
     folder: PathBuf,
 }
 
-fn wanted(ways: impl Fn(&str) -> Vec<Vec<String>>) -> Vec<Wanted> {
+fn wanted(folder: &str, ways: impl Fn(&str) -> Vec<Vec<String>>) -> Vec<Wanted> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sycl");
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(sources.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "cpp"));
     paths.sort();
     // What every compilation depends on: the compiler's version, how it is called, and the common header.

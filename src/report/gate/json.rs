@@ -2,6 +2,7 @@
 
 use super::baseline::Compared;
 use super::{Counts, Finding, OfTarget, verdict};
+use crate::compat::offers::Provider;
 use crate::error::{Error, Problem, Result};
 use crate::report::check::Verdict;
 use crate::report::evidence::{self, Location, Step};
@@ -57,12 +58,35 @@ struct Entry<'a> {
     aspect: Option<&'a str>,
     instruction: Option<&'a str>,
     offset: Option<u64>,
+    used_in_image: Option<usize>,
     location: Option<Location<'a>>,
     chain: Vec<Step>,
     remedy: &'a str,
     fingerprint: String,
     excused: Option<&'a str>,
     known: Option<bool>,
+}
+
+/// An image of another file that one is linked to.
+#[derive(Serialize)]
+struct Provides<'a> {
+    file: &'a str,
+    image: usize,
+    provided_by: Image<'a>,
+    symbols: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Image<'a> {
+    file: &'a str,
+    image: usize,
+}
+
+impl<'a> Provides<'a> {
+    fn of(provider: &'a Provider) -> Provides<'a> {
+        let Provider { file, image, provided_by, its_image, symbols } = provider;
+        Provides { file, image: *image, provided_by: Image { file: provided_by, image: *its_image }, symbols }
+    }
 }
 
 /// A finding that stands on a line of its own.
@@ -88,6 +112,7 @@ fn entry<'f>(finding: &Finding<'f>, target: &str, compared: Option<&Compared>) -
         aspect: found.against.aspect.as_deref(),
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),
         offset: evidence.map(|evidence| evidence.offset),
+        used_in_image: evidence.and_then(|evidence| evidence.elsewhere),
         location: evidence.and_then(evidence::place),
         chain: evidence.map(evidence::chain).unwrap_or_default(),
         remedy: &found.against.remedy,
@@ -125,6 +150,7 @@ pub fn json(
     targets: &[OfTarget],
     problems: &[Trouble],
     compared: Option<&Compared>,
+    providers: &[Provider],
 ) -> Result<()> {
     let version = crate::report::json::SCHEMA_VERSION;
     // What could not be read may hold anything.
@@ -144,6 +170,11 @@ pub fn json(
             put(out, &format!("{}{entry}", if nth == 0 { "\n" } else { ",\n" }))?;
         }
         put(out, "]}")?;
+    }
+    put(out, "],\"providers\":[")?;
+    for (at, one) in providers.iter().enumerate() {
+        let entry = text(&Provides::of(one))?;
+        put(out, &format!("{}{entry}", if at == 0 { "\n" } else { ",\n" }))?;
     }
     put(out, &format!("],\"problems\":{},\"baseline\":{}}}\n", text(&problems)?, text(&compared)?))
 }
