@@ -26,7 +26,7 @@ pub(super) struct Part<'p> {
     pub(super) all: &'p HashSet<&'p str>,
     /// The names of functions of the module that the image has not, where something is said of functions.
     pub(super) elsewhere: &'p HashSet<String>,
-    /// The numbers of specialization constants of the whole module.
+    /// The numbers of the specialization constants of all parts.
     pub(super) constants: &'p HashSet<u32>,
 }
 
