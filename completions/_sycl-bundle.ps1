@@ -46,7 +46,6 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
             [CompletionResult]::new('embed', 'embed', [CompletionResultType]::ParameterValue, 'Add images to the list of a linked file')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Remove images from the list of a linked file')
-            [CompletionResult]::new('cache', 'cache', [CompletionResultType]::ParameterValue, 'Show, check, shrink or empty the cache of compiled modules')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Tell what this machine has for building, and how to get what it lacks')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a shell''s completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a page of the manual')
@@ -163,9 +162,9 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;diff' {
-            [CompletionResult]::new('--ignore', '--ignore', [CompletionResultType]::ParameterName, 'What counts as the same, whatever it was, for budgets too')
+            [CompletionResult]::new('--ignore', '--ignore', [CompletionResultType]::ParameterName, 'What counts as the same, whatever it was')
             [CompletionResult]::new('--max-growth', '--max-growth', [CompletionResultType]::ParameterName, 'How much all device code together may grow as it is stored: 64KiB, 5%')
-            [CompletionResult]::new('--max-kernel-growth', '--max-kernel-growth', [CompletionResultType]::ParameterName, 'How much the images of any one kernel may grow for any one target')
+            [CompletionResult]::new('--max-kernel-growth', '--max-kernel-growth', [CompletionResultType]::ParameterName, 'How much the images of any one kernel may grow')
             [CompletionResult]::new('--max-spill-growth', '--max-spill-growth', [CompletionResultType]::ParameterName, 'How many bytes more any one kernel may spill from registers')
             [CompletionResult]::new('--forbid', '--forbid', [CompletionResultType]::ParameterName, 'What must not happen')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
@@ -255,10 +254,6 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds that one image may take in one attempt')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show what was done')
-            [CompletionResult]::new('--shard', '--shard', [CompletionResultType]::ParameterName, 'Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as share the folder; a run without it then writes the output')
-            [CompletionResult]::new('--stamp', '--stamp', [CompletionResultType]::ParameterName, 'Write this empty file when all is done: an output that did not change keeps its time')
-            [CompletionResult]::new('--MF', '--MF', [CompletionResultType]::ParameterName, 'Write them to this file. Also -MF FILE')
-            [CompletionResult]::new('--MT', '--MT', [CompletionResultType]::ParameterName, 'The target of the rule, instead of the output. Also -MT NAME')
             [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
             [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
             [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
@@ -272,9 +267,6 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
-            [CompletionResult]::new('--no-cache', '--no-cache', [CompletionResultType]::ParameterName, 'Do not look into the cache, and keep nothing there')
-            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Say what would be compiled, and write nothing')
-            [CompletionResult]::new('--MD', '--MD', [CompletionResultType]::ParameterName, 'Write the files that the output depends on, for make and ninja, to the output''s name and `.d`. Also -MD')
             [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -410,19 +402,6 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
-        'sycl-bundle;cache' {
-            [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Bytes that `gc` leaves at most: 500MiB, 2GB, 0')
-            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show it')
-            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
-            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
-            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
-            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
-            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
-            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            break
-        }
         'sycl-bundle;doctor' {
             [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show it')
@@ -486,7 +465,6 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
             [CompletionResult]::new('embed', 'embed', [CompletionResultType]::ParameterValue, 'Add images to the list of a linked file')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Remove images from the list of a linked file')
-            [CompletionResult]::new('cache', 'cache', [CompletionResultType]::ParameterValue, 'Show, check, shrink or empty the cache of compiled modules')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Tell what this machine has for building, and how to get what it lacks')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a shell''s completion script')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print a page of the manual')
@@ -537,9 +515,6 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;help;prune' {
-            break
-        }
-        'sycl-bundle;help;cache' {
             break
         }
         'sycl-bundle;help;doctor' {

@@ -19,9 +19,6 @@ _sycl__bundle() {
             sycl__bundle,build)
                 cmd="sycl__bundle__subcmd__build"
                 ;;
-            sycl__bundle,cache)
-                cmd="sycl__bundle__subcmd__cache"
-                ;;
             sycl__bundle,check)
                 cmd="sycl__bundle__subcmd__check"
                 ;;
@@ -81,9 +78,6 @@ _sycl__bundle() {
                 ;;
             sycl__bundle__subcmd__help,build)
                 cmd="sycl__bundle__subcmd__help__subcmd__build"
-                ;;
-            sycl__bundle__subcmd__help,cache)
-                cmd="sycl__bundle__subcmd__help__subcmd__cache"
                 ;;
             sycl__bundle__subcmd__help,check)
                 cmd="sycl__bundle__subcmd__help__subcmd__check"
@@ -149,7 +143,7 @@ _sycl__bundle() {
 
     case "${cmd}" in
         sycl__bundle)
-            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help"
+            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -167,7 +161,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__build)
-            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --format --no-cache --shard --dry-run --stamp --MD --MF --MT --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --format --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -207,22 +201,6 @@ _sycl__bundle() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
-                --shard)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --stamp)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --MF)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --MT)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --driver-version)
@@ -271,32 +249,6 @@ _sycl__bundle() {
                     ;;
                 --target)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        sycl__subcmd__bundle__subcmd__cache)
-            opts="-q -v -h --limit --format --color --quiet --verbose --no-demangle --help stats gc clear verify"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --limit)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --format)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -721,7 +673,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help)
-            opts="inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help"
+            opts="inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -735,20 +687,6 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__build)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        sycl__subcmd__bundle__subcmd__help__subcmd__cache)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -43,7 +43,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
-            cand cache 'Show, check, shrink or empty the cache of compiled modules'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -154,9 +153,9 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'sycl-bundle;diff'= {
-            cand --ignore 'What counts as the same, whatever it was, for budgets too'
+            cand --ignore 'What counts as the same, whatever it was'
             cand --max-growth 'How much all device code together may grow as it is stored: 64KiB, 5%'
-            cand --max-kernel-growth 'How much the images of any one kernel may grow for any one target'
+            cand --max-kernel-growth 'How much the images of any one kernel may grow'
             cand --max-spill-growth 'How many bytes more any one kernel may spill from registers'
             cand --forbid 'What must not happen'
             cand --format 'The form of the output'
@@ -242,10 +241,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --jobs 'How many worker processes; by default as many as there are cores'
             cand --timeout 'Seconds that one image may take in one attempt'
             cand --format 'How to show what was done'
-            cand --shard 'Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as share the folder; a run without it then writes the output'
-            cand --stamp 'Write this empty file when all is done: an output that did not change keeps its time'
-            cand --MF 'Write them to this file. Also -MF FILE'
-            cand --MT 'The target of the rule, instead of the output. Also -MT NAME'
             cand --driver-version 'Which version of the driver to install'
             cand --emit 'As what to write the images'
             cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
@@ -259,9 +254,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --state 'Only images of this state (repeatable)'
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
-            cand --no-cache 'Do not look into the cache, and keep nothing there'
-            cand --dry-run 'Say what would be compiled, and write nothing'
-            cand --MD 'Write the files that the output depends on, for make and ninja, to the output''s name and `.d`. Also -MD'
             cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
             cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
             cand -q 'Say less: no notes, no progress'
@@ -391,18 +383,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
-        &'sycl-bundle;cache'= {
-            cand --limit 'Bytes that `gc` leaves at most: 500MiB, 2GB, 0'
-            cand --format 'How to show it'
-            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
-            cand -q 'Say less: no notes, no progress'
-            cand --quiet 'Say less: no notes, no progress'
-            cand -v 'Say more'
-            cand --verbose 'Say more'
-            cand --no-demangle 'Show kernel names as they are in the file'
-            cand -h 'Print help (see more with ''--help'')'
-            cand --help 'Print help (see more with ''--help'')'
-        }
         &'sycl-bundle;doctor'= {
             cand --driver-version 'Which version of the driver to install'
             cand --format 'How to show it'
@@ -462,7 +442,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
-            cand cache 'Show, check, shrink or empty the cache of compiled modules'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -498,8 +477,6 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;help;embed'= {
         }
         &'sycl-bundle;help;prune'= {
-        }
-        &'sycl-bundle;help;cache'= {
         }
         &'sycl-bundle;help;doctor'= {
         }

@@ -47,7 +47,6 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "join" -d 'P
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "embed" -d 'Add images to the list of a linked file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "prune" -d 'Remove images from the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "cache" -d 'Show, check, shrink or empty the cache of compiled modules'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "man" -d 'Print a page of the manual'
@@ -156,7 +155,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s q -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l ignore -d 'What counts as the same, whatever it was, for budgets too' -r -f -a "arguments\t'Arguments of kernels'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l ignore -d 'What counts as the same, whatever it was' -r -f -a "arguments\t'Arguments of kernels'
 aspects\t'Aspects that kernels need'
 attributes\t'Required sizes and other attributes'
 constants\t'Specialization constants'
@@ -166,7 +165,7 @@ targets\t'Targets that a kernel has images for'
 bytes\t'Bytes of images'
 code\t'Code that differs in itself only'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-growth -d 'How much all device code together may grow as it is stored: 64KiB, 5%' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-kernel-growth -d 'How much the images of any one kernel may grow for any one target' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-kernel-growth -d 'How much the images of any one kernel may grow' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-spill-growth -d 'How many bytes more any one kernel may spill from registers' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l forbid -d 'What must not happen' -r -f -a "lost-files\t'A file is gone'
 lost-targets\t'A file has no image for a target any more'
@@ -266,10 +265,6 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s j -l j
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l timeout -d 'Seconds that one image may take in one attempt' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
 json\t'A document on standard output'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l shard -d 'Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as share the folder; a run without it then writes the output' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l stamp -d 'Write this empty file when all is done: an output that did not change keeps its time' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MF -d 'Write them to this file. Also -MF FILE' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MT -d 'The target of the rule, instead of the output. Also -MT NAME' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
 object\t'An object file; what is linked with it registers the images'
@@ -302,9 +297,6 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-cache -d 'Do not look into the cache, and keep nothing there'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l dry-run -d 'Say what would be compiled, and write nothing'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MD -d 'Write the files that the output depends on, for make and ninja, to the output\'s name and `.d`. Also -MD'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l quiet -d 'Say less: no notes, no progress'
@@ -467,16 +459,6 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s q -l q
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l limit -d 'Bytes that `gc` leaves at most: 500MiB, 2GB, 0' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l format -d 'How to show it' -r -f -a "text\t'Lines for a person'
-json\t'A document'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s q -l quiet -d 'Say less: no notes, no progress'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s v -l verbose -d 'Say more'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l no-demangle -d 'Show kernel names as they are in the file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l format -d 'How to show it' -r -f -a "table\t'For people'
 json\t'For programs'"
@@ -509,24 +491,23 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s q -l 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s h -l help -d 'Print help'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "join" -d 'Put the images of several files together, copies once'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "cache" -d 'Show, check, shrink or empty the cache of compiled modules'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune cache doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "join" -d 'Put the images of several files together, copies once'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
