@@ -15,6 +15,7 @@
 //! | [`serve`] | what does a worker do with what it is told? |
 //! | [`mod@inventory`] | which OpenCL devices are there, and what is each of them like? |
 //! | [`query`] | what does a device answer about a kernel, and what does SYCL make of it? |
+//! | [`probe`] | what does a live device really take? |
 //! | [`choose`] | which live device does the user mean? |
 //! | [`cache`] | has this module been compiled before? |
 //! | [`opencl`] | how does the driver compile one module? |
@@ -27,6 +28,7 @@ pub mod opencl;
 pub mod options;
 pub mod plan;
 pub mod pool;
+pub mod probe;
 pub mod process;
 pub mod protocol;
 pub mod query;
@@ -54,8 +56,23 @@ pub struct Job<'a> {
     pub il: Cow<'a, [u8]>,
     /// Its options for compiling, already reduced by [`options::for_cpu`].
     pub compile_options: String,
-    /// Its options for linking, reduced likewise. The driver gets both in one string, as it does from the runtime.
+    /// Its options for linking, reduced likewise. Where it builds, the driver gets both in one string, as it does from the
+    /// runtime.
     pub link_options: String,
+    /// What is made of it.
+    pub step: Step<'a>,
+}
+
+/// What the driver makes of a module.
+#[derive(Debug, Clone, Default)]
+pub enum Step<'a> {
+    /// An executable (`clBuildProgram`).
+    #[default]
+    Build,
+    /// An object, whose imports stay open (`clCompileProgram`).
+    Compile,
+    /// An executable, of it and these: SPIR-V modules, which are compiled first, or objects (`clLinkProgram`).
+    Link(Vec<Cow<'a, [u8]>>),
 }
 
 /// What became of a module that built.

@@ -1,6 +1,6 @@
 //! `build`: how does a binary get native code for known devices?
 
-mod compile;
+pub mod compile;
 mod depend;
 
 use super::cache;
@@ -32,8 +32,9 @@ use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
 const AFTER_HELP: &str = "\
 Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in
 worker processes: an image that kills the driver or makes it hang fails alone, after two more
-attempts. What must stay SPIR-V (imported symbols, specialization constants, explicit SIMD,
-requirements no CPU meets) or does not build stays, and is named.
+attempts. What must stay SPIR-V (imported symbols that no other image defines, specialization
+constants, explicit SIMD, requirements no CPU meets) or does not build stays, and is named. With
+--emit embed, images with imports stay.
 
 What was compiled before, with the same options by the same driver, comes out of a cache
 (`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make allows.
@@ -174,7 +175,11 @@ impl Args {
             same_march(natives, march)?;
         }
 
-        let mut plan = plan::for_cpu(&images);
+        // In a linked file's own list native images share the tables of their sources, imports among them.
+        let mut plan = match emit {
+            Emit::Embed => plan::for_cpu(&images),
+            _ => plan::for_cpu_linked(&images, &bundle),
+        };
         let mut problems: Vec<Problem> = bundle.problems.clone();
         problems.append(&mut plan.problems);
         for problem in &mut problems {
@@ -207,7 +212,8 @@ impl Args {
             .collect();
         let taken_over = kept.len();
         additions.append(&mut kept);
-        let what = Compiled { host, bundle: &bundle, images: &images, additions: &additions, march };
+        let what =
+            Compiled { host, bundle: &bundle, images: &images, additions: &additions, march, linked: &plan.linked };
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
         let bytes_after = if writes { compiled::write(global, &form, &what, output, mode)? } else { 0 };
         if writes {

@@ -7,6 +7,8 @@ mod ask;
 mod build;
 mod cache;
 mod check;
+mod compile;
+mod compiler;
 mod completions;
 mod device_config;
 mod devices;
@@ -42,6 +44,7 @@ mod progress;
 mod prune;
 mod selection;
 mod sources;
+mod split;
 mod table;
 mod targets;
 mod worker;
@@ -127,8 +130,10 @@ verbs! {
     extract => Extract,
     filter => Filter,
     build => Build,
+    compile => Compile,
     link => Link,
     join => Join,
+    split => Split,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,

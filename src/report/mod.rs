@@ -4,6 +4,7 @@
 
 pub mod built;
 pub mod check;
+pub mod clones;
 pub mod devices;
 pub mod diff;
 pub mod edited;

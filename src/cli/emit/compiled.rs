@@ -10,11 +10,12 @@ use super::stem_and_folder;
 use super::write::{self, Origin};
 use crate::cli::global::Global;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::{Declared, Format};
 use sycl_bundle::bundle::image::Image;
+use sycl_bundle::bundle::property::set;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::container::{Host, Kind, elf};
 use sycl_bundle::device::cpu::CpuArch;
@@ -37,6 +38,8 @@ pub struct Compiled<'c, 'a> {
     pub additions: &'c [Addition<'c>],
     /// Their instruction set.
     pub march: CpuArch,
+    /// The images whose native code has what they import in it.
+    pub linked: &'c HashSet<usize>,
 }
 
 /// Writes the output; returns its bytes (of a table, with its parts).
@@ -136,6 +139,10 @@ fn images<'c>(emit: Emit, compiled: &'c Compiled<'_, '_>) -> Vec<Image<'c>> {
         let natives = natives.remove(&source.index).unwrap_or_default();
         if beside || if registers { is_bare(compiled) } else { natives.is_empty() } {
             images.push(source.clone());
+        }
+        let mut source = source;
+        if compiled.linked.contains(&source.index) {
+            source.properties.sets.retain(|known| known.name != set::IMPORTED);
         }
         images.extend(natives.into_iter().map(|native| Image {
             target: native.target,
