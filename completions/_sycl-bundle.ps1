@@ -34,10 +34,15 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
             [CompletionResult]::new('kernels', 'kernels', [CompletionResultType]::ParameterValue, 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell whether kernels run on targets, and keep to declared aspects')
+            [CompletionResult]::new('has', 'has', [CompletionResultType]::ParameterValue, 'Tell by exit status whether there is a kernel bundle')
+            [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Explain an error message, or which image the runtime chooses for a kernel')
+            [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Show what changed between two builds: kernels, requirements, targets, resources, bytes')
             [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
             [CompletionResult]::new('devices', 'devices', [CompletionResultType]::ParameterValue, 'List the live OpenCL devices, with what they can do')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link SPIR-V images: resolve what they import from each other')
+            [CompletionResult]::new('join', 'join', [CompletionResultType]::ParameterValue, 'Put the images of several files together, copies once')
             [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
             [CompletionResult]::new('embed', 'embed', [CompletionResultType]::ParameterValue, 'Add images to the list of a linked file')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Remove images from the list of a linked file')
@@ -92,8 +97,11 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--declared', '--declared', [CompletionResultType]::ParameterName, 'The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '''' for none')
             [CompletionResult]::new('--fixed-targets', '--fixed-targets', [CompletionResultType]::ParameterName, 'The targets of `-fsycl-fixed-targets`, as `targets` lists them')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
-            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable)')
-            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable)')
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable); by default those of the policy')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable); by default those of the policy')
+            [CompletionResult]::new('--policy', '--policy', [CompletionResultType]::ParameterName, 'Hold the files to this policy; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above')
+            [CompletionResult]::new('--baseline', '--baseline', [CompletionResultType]::ParameterName, 'Findings of this file are known and do not fail; those that are gone are told')
+            [CompletionResult]::new('--write-baseline', '--write-baseline', [CompletionResultType]::ParameterName, 'Write all findings to this file, and fail for none of them')
             [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
@@ -104,6 +112,70 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('--require-native', '--require-native', [CompletionResultType]::ParameterName, 'The image that the runtime chooses must be compiled for the target already')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'End with 1 where the verdict is unknown too')
+            [CompletionResult]::new('--no-policy', '--no-policy', [CompletionResultType]::ParameterName, 'Hold the files to no policy')
+            [CompletionResult]::new('--example-policy', '--example-policy', [CompletionResultType]::ParameterName, 'Print a policy that uses every key, and end')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;has' {
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'The devices: targets, as `targets` lists them, in any spelling (repeatable)')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The devices: targets, as `targets` lists them, in any spelling (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'The kernels, by mangled or demangled name; of a glob all that match (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'The state of the bundle')
+            [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output; with --quiet there is none')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;explain' {
+            [CompletionResult]::new('-m', '-m', [CompletionResultType]::ParameterName, 'What the program, the driver or the compiler printed; `-` reads it from standard input')
+            [CompletionResult]::new('--message', '--message', [CompletionResultType]::ParameterName, 'What the program, the driver or the compiler printed; `-` reads it from standard input')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only kernels whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'The targets that the kernels are to run on, in any spelling that `targets` takes')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The targets that the kernels are to run on, in any spelling that `targets` takes')
+            [CompletionResult]::new('--device', '--device', [CompletionResultType]::ParameterName, 'Have this device''s compiler build the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
+            [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;diff' {
+            [CompletionResult]::new('--ignore', '--ignore', [CompletionResultType]::ParameterName, 'What counts as the same, whatever it was')
+            [CompletionResult]::new('--max-growth', '--max-growth', [CompletionResultType]::ParameterName, 'How much all device code together may grow as it is stored: 64KiB, 5%')
+            [CompletionResult]::new('--max-kernel-growth', '--max-kernel-growth', [CompletionResultType]::ParameterName, 'How much the images of any one kernel may grow')
+            [CompletionResult]::new('--max-spill-growth', '--max-spill-growth', [CompletionResultType]::ParameterName, 'How many bytes more any one kernel may spill from registers')
+            [CompletionResult]::new('--forbid', '--forbid', [CompletionResultType]::ParameterName, 'What must not happen')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Name each kernel that changed, not the first few')
+            [CompletionResult]::new('--exit-code', '--exit-code', [CompletionResultType]::ParameterName, 'End with 1 where there are differences')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -196,6 +268,59 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;link' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
+            [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
+            [CompletionResult]::new('--entries', '--entries', [CompletionResultType]::ParameterName, 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both')
+            [CompletionResult]::new('--syclbin-version', '--syclbin-version', [CompletionResultType]::ParameterName, 'The version of a SYCLBIN: 1, which libsycl reads, or 2')
+            [CompletionResult]::new('--syclbin-state', '--syclbin-state', [CompletionResultType]::ParameterName, 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states')
+            [CompletionResult]::new('--offload-binary-version', '--offload-binary-version', [CompletionResultType]::ParameterName, 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--each', '--each', [CompletionResultType]::ParameterName, 'Link each image that imports something with the images that define it')
+            [CompletionResult]::new('--partial', '--partial', [CompletionResultType]::ParameterName, 'Leave imports open that nothing defines')
+            [CompletionResult]::new('--internalize', '--internalize', [CompletionResultType]::ParameterName, 'Export nothing from the result')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;join' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
+            [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
+            [CompletionResult]::new('--entries', '--entries', [CompletionResultType]::ParameterName, 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both')
+            [CompletionResult]::new('--syclbin-version', '--syclbin-version', [CompletionResultType]::ParameterName, 'The version of a SYCLBIN: 1, which libsycl reads, or 2')
+            [CompletionResult]::new('--syclbin-state', '--syclbin-state', [CompletionResultType]::ParameterName, 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states')
+            [CompletionResult]::new('--offload-binary-version', '--offload-binary-version', [CompletionResultType]::ParameterName, 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -328,10 +453,15 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
             [CompletionResult]::new('kernels', 'kernels', [CompletionResultType]::ParameterValue, 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell whether kernels run on targets, and keep to declared aspects')
+            [CompletionResult]::new('has', 'has', [CompletionResultType]::ParameterValue, 'Tell by exit status whether there is a kernel bundle')
+            [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Explain an error message, or which image the runtime chooses for a kernel')
+            [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Show what changed between two builds: kernels, requirements, targets, resources, bytes')
             [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
             [CompletionResult]::new('devices', 'devices', [CompletionResultType]::ParameterValue, 'List the live OpenCL devices, with what they can do')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link SPIR-V images: resolve what they import from each other')
+            [CompletionResult]::new('join', 'join', [CompletionResultType]::ParameterValue, 'Put the images of several files together, copies once')
             [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
             [CompletionResult]::new('embed', 'embed', [CompletionResultType]::ParameterValue, 'Add images to the list of a linked file')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Remove images from the list of a linked file')
@@ -351,6 +481,15 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;help;check' {
             break
         }
+        'sycl-bundle;help;has' {
+            break
+        }
+        'sycl-bundle;help;explain' {
+            break
+        }
+        'sycl-bundle;help;diff' {
+            break
+        }
         'sycl-bundle;help;targets' {
             break
         }
@@ -361,6 +500,12 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;help;build' {
+            break
+        }
+        'sycl-bundle;help;link' {
+            break
+        }
+        'sycl-bundle;help;join' {
             break
         }
         'sycl-bundle;help;wrap' {

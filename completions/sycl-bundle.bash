@@ -28,14 +28,23 @@ _sycl__bundle() {
             sycl__bundle,devices)
                 cmd="sycl__bundle__subcmd__devices"
                 ;;
+            sycl__bundle,diff)
+                cmd="sycl__bundle__subcmd__diff"
+                ;;
             sycl__bundle,doctor)
                 cmd="sycl__bundle__subcmd__doctor"
                 ;;
             sycl__bundle,embed)
                 cmd="sycl__bundle__subcmd__embed"
                 ;;
+            sycl__bundle,explain)
+                cmd="sycl__bundle__subcmd__explain"
+                ;;
             sycl__bundle,extract)
                 cmd="sycl__bundle__subcmd__extract"
+                ;;
+            sycl__bundle,has)
+                cmd="sycl__bundle__subcmd__has"
                 ;;
             sycl__bundle,help)
                 cmd="sycl__bundle__subcmd__help"
@@ -43,8 +52,14 @@ _sycl__bundle() {
             sycl__bundle,inspect)
                 cmd="sycl__bundle__subcmd__inspect"
                 ;;
+            sycl__bundle,join)
+                cmd="sycl__bundle__subcmd__join"
+                ;;
             sycl__bundle,kernels)
                 cmd="sycl__bundle__subcmd__kernels"
+                ;;
+            sycl__bundle,link)
+                cmd="sycl__bundle__subcmd__link"
                 ;;
             sycl__bundle,man)
                 cmd="sycl__bundle__subcmd__man"
@@ -73,14 +88,23 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,devices)
                 cmd="sycl__bundle__subcmd__help__subcmd__devices"
                 ;;
+            sycl__bundle__subcmd__help,diff)
+                cmd="sycl__bundle__subcmd__help__subcmd__diff"
+                ;;
             sycl__bundle__subcmd__help,doctor)
                 cmd="sycl__bundle__subcmd__help__subcmd__doctor"
                 ;;
             sycl__bundle__subcmd__help,embed)
                 cmd="sycl__bundle__subcmd__help__subcmd__embed"
                 ;;
+            sycl__bundle__subcmd__help,explain)
+                cmd="sycl__bundle__subcmd__help__subcmd__explain"
+                ;;
             sycl__bundle__subcmd__help,extract)
                 cmd="sycl__bundle__subcmd__help__subcmd__extract"
+                ;;
+            sycl__bundle__subcmd__help,has)
+                cmd="sycl__bundle__subcmd__help__subcmd__has"
                 ;;
             sycl__bundle__subcmd__help,help)
                 cmd="sycl__bundle__subcmd__help__subcmd__help"
@@ -88,8 +112,14 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,inspect)
                 cmd="sycl__bundle__subcmd__help__subcmd__inspect"
                 ;;
+            sycl__bundle__subcmd__help,join)
+                cmd="sycl__bundle__subcmd__help__subcmd__join"
+                ;;
             sycl__bundle__subcmd__help,kernels)
                 cmd="sycl__bundle__subcmd__help__subcmd__kernels"
+                ;;
+            sycl__bundle__subcmd__help,link)
+                cmd="sycl__bundle__subcmd__help__subcmd__link"
                 ;;
             sycl__bundle__subcmd__help,man)
                 cmd="sycl__bundle__subcmd__help__subcmd__man"
@@ -113,7 +143,7 @@ _sycl__bundle() {
 
     case "${cmd}" in
         sycl__bundle)
-            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help"
+            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -233,7 +263,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__check)
-            opts="-t -q -v -h --declared --fixed-targets --external --format --schema --for --require-native --strict --device-config --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -q -v -h --declared --fixed-targets --external --format --schema --for --require-native --strict --policy --no-policy --example-policy --baseline --write-baseline --device-config --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -248,7 +278,7 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table json sarif junit github markdown" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table json jsonl sarif junit github markdown" -- "${cur}"))
                     return 0
                     ;;
                 --for)
@@ -256,6 +286,18 @@ _sycl__bundle() {
                     return 0
                     ;;
                 -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --baseline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --write-baseline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -317,6 +359,64 @@ _sycl__bundle() {
             case "${prev}" in
                 --format)
                     COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__diff)
+            opts="-q -v -h --all --ignore --exit-code --max-growth --max-kernel-growth --max-spill-growth --forbid --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ignore)
+                    COMPREPLY=($(compgen -W "arguments aspects attributes constants resources options targets bytes code" -- "${cur}"))
+                    return 0
+                    ;;
+                --max-growth)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-kernel-growth)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-spill-growth)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --forbid)
+                    COMPREPLY=($(compgen -W "lost-files lost-targets lost-kernels gained-requirements changed-arguments" -- "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json markdown" -- "${cur}"))
+                    return 0
+                    ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -406,6 +506,56 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__explain)
+            opts="-m -t -q -v -h --message --kernel --for --device --format --schema --device-config --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --message)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -m)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --device-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__extract)
             opts="-o -q -v -h --output --stored --format --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -480,8 +630,50 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__has)
+            opts="-t -q -v -h --for --kernel --state --device-config --format --schema --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --device-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__help)
-            opts="inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help"
+            opts="inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -550,6 +742,20 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -578,7 +784,35 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__explain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__extract)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__has)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -620,7 +854,35 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__join)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__kernels)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__link)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -742,6 +1004,76 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__join)
+            opts="-o -q -v -h --output --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --emit)
+                    COMPREPLY=($(compgen -W "embed object shared syclbin offload-binary offload-bundle table spirv" -- "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --descriptor-version)
+                    COMPREPLY=($(compgen -W "1 2 3" -- "${cur}"))
+                    return 0
+                    ;;
+                --entries)
+                    COMPREPLY=($(compgen -W "old new" -- "${cur}"))
+                    return 0
+                    ;;
+                --syclbin-version)
+                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
+                    return 0
+                    ;;
+                --syclbin-state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --offload-binary-version)
+                    COMPREPLY=($(compgen -W "1 2 3" -- "${cur}"))
+                    return 0
+                    ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__kernels)
             opts="-j -q -v -h --all --device --jobs --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -763,6 +1095,76 @@ _sycl__bundle() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__link)
+            opts="-o -q -v -h --output --each --partial --internalize --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --emit)
+                    COMPREPLY=($(compgen -W "embed object shared syclbin offload-binary offload-bundle table spirv" -- "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --descriptor-version)
+                    COMPREPLY=($(compgen -W "1 2 3" -- "${cur}"))
+                    return 0
+                    ;;
+                --entries)
+                    COMPREPLY=($(compgen -W "old new" -- "${cur}"))
+                    return 0
+                    ;;
+                --syclbin-version)
+                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
+                    return 0
+                    ;;
+                --syclbin-state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --offload-binary-version)
+                    COMPREPLY=($(compgen -W "1 2 3" -- "${cur}"))
                     return 0
                     ;;
                 --image)

@@ -31,10 +31,15 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand inspect 'Show the device images of files'
             cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
             cand check 'Tell whether kernels run on targets, and keep to declared aspects'
+            cand has 'Tell by exit status whether there is a kernel bundle'
+            cand explain 'Explain an error message, or which image the runtime chooses for a kernel'
+            cand diff 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
             cand targets 'List targets and what is known of them'
             cand devices 'List the live OpenCL devices, with what they can do'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand link 'Link SPIR-V images: resolve what they import from each other'
+            cand join 'Put the images of several files together, copies once'
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
@@ -86,8 +91,11 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --declared 'The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '''' for none'
             cand --fixed-targets 'The targets of `-fsycl-fixed-targets`, as `targets` lists them'
             cand --format 'The form of the output'
-            cand -t 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable)'
-            cand --for 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable)'
+            cand -t 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable); by default those of the policy'
+            cand --for 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable); by default those of the policy'
+            cand --policy 'Hold the files to this policy; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above'
+            cand --baseline 'Findings of this file are known and do not fail; those that are gone are told'
+            cand --write-baseline 'Write all findings to this file, and fail for none of them'
             cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
             cand --image 'Only these images, by number or range (repeatable)'
             cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
@@ -98,6 +106,67 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --schema 'Print the JSON Schema of `--format json` and end'
             cand --require-native 'The image that the runtime chooses must be compiled for the target already'
             cand --strict 'End with 1 where the verdict is unknown too'
+            cand --no-policy 'Hold the files to no policy'
+            cand --example-policy 'Print a policy that uses every key, and end'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;has'= {
+            cand -t 'The devices: targets, as `targets` lists them, in any spelling (repeatable)'
+            cand --for 'The devices: targets, as `targets` lists them, in any spelling (repeatable)'
+            cand --kernel 'The kernels, by mangled or demangled name; of a glob all that match (repeatable)'
+            cand --state 'The state of the bundle'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
+            cand --format 'The form of the output; with --quiet there is none'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --schema 'Print the JSON Schema of `--format json` and end'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;explain'= {
+            cand -m 'What the program, the driver or the compiler printed; `-` reads it from standard input'
+            cand --message 'What the program, the driver or the compiler printed; `-` reads it from standard input'
+            cand --kernel 'Only kernels whose mangled or demangled name matches (repeatable)'
+            cand -t 'The targets that the kernels are to run on, in any spelling that `targets` takes'
+            cand --for 'The targets that the kernels are to run on, in any spelling that `targets` takes'
+            cand --device 'Have this device''s compiler build the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)'
+            cand --format 'The form of the output'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --schema 'Print the JSON Schema of `--format json` and end'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;diff'= {
+            cand --ignore 'What counts as the same, whatever it was'
+            cand --max-growth 'How much all device code together may grow as it is stored: 64KiB, 5%'
+            cand --max-kernel-growth 'How much the images of any one kernel may grow'
+            cand --max-spill-growth 'How many bytes more any one kernel may spill from registers'
+            cand --forbid 'What must not happen'
+            cand --format 'The form of the output'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --all 'Name each kernel that changed, not the first few'
+            cand --exit-code 'End with 1 where there are differences'
+            cand --schema 'Print the JSON Schema of `--format json` and end'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -186,6 +255,57 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
+            cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;link'= {
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --emit 'As what to write the images'
+            cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
+            cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
+            cand --entries 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both'
+            cand --syclbin-version 'The version of a SYCLBIN: 1, which libsycl reads, or 2'
+            cand --syclbin-state 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states'
+            cand --offload-binary-version 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --each 'Link each image that imports something with the images that define it'
+            cand --partial 'Leave imports open that nothing defines'
+            cand --internalize 'Export nothing from the result'
+            cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;join'= {
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --emit 'As what to write the images'
+            cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
+            cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
+            cand --entries 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both'
+            cand --syclbin-version 'The version of a SYCLBIN: 1, which libsycl reads, or 2'
+            cand --syclbin-state 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states'
+            cand --offload-binary-version 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
@@ -310,10 +430,15 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand inspect 'Show the device images of files'
             cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
             cand check 'Tell whether kernels run on targets, and keep to declared aspects'
+            cand has 'Tell by exit status whether there is a kernel bundle'
+            cand explain 'Explain an error message, or which image the runtime chooses for a kernel'
+            cand diff 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
             cand targets 'List targets and what is known of them'
             cand devices 'List the live OpenCL devices, with what they can do'
             cand extract 'Write the images of a file to files of their own'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand link 'Link SPIR-V images: resolve what they import from each other'
+            cand join 'Put the images of several files together, copies once'
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
@@ -329,6 +454,12 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help;check'= {
         }
+        &'sycl-bundle;help;has'= {
+        }
+        &'sycl-bundle;help;explain'= {
+        }
+        &'sycl-bundle;help;diff'= {
+        }
         &'sycl-bundle;help;targets'= {
         }
         &'sycl-bundle;help;devices'= {
@@ -336,6 +467,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;help;extract'= {
         }
         &'sycl-bundle;help;build'= {
+        }
+        &'sycl-bundle;help;link'= {
+        }
+        &'sycl-bundle;help;join'= {
         }
         &'sycl-bundle;help;wrap'= {
         }

@@ -35,10 +35,15 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s V -l version -d
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "inspect" -d 'Show the device images of files'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "targets" -d 'List targets and what is known of them'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "extract" -d 'Write the images of a file to files of their own'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "join" -d 'Put the images of several files together, copies once'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "embed" -d 'Add images to the list of a linked file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "prune" -d 'Remove images from the list of a linked file'
@@ -90,11 +95,15 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l declar
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l fixed-targets -d 'The targets of `-fsycl-fixed-targets`, as `targets` lists them' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l format -d 'The form of the output' -r -f -a "table\t'For people'
 json\t'One document'
+jsonl\t'One line per finding'
 sarif\t'SARIF 2.1.0, for code scanning; with -t'
 junit\t'JUnit\'s XML, a test case for each kernel; with -t'
 github\t'Annotations of a GitHub workflow; with -t'
 markdown\t'A summary for a pull request; with -t'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s t -l for -d 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s t -l for -d 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable); by default those of the policy' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l policy -d 'Hold the files to this policy; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l baseline -d 'Findings of this file are known and do not fail; those that are gone are told' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l write-baseline -d 'Write all findings to this file, and fail for none of them' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l device-config -d 'Add targets from a device configuration, in place of those of the same name (repeatable)' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l image -d 'Only these images, by number or range (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
@@ -109,10 +118,79 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l extern
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l require-native -d 'The image that the runtime chooses must be compiled for the target already'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l strict -d 'End with 1 where the verdict is unknown too'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l no-policy -d 'Hold the files to no policy'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l example-policy -d 'Print a policy that uses every key, and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -s t -l for -d 'The devices: targets, as `targets` lists them, in any spelling (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -l kernel -d 'The kernels, by mangled or demangled name; of a glob all that match (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -l state -d 'The state of the bundle' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -l device-config -d 'Add targets from a device configuration, in place of those of the same name (repeatable)' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -l format -d 'The form of the output; with --quiet there is none' -r -f -a "table\t'For people'
+json\t'One document'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -l schema -d 'Print the JSON Schema of `--format json` and end'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand has" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s m -l message -d 'What the program, the driver or the compiler printed; `-` reads it from standard input' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -l kernel -d 'Only kernels whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s t -l for -d 'The targets that the kernels are to run on, in any spelling that `targets` takes' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -l device -d 'Have this device\'s compiler build the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -l format -d 'The form of the output' -r -f -a "table\t'For people'
+json\t'One document'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -l device-config -d 'Add targets from a device configuration, in place of those of the same name (repeatable)' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -l schema -d 'Print the JSON Schema of `--format json` and end'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l ignore -d 'What counts as the same, whatever it was' -r -f -a "arguments\t'Arguments of kernels'
+aspects\t'Aspects that kernels need'
+attributes\t'Required sizes and other attributes'
+constants\t'Specialization constants'
+resources\t'Registers, spills, local memory'
+options\t'Options for the device\'s compiler'
+targets\t'Targets that a kernel has images for'
+bytes\t'Bytes of images'
+code\t'Code that differs in itself only'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-growth -d 'How much all device code together may grow as it is stored: 64KiB, 5%' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-kernel-growth -d 'How much the images of any one kernel may grow' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-spill-growth -d 'How many bytes more any one kernel may spill from registers' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l forbid -d 'What must not happen' -r -f -a "lost-files\t'A file is gone'
+lost-targets\t'A file has no image for a target any more'
+lost-kernels\t'A kernel is gone'
+gained-requirements\t'A kernel needs an aspect or a size that it did not'
+changed-arguments\t'A kernel has other arguments'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l format -d 'The form of the output' -r -f -a "table\t'For people'
+json\t'One document'
+markdown\t'For a pull request'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l all -d 'Name each kernel that changed, not the first few'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l exit-code -d 'End with 1 where there are differences'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l schema -d 'Print the JSON Schema of `--format json` and end'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l diff -d 'Show what two targets differ in' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l of -d 'List the targets that files hold images for, one per line' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l validate -d 'Check device configurations' -r -F
@@ -225,6 +303,83 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l q
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
+object\t'An object file; what is linked with it registers the images'
+shared\t'A library that registers the images when it is loaded'
+syclbin\t'A SYCLBIN, which the SYCL runtime loads by its path'
+offload-binary\t'An OffloadBinary of LLVM'
+offload-bundle\t'A clang offload bundle'
+table\t'The images as files beside a file table'
+spirv\t'Bare SPIR-V modules: one as a file, several in a folder'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l host -d 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine\'s; x86_64-windows where the output is called `.obj`' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l descriptor-version -d 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l entries -d 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both' -r -f -a "old\t''
+new\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l syclbin-version -d 'The version of a SYCLBIN: 1, which libsycl reads, or 2' -r -f -a "1\t''
+2\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l syclbin-state -d 'The state that a SYCLBIN says its images are in. By default what the images\' files state, else executable, or object where an import is open; libsycl loads a file only as what it states' -r -f -a "input\t''
+object\t''
+executable\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l offload-binary-version -d 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l each -d 'Link each image that imports something with the images that define it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l partial -d 'Leave imports open that nothing defines'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l internalize -d 'Export nothing from the result'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
+object\t'An object file; what is linked with it registers the images'
+shared\t'A library that registers the images when it is loaded'
+syclbin\t'A SYCLBIN, which the SYCL runtime loads by its path'
+offload-binary\t'An OffloadBinary of LLVM'
+offload-bundle\t'A clang offload bundle'
+table\t'The images as files beside a file table'
+spirv\t'Bare SPIR-V modules: one as a file, several in a folder'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l host -d 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine\'s; x86_64-windows where the output is called `.obj`' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l descriptor-version -d 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l entries -d 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both' -r -f -a "old\t''
+new\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l syclbin-version -d 'The version of a SYCLBIN: 1, which libsycl reads, or 2' -r -f -a "1\t''
+2\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l syclbin-state -d 'The state that a SYCLBIN says its images are in. By default what the images\' files state, else executable, or object where an import is open; libsycl loads a file only as what it states' -r -f -a "input\t''
+object\t''
+executable\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l offload-binary-version -d 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s o -l output -d 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l properties -d 'The property sets of a module, instead of those beside it' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l symbols -d 'The entries of a module, one a line, instead of those beside it' -r -F
@@ -336,18 +491,23 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s q -l 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s h -l help -d 'Print help'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check targets devices extract build wrap embed prune doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "join" -d 'Put the images of several files together, copies once'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -22,8 +22,12 @@ mod corpus;
 mod corpus_aspects;
 #[path = "real/corpus_warnings.rs"]
 mod corpus_warnings;
+#[path = "real/diff.rs"]
+mod diff;
 #[path = "real/embed.rs"]
 mod embed;
+#[path = "real/explain.rs"]
+mod explain;
 #[path = "real/files.rs"]
 mod files;
 #[path = "real/images.rs"]
@@ -36,6 +40,8 @@ mod interrupted;
 mod judges;
 #[path = "real/kernels.rs"]
 mod kernels;
+#[path = "real/link.rs"]
+mod link;
 #[path = "real/march.rs"]
 mod march;
 #[path = "real/numbers.rs"]
@@ -50,6 +56,14 @@ mod probe;
 mod prune;
 #[path = "real/recipes.rs"]
 mod recipes;
+#[path = "real/spirv_val.rs"]
+mod spirv_val;
+#[path = "real/split.rs"]
+mod split;
+#[path = "real/split_groups.rs"]
+mod split_groups;
+#[path = "real/releases.rs"]
+mod releases;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

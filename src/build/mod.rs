@@ -56,8 +56,23 @@ pub struct Job<'a> {
     pub il: Cow<'a, [u8]>,
     /// Its options for compiling, already reduced by [`options::for_cpu`].
     pub compile_options: String,
-    /// Its options for linking, reduced likewise. The driver gets both in one string, as it does from the runtime.
+    /// Its options for linking, reduced likewise. Where it builds, the driver gets both in one string, as it does from the
+    /// runtime.
     pub link_options: String,
+    /// What is made of it.
+    pub step: Step<'a>,
+}
+
+/// What the driver makes of a module.
+#[derive(Debug, Clone, Default)]
+pub enum Step<'a> {
+    /// An executable (`clBuildProgram`).
+    #[default]
+    Build,
+    /// An object, whose imports stay open (`clCompileProgram`).
+    Compile,
+    /// An executable, of it and these: SPIR-V modules, which are compiled first, or objects (`clLinkProgram`).
+    Link(Vec<Cow<'a, [u8]>>),
 }
 
 /// What became of a module that built.

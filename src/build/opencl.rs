@@ -10,6 +10,7 @@
 mod ask;
 mod describe;
 
+use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 use std::ptr;
 
@@ -37,6 +38,9 @@ use crate::error::{Error, ErrorKind, Result};
 const NO_PLATFORM: cl_int = -1001;
 /// What the binding answers where it could not load the loader, or the loader lacks a function.
 const NO_LOADER: [cl_int; 2] = [-2000, -2001];
+
+/// What compiled code begins with, objects and executables.
+const ELF: &[u8] = b"\x7fELF";
 
 const REMEDY: &str =
     "`--install-driver` (of `doctor` and `build`) installs Intel's OpenCL CPU driver from PyPI for this user";
@@ -76,16 +80,25 @@ impl Compiler for Driver {
     }
 
     fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled {
-        let Some(opened) = &self.0 else {
-            return hollow("a module came before the device was opened".to_owned(), String::new());
-        };
-        let Ok(options) = CString::new([compile_options, link_options].join(" ").trim()) else {
-            return hollow("the image's options contain a zero byte".to_owned(), String::new());
-        };
-        match opened.executable(il, &options) {
-            Ok(program) => program.deliver(opened.device),
-            Err((code, log)) => Compiled::Refused { code, name: error_text(code).to_owned(), log },
-        }
+        let options = [compile_options, link_options].join(" ");
+        self.deliver(&[options.trim()], |opened, options| match options {
+            [options] => opened.executable(il, options),
+            _ => Err((CL_INVALID_VALUE, String::new())),
+        })
+    }
+
+    fn object(&mut self, il: &[u8], compile_options: &str) -> Compiled {
+        self.deliver(&[compile_options], |opened, options| match options {
+            [options] => opened.object(il, options),
+            _ => Err((CL_INVALID_VALUE, String::new())),
+        })
+    }
+
+    fn link(&mut self, inputs: &[Cow<'_, [u8]>], compile_options: &str, link_options: &str) -> Compiled {
+        self.deliver(&[compile_options, link_options], |opened, options| match options {
+            [compile, link] => opened.linked(inputs, compile, link),
+            _ => Err((CL_INVALID_VALUE, String::new())),
+        })
     }
 
     fn query(&mut self, query: &Query<'_>) -> Asked {
@@ -125,6 +138,27 @@ impl Opened {
     }
 }
 
+impl Driver {
+    /// Makes a program with the opened device and these options, and delivers its binary.
+    fn deliver(
+        &self,
+        options: &[&str],
+        make: impl FnOnce(&Opened, &[CString]) -> std::result::Result<Program, (cl_int, String)>,
+    ) -> Compiled {
+        let Some(opened) = &self.0 else {
+            return hollow("a module came before the device was opened".to_owned(), String::new());
+        };
+        let Ok(options) = options.iter().map(|text| CString::new(*text)).collect::<std::result::Result<Vec<_>, _>>()
+        else {
+            return hollow("the image's options contain a zero byte".to_owned(), String::new());
+        };
+        match make(opened, &options) {
+            Ok(program) => program.deliver(opened.device),
+            Err((code, log)) => Compiled::Refused { code, name: error_text(code).to_owned(), log },
+        }
+    }
+}
+
 /// What OpenCL has to build for a [`Query`].
 impl Opened {
     fn program(&self, query: &Query<'_>) -> std::result::Result<Program, (cl_int, String)> {
@@ -133,25 +167,42 @@ impl Opened {
             [] => self.built_in(&query.kernels.join(";")),
             [binary] if query.native => self.native(binary, &options),
             [module] => self.executable(module, &options),
-            modules => self.linked(modules, &options),
+            modules => self.linked(modules, &options, c""),
         }
     }
 
-    /// Modules that need each other, compiled one by one and linked, as the runtime does it.
+    /// An object: of a module, which is compiled, or one that was compiled before.
     #[allow(unsafe_code)]
-    fn linked<M: AsRef<[u8]>>(&self, all: &[M], options: &CStr) -> std::result::Result<Program, (cl_int, String)> {
-        let mut compiled = Vec::new();
-        for il in all {
-            let program =
-                create_program_with_il(self.context.get(), il.as_ref()).map_err(|code| (code, String::new()))?;
-            let program = Program(program);
-            compile_program(program.0, &[self.device], options, &[], &[], None, ptr::null_mut())
-                .map_err(|code| (code, program.log(self.device)))?;
-            compiled.push(program);
+    fn object(&self, code: &[u8], options: &CStr) -> std::result::Result<Program, (cl_int, String)> {
+        let none = |code| (code, String::new());
+        if code.starts_with(ELF) {
+            // SAFETY: as in `native`.
+            let program = unsafe { create_program_with_binary(self.context.get(), &[self.device], &[code]) };
+            return program.map(Program).map_err(none);
         }
-        let inputs: Vec<cl_program> = compiled.iter().map(|program| program.0).collect();
+        let program = create_program_with_il(self.context.get(), code).map(Program).map_err(none)?;
+        match compile_program(program.0, &[self.device], options, &[], &[], None, ptr::null_mut()) {
+            Ok(()) => Ok(program),
+            Err(code) => Err((code, program.log(self.device))),
+        }
+    }
+
+    /// Modules and objects that need each other, compiled one by one and linked, as the runtime does it.
+    #[allow(unsafe_code)]
+    fn linked<M: AsRef<[u8]>>(
+        &self,
+        all: &[M],
+        compile_options: &CStr,
+        link_options: &CStr,
+    ) -> std::result::Result<Program, (cl_int, String)> {
+        let mut objects = Vec::new();
+        for code in all {
+            objects.push(self.object(code.as_ref(), compile_options)?);
+        }
+        let inputs: Vec<cl_program> = objects.iter().map(|program| program.0).collect();
         // SAFETY: the context was made for this very device, and no callback is given.
-        let linked = unsafe { link_program(self.context.get(), &[self.device], c"", &inputs, None, ptr::null_mut()) };
+        let linked =
+            unsafe { link_program(self.context.get(), &[self.device], link_options, &inputs, None, ptr::null_mut()) };
         linked.map(Program).map_err(|code| (code, String::new()))
     }
 
@@ -213,7 +264,7 @@ impl Program {
             empty if empty.is_empty() => {
                 hollow("the driver reported success and delivered an empty binary".to_owned(), log)
             }
-            binary if !binary.starts_with(b"\x7fELF") => {
+            binary if !binary.starts_with(ELF) => {
                 hollow("the driver reported success and delivered something that is no ELF file".to_owned(), log)
             }
             binary => Compiled::Built { binary, log },

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Reply, Request};
-use super::{Artifact, Event, Failure, FailureCause, Job, Launch, Outcome, Settings, Tokens};
+use super::{Artifact, Event, Failure, FailureCause, Job, Launch, Outcome, Settings, Step, Tokens};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often in a row workers may fail to start before the machine is held to be at fault.
@@ -56,14 +56,24 @@ impl Task for Job<'_> {
     }
 
     fn weight(&self) -> usize {
-        self.il.len()
+        let others = match &self.step {
+            Step::Link(others) => others.iter().map(|other| other.len()).sum(),
+            Step::Build | Step::Compile => 0,
+        };
+        self.il.len().saturating_add(others)
     }
 
     fn request(&self) -> Request<'_> {
-        Request::Build {
-            il: self.il.as_ref().into(),
-            compile_options: self.compile_options.as_str().into(),
-            link_options: self.link_options.as_str().into(),
+        let il = || self.il.as_ref().into();
+        let compile_options = self.compile_options.as_str().into();
+        let link_options = self.link_options.as_str().into();
+        match &self.step {
+            Step::Build => Request::Build { il: il(), compile_options, link_options },
+            Step::Compile => Request::Compile { il: il(), compile_options },
+            Step::Link(others) => {
+                let others = others.iter().map(|other| other.as_ref().into());
+                Request::Link { inputs: std::iter::once(il()).chain(others).collect(), compile_options, link_options }
+            }
         }
     }
 

@@ -44,6 +44,22 @@ pub enum Request<'a> {
     Inventory,
     /// Build a program and ask the driver about its kernels.
     Query(Query<'a>),
+    /// Compile one module to an object.
+    Compile {
+        /// The SPIR-V module.
+        il: Cow<'a, [u8]>,
+        /// Options of the compiler.
+        compile_options: Cow<'a, str>,
+    },
+    /// Link objects, and modules that are compiled first, to an executable.
+    Link {
+        /// Objects and SPIR-V modules.
+        inputs: Vec<Cow<'a, [u8]>>,
+        /// Options of the compiler, for the modules.
+        compile_options: Cow<'a, str>,
+        /// Options of the linker.
+        link_options: Cow<'a, str>,
+    },
 }
 
 /// What the worker answers.
@@ -103,6 +119,12 @@ impl Request<'_> {
             }
             Request::Inventory => frame(3, &[]),
             Request::Query(query) => frame(4, &query.fields()),
+            Request::Compile { il, compile_options } => frame(5, &[il, compile_options.as_bytes()]),
+            Request::Link { inputs, compile_options, link_options } => {
+                let mut fields = vec![compile_options.as_bytes(), link_options.as_bytes()];
+                fields.extend(inputs.iter().map(AsRef::as_ref));
+                frame(6, &fields)
+            }
         }
     }
 
@@ -120,6 +142,15 @@ impl Request<'_> {
             },
             3 => Request::Inventory,
             4 => Request::Query(Query::decode(&mut fields)?),
+            5 => Request::Compile { il: fields.bytes()?.into(), compile_options: fields.text()?.into() },
+            6 => {
+                let (compile_options, link_options) = (fields.text()?.into(), fields.text()?.into());
+                let mut inputs = Vec::new();
+                while !fields.is_empty() {
+                    inputs.push(fields.bytes()?.into());
+                }
+                Request::Link { inputs, compile_options, link_options }
+            }
             other => return Err(Error::input(format!("a request of unknown kind {other}"))),
         }))
     }
@@ -277,9 +308,11 @@ mod tests {
         });
         let build =
             Request::Build { il: vec![3, 2, 35, 7].into(), compile_options: "-g".into(), link_options: "".into() };
-        for request in
-            [Request::Open { device: None }, Request::Open { device: Some(7) }, build, Request::Inventory, query]
-        {
+        let compile = Request::Compile { il: vec![7].into(), compile_options: "-w".into() };
+        let inputs = vec![vec![1].into(), vec![2, 3].into()];
+        let link = Request::Link { inputs, compile_options: "-g".into(), link_options: "".into() };
+        let open = [Request::Open { device: None }, Request::Open { device: Some(7) }];
+        for request in open.into_iter().chain([build, Request::Inventory, query, compile, link]) {
             let bytes = request.encode().unwrap();
             assert_eq!(Request::read(&mut bytes.as_slice()).unwrap(), Some(request));
             for cut in 1..bytes.len() {

@@ -3,6 +3,7 @@
 //! The caller is a process of its own whose standard output nobody else writes to: a driver prints to descriptor 1
 //! when it likes, so the caller keeps a private duplicate for `output` and points descriptor 1 elsewhere.
 
+use std::borrow::Cow;
 use std::io::{Read, Write};
 
 use super::inventory::Inventory;
@@ -19,6 +20,12 @@ pub trait Compiler {
 
     /// Compiles one module.
     fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled;
+
+    /// Compiles one module to an object, whose imports stay open.
+    fn object(&mut self, il: &[u8], compile_options: &str) -> Compiled;
+
+    /// Links objects, and modules that are compiled first.
+    fn link(&mut self, inputs: &[Cow<'_, [u8]>], compile_options: &str, link_options: &str) -> Compiled;
 
     /// Builds a program and asks about its kernels.
     fn query(&mut self, query: &Query<'_>) -> Asked;
@@ -87,16 +94,24 @@ pub fn serve(input: &mut dyn Read, output: &mut dyn Write, compiler: &mut dyn Co
                 Asked::Refused { code, name, log } => Reply::Refused { code, name, log },
             },
             Request::Build { il, compile_options, link_options } => {
-                match compiler.compile(&il, &compile_options, &link_options) {
-                    Compiled::Built { binary, log } => Reply::Built { binary, log },
-                    Compiled::Refused { code, name, log } => Reply::Refused { code, name, log },
-                    Compiled::Hollow { reason, log } => Reply::Hollow { reason, log },
-                }
+                answer(compiler.compile(&il, &compile_options, &link_options))
+            }
+            Request::Compile { il, compile_options } => answer(compiler.object(&il, &compile_options)),
+            Request::Link { inputs, compile_options, link_options } => {
+                answer(compiler.link(&inputs, &compile_options, &link_options))
             }
         };
         reply.write(output)?;
     }
     Ok(())
+}
+
+fn answer(compiled: Compiled) -> Reply {
+    match compiled {
+        Compiled::Built { binary, log } => Reply::Built { binary, log },
+        Compiled::Refused { code, name, log } => Reply::Refused { code, name, log },
+        Compiled::Hollow { reason, log } => Reply::Hollow { reason, log },
+    }
 }
 
 fn unavailable(error: Error) -> Reply {

@@ -39,6 +39,9 @@ pub enum Format {
 const ET_ZEBIN: std::ops::RangeInclusive<u16> = 0xff11..=0xff13;
 /// `e_type` of OpenCL sources, objects, libraries, executables and debug data (`ocl_elf.h` of compute-runtime).
 const ET_OPENCL: std::ops::RangeInclusive<u16> = 0xff01..=0xff05;
+/// Of these, what was compiled and not linked: objects and libraries (`CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT`, `_LIBRARY`),
+/// which hold intermediate code whatever the device. Intel's CPU driver names no machine in them.
+pub(super) const ET_OPENCL_OBJECTS: std::ops::RangeInclusive<u16> = 0xff02..=0xff03;
 /// The first bytes of NVIDIA's fat binaries.
 const FATBIN: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 
@@ -59,6 +62,7 @@ impl Format {
                 (_, Some(device_elf::EM_CUDA)) => Format::Cubin,
                 (_, Some(device_elf::EM_AMDGPU)) => Format::Hsaco,
                 (Some(kind), _) if ET_ZEBIN.contains(&kind) => Format::Zebin,
+                (Some(kind), _) if ET_OPENCL_OBJECTS.contains(&kind) => Format::Elf,
                 // Intel's CPU driver takes the type of its GPU drivers' container, and names the machine.
                 (Some(kind), Some(0)) if ET_OPENCL.contains(&kind) => Format::PatchTokens,
                 _ => Format::Elf,

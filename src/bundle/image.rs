@@ -1,8 +1,9 @@
 //! What is one device image?
 
-use super::format::{Declared, Format, is_zstd};
+use super::format::{Declared, ET_OPENCL_OBJECTS, Format, is_zstd};
 use super::native_cpu;
 use super::property::{Properties, set};
+use crate::bytes;
 use crate::container::inflate;
 use crate::error::Result;
 use std::borrow::Cow;
@@ -202,7 +203,8 @@ impl<'a> Image<'a> {
     }
 
     /// The state that the container states, or else as the runtime derives it: intermediate code is input,
-    /// ahead-of-time compiled code with imports is an object, any other an executable.
+    /// ahead-of-time compiled code with imports is an object, any other an executable. What a driver of OpenCL compiled
+    /// and did not link is an object whatever it imports.
     pub fn state(&self) -> State {
         self.state_of(self.format())
     }
@@ -211,6 +213,8 @@ impl<'a> Image<'a> {
     pub fn state_of(&self, format: Format) -> State {
         if let Some(stated) = self.stated {
             stated
+        } else if format == Format::Elf && is_object(self.stored) {
+            State::Object
         } else if format.is_intermediate() || matches!(self.target, "spir64" | "spir" | "nvptx64" | "amdgcn") {
             State::Input
         } else if self.imports().is_empty() {
@@ -219,4 +223,9 @@ impl<'a> Image<'a> {
             State::Object
         }
     }
+}
+
+/// Whether an ELF file says that it is a compiled object or a library of OpenCL, which a device has yet to link.
+fn is_object(elf: &[u8]) -> bool {
+    bytes::u16_at(elf, 16).is_some_and(|kind| ET_OPENCL_OBJECTS.contains(&kind))
 }

@@ -7,9 +7,9 @@ use super::output;
 use super::selection::Selection;
 use std::io::Write as _;
 use std::path::PathBuf;
-use sycl_bundle::error::Result;
+use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::inspect::{self as page, Totals, View};
-use sycl_bundle::report::{FileFacts, image, json, sizes};
+use sycl_bundle::report::{FileFacts, clones, image, json, sizes};
 
 const AFTER_HELP: &str = "\
 Images that differ in their kernels only share a row; `--all` gives each its own, `--image N` shows all about one.
@@ -19,6 +19,7 @@ Examples:
   sycl-bundle inspect libfoo.so --image 3
   sycl-bundle inspect libfoo.so --kernel '*gemm*' --all
   sycl-bundle inspect *.so --sizes
+  sycl-bundle inspect libfoo.so --clones
   sycl-bundle inspect libfoo.so --format json | jq '.files[].images[].requirements.aspects'";
 
 /// Show the device images of files
@@ -35,6 +36,9 @@ pub struct Args {
     /// Show who takes the space
     #[arg(long, conflicts_with = "all")]
     sizes: bool,
+    /// Show which images are the same code under other names, and what they cost
+    #[arg(long, conflicts_with_all = ["all", "sizes"])]
+    clones: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
@@ -61,6 +65,13 @@ impl Args {
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
             return output::schema(json::SCHEMA);
+        }
+        if self.clones {
+            if matches!(self.format, Format::Jsonl) {
+                let error = Error::new(ErrorKind::Usage, "clones are groups of images, and a line is an image");
+                return Err(error.with_remedy("use --format json"));
+            }
+            return self.clones(global);
         }
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
@@ -96,6 +107,36 @@ impl Args {
                 Ok(())
             })?,
         };
+        out.flush().map_err(lost)?;
+        Ok(exit)
+    }
+
+    /// What is the same code, as a table for each file or as one document.
+    fn clones(&self, global: &Global) -> Result<Exit> {
+        let selector = self.selection.selector()?;
+        let mut out = output::stdout();
+        let lost = |error: std::io::Error| output::lost(&error);
+        let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+        let mut all = Vec::new();
+        let mut first = true;
+        let exit = each_file(global, &self.files, &selector, |facts| {
+            report_problems(global, facts);
+            if facts.images.is_empty() {
+                return Ok(());
+            }
+            let found = clones::find(facts);
+            if matches!(self.format, Format::Table) {
+                let gap = if std::mem::take(&mut first) { "" } else { "\n" };
+                let head = page::header(facts, &view);
+                write!(out, "{gap}{head}\n{}", clones::table(&found, facts, &view)).map_err(lost)?;
+            } else {
+                all.push(found);
+            }
+            Ok(())
+        })?;
+        if !matches!(self.format, Format::Table) {
+            writeln!(out, "{}", clones::json(&all)?).map_err(lost)?;
+        }
         out.flush().map_err(lost)?;
         Ok(exit)
     }

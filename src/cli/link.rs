@@ -1,5 +1,6 @@
 //! `link`: how do images that need each other become one that needs nothing?
 
+use super::compiler::CompilerArgs;
 use super::emit::{self, Emit, EmitArgs};
 use super::exit::{Exit, report};
 use super::gather::{Gathered, gather};
@@ -7,19 +8,23 @@ use super::global::Global;
 use super::selection::Selection;
 use super::sources::same_file;
 use super::table::Beside;
+use std::collections::HashMap;
 use std::path::PathBuf;
-use sycl_bundle::bundle::image::Image;
+use sycl_bundle::build::{Job, Step, options};
+use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::link::providers::Providers;
-use sycl_bundle::rewrite::link::{Input, Outcome, link};
+use sycl_bundle::rewrite::link::{Input, Outcome, agree, executable, link, list_symbols};
 use sycl_bundle::spirv::link::Options;
 
 const AFTER_HELP: &str = "\
 All selected images become one: imports get the definitions that other images export, types and constants are merged, of
 definitions that may be linked once one is kept. Property sets are merged as the SYCL runtime merges them; what holds for
 a whole image (options, required sizes, optimisation level) has to be equal. The result is SPIR-V in state `input`.
+
+With --for a device links objects that `compile` made to an executable, with --each every kernel's image to its own.
 
 With --each every image with imports is linked with the images that define them, and the others stay as they are.
 
@@ -28,6 +33,7 @@ Examples:
   sycl-bundle link libfoo.so --kernel '*gemm*' -o gemm.table
   sycl-bundle link libmkl_sycl_vm.so.6 --each -o complete.so
   sycl-bundle link a.spv b.spv --partial -o library.spv
+  sycl-bundle link objects.table --for spir64_x86_64 -o executable.table
 
 Exit status:
   0  done
@@ -55,6 +61,11 @@ pub struct Args {
     /// Export nothing from the result
     #[arg(long, conflicts_with = "each")]
     internalize: bool,
+    /// Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`
+    #[arg(short = 't', long = "for", value_name = "TARGET", conflicts_with_all = ["partial", "internalize"])]
+    device_target: Option<String>,
+    #[command(flatten)]
+    compiler: CompilerArgs,
     #[command(flatten)]
     form: EmitArgs,
     // Last, for the heading it opens.
@@ -70,6 +81,7 @@ impl Args {
             Error::new(ErrorKind::Usage, message).with_remedy("say so with --emit")
         })?;
         let form = self.form.form(emit, &self.output)?;
+        self.compiler.check(self.device_target.as_deref())?;
         emit::check_place(Some(emit), &self.output)?;
         if self.files.iter().any(|file| same_file(file, &self.output)) {
             let error = Error::new(ErrorKind::Usage, "the output would replace an input");
@@ -81,9 +93,19 @@ impl Args {
             // Why has been said.
             return Ok(gathered.exit);
         }
+        if self.each {
+            gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
+        }
         let options = Options { partial: self.partial };
         let mut exit = gathered.exit;
-        let made = if self.each {
+        let made = if self.device_target.is_some() {
+            let (images, failed) = self.on_device(global, &arena, &gathered)?;
+            exit = if failed { Exit::Build } else { exit };
+            if images.is_empty() {
+                return Ok(exit);
+            }
+            images
+        } else if self.each {
             let (images, failed) = each(global, &arena, &gathered, &options);
             exit = if failed { Exit::Build } else { exit };
             images
@@ -128,6 +150,83 @@ impl Args {
             }
             Err(errors) => Err(tell_errors(global, &errors)),
         }
+    }
+}
+
+impl Args {
+    /// Objects linked by a device: all to one executable, or each with kernels to its own. Whether some could not be.
+    fn on_device<'k>(
+        &self,
+        global: &Global,
+        arena: &'k Arena,
+        gathered: &Gathered<'k>,
+    ) -> Result<(Vec<Image<'k>>, bool)> {
+        let all: Vec<Input<'_, '_>> = gathered
+            .images
+            .iter()
+            .zip(&gathered.labels)
+            .map(|(image, label)| Input { image, label, internal: true })
+            .collect();
+        let providers = Providers::of(&gathered.images);
+        let mut groups: Vec<(usize, Vec<Input<'_, '_>>)> = Vec::new();
+        let mut failed = false;
+        if self.each {
+            for (at, image) in gathered.images.iter().enumerate().filter(|(_, image)| !image.kernels().is_empty()) {
+                let needs = providers.needs(at);
+                for missing in &needs.missing {
+                    let label = gathered.labels.get(at).map_or("", String::as_str);
+                    report(
+                        global,
+                        &Error::new(ErrorKind::Build, format!("nothing defines `{missing}`")).context(label),
+                    );
+                    failed = true;
+                }
+                if needs.missing.is_empty() {
+                    let members = std::iter::once(at).chain(needs.images);
+                    groups.push((image.index, members.filter_map(|member| all.get(member).copied()).collect()));
+                }
+            }
+        } else {
+            groups.push((0, all));
+        }
+        let mut jobs = Vec::new();
+        for (number, inputs) in &groups {
+            if let Err(errors) = agree(inputs, State::Object) {
+                return Err(errors.into_iter().next().unwrap_or_else(|| Error::input("nothing to link")));
+            }
+            let mut codes = Vec::new();
+            for input in inputs {
+                codes.push(input.image.contents()?);
+            }
+            let mut codes = codes.into_iter();
+            let Some(il) = codes.next() else { continue };
+            let link_options = inputs.first().map_or("", |input| input.image.link_options);
+            jobs.push(Job {
+                image: *number,
+                il,
+                compile_options: String::new(),
+                link_options: options::for_cpu(link_options).kept,
+                step: Step::Link(codes.collect()),
+            });
+        }
+        let names: HashMap<usize, &str> =
+            groups.iter().map(|(number, inputs)| (*number, inputs.first().map_or("", |input| input.label))).collect();
+        let name = |number: usize| names.get(&number).copied().unwrap_or_default().to_owned();
+        let (binaries, failures) = self.compiler.run(global, jobs, &name)?;
+        failed |= failures;
+        let mut binaries: HashMap<usize, Vec<u8>> = binaries.into_iter().collect();
+        let mut made = Vec::new();
+        for (number, inputs) in &groups {
+            let Some(binary) = binaries.remove(number) else { continue };
+            match executable(arena, inputs, binary) {
+                Ok(image) => made.push(Image { index: *number, ..image }),
+                Err(errors) => {
+                    tell_errors(global, &errors);
+                    failed = true;
+                }
+            }
+        }
+        Ok((made, failed))
     }
 }
 

@@ -7,6 +7,8 @@ mod ask;
 mod build;
 mod cache;
 mod check;
+mod compile;
+mod compiler;
 mod completions;
 mod device_config;
 mod devices;
@@ -21,6 +23,7 @@ mod expand;
 mod explain;
 mod extract;
 mod files;
+mod filter;
 mod gather;
 #[cfg(test)]
 mod generated;
@@ -41,6 +44,7 @@ mod progress;
 mod prune;
 mod selection;
 mod sources;
+mod split;
 mod table;
 mod targets;
 mod worker;
@@ -124,9 +128,12 @@ verbs! {
     targets => Targets,
     devices => Devices,
     extract => Extract,
+    filter => Filter,
     build => Build,
+    compile => Compile,
     link => Link,
     join => Join,
+    split => Split,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,
@@ -145,5 +152,20 @@ mod tests {
     #[test]
     fn the_tree_is_sound() {
         super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_fits_the_width_that_it_is_wrapped_at() {
+        let mut tree = super::Cli::command();
+        tree.build();
+        let all = std::iter::once(&tree).chain(tree.get_subcommands());
+        let texts = all.filter_map(|verb| Some((verb.get_name().to_owned(), verb.get_after_help()?.to_string())));
+        let long = |(verb, text): (String, String)| {
+            text.lines()
+                .filter(|line| line.chars().count() > 100)
+                .map(|line| format!("{verb}: {line}"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(texts.flat_map(long).collect::<Vec<_>>(), Vec::<String>::new());
     }
 }

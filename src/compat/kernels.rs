@@ -4,7 +4,7 @@
 //! compiler recorded beside the image, joined by kernel: which arguments the source had, what specialization constants
 //! are called, which aspects are declared, where else the kernel is, and which others are the same code.
 
-use super::aspects::{Code, Comparison, Evidence, Graph, compare_kernel};
+use super::aspects::{Code, Comparison, Evidence, Graph, Sets, compare_kernel};
 use super::examine::Examined;
 use crate::bundle::Bundle;
 use crate::bundle::decode::{self, Decoded};
@@ -168,13 +168,28 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
 
 /// The code of images that are not asked about and may define what those that are import, each with its number.
 pub fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize, Code)> {
-    if images.len() == bundle.images.len() || images.iter().all(|examined| examined.imports.is_empty()) {
+    let used = |examined: &Examined<'_, '_>| !Sets::of(examined.image).used.is_empty();
+    let links = |examined: &Examined<'_, '_>| !examined.imports.is_empty() || used(examined);
+    if images.len() == bundle.images.len() || !images.iter().any(links) {
         return Vec::new();
     }
     let asked: HashSet<usize> = images.iter().map(|examined| examined.image.index).collect();
-    let others = bundle.images.par_iter().filter(|image| !asked.contains(&image.index) && !image.exports().is_empty());
-    let read = |image: &Image<'_>| Some((image.index, Code::read(&Index::read(&image.contents().ok()?).ok()?)));
+    let offers = |image: &Image<'_>| !image.exports().is_empty() || !Sets::of(image).defined.is_empty();
+    let others = bundle.images.par_iter().filter(|image| !asked.contains(&image.index) && offers(image));
+    let read = |image: &Image<'_>| {
+        Some((image.index, Code::read(&Index::read(&image.contents().ok()?).ok()?).of_image(image)))
+    };
     others.filter_map(read).collect()
+}
+
+/// The hash of the code of each of the `wanted` kernels of an image, whatever else is in its module; of code that is not
+/// wholly known none.
+pub fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> Vec<(String, [u8; 32])> {
+    let depth = Depth { clones: true, evidence: false };
+    let has = examined.kernels.iter().any(|kernel| wanted.contains(kernel.as_str()));
+    let facts = if has { of_image(examined, depth).kernels } else { Vec::new() };
+    let wanted = facts.into_iter().filter(|facts| wanted.contains(facts.name.as_str()));
+    wanted.filter_map(|facts| Some((facts.name, facts.body?))).collect()
 }
 
 /// Gives kernels the aspects that their code uses, along calls and across modules.
@@ -230,7 +245,7 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
         let facts = one(examined, name, by_name.remove(name), index.as_ref().zip(numbers.as_mut()));
         KernelFacts { native: compiled.remove(name.as_str()).unwrap_or_default(), ..facts }
     });
-    OfImage { kernels: facts.collect(), code: index.as_ref().map(Code::read) }
+    OfImage { kernels: facts.collect(), code: index.as_ref().map(|index| Code::read(index).of_image(image)) }
 }
 
 /// `body` is asked for where kernels are compared.

@@ -97,14 +97,23 @@ fn no_cpu_has(aspect: &str) -> bool {
 
 /// The first reason why an image must stay as it is on CPU devices; none where it can be compiled.
 pub fn stays(examined: &Examined<'_, '_>) -> Option<Stay> {
-    let image = examined.image;
-    let Some(module) = &examined.module else { return Some(Stay::NotSpirV(examined.format)) };
+    if examined.module.is_none() {
+        return Some(Stay::NotSpirV(examined.format));
+    }
     if examined.kernels.is_empty() {
         return Some(Stay::NoKernel);
     }
     if !examined.imports.is_empty() {
         return Some(Stay::Imports(examined.imports.clone()));
     }
+    cannot_compile(examined)
+}
+
+/// The first reason why the driver cannot make an object of an image: those of [`stays`] but that it holds no kernel, or
+/// imports something.
+pub fn cannot_compile(examined: &Examined<'_, '_>) -> Option<Stay> {
+    let image = examined.image;
+    let Some(module) = &examined.module else { return Some(Stay::NotSpirV(examined.format)) };
     let flag = |name| image.properties.get(set::MISC, name).and_then(|value| value.number()) == Some(1);
     let constants = image.properties.set(set::SPEC_CONSTANTS).len().max(module.spec_constants.len());
     if constants > 0 && !flag("specConstsReplacedWithDefault") {

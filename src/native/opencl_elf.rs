@@ -43,6 +43,13 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
         reader.part(name, section.data, format, place.at(section.offset), depth);
         return Ok(());
     }
+    // What Intel's CPU driver compiles and does not link: type 0xff02, no machine, and its own intermediate code.
+    if elf.machine == 0 && elf.section(".ocl.ir").is_some() {
+        let mut part = Part::new(Format::Elf, data.len());
+        part.stated = "intermediate code of a driver, compiled and not linked".to_owned();
+        reader.push(name, Read::from(part), place);
+        return Ok(());
+    }
     if elf.machine != EM_X86_64 {
         return Err(Error::at(18, format!("an OpenCL container for machine {} without a device binary", elf.machine)));
     }

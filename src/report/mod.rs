@@ -4,18 +4,21 @@
 
 pub mod built;
 pub mod check;
+pub mod clones;
 pub mod devices;
 pub mod diff;
 pub mod edited;
 pub mod evidence;
 pub mod explain;
 pub mod extracted;
+pub mod filtered;
 pub mod gate;
 pub mod has;
 pub mod image;
 pub mod inspect;
 pub mod json;
 pub mod kernels;
+pub mod link;
 pub mod name;
 pub mod native;
 pub mod sizes;

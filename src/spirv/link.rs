@@ -160,6 +160,3 @@ impl Ids {
         Ok(id)
     }
 }
-
-#[cfg(test)]
-mod tests;

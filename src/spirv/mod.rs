@@ -22,4 +22,4 @@ pub mod types;
 mod words;
 
 pub use facts::{EntryPoint, Module};
-pub use words::{Instruction, Words};
+pub use words::{Instruction, MAGIC, Words};

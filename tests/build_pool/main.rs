@@ -19,7 +19,7 @@ use sycl_bundle::build::failure::Death;
 use sycl_bundle::build::protocol::{Reply, Request};
 use sycl_bundle::build::query::{Query, Question, ask};
 use sycl_bundle::build::serve::serve;
-use sycl_bundle::build::{Event, Failure, FailureCause, Job, Launch, Outcome, Settings, inventory, run};
+use sycl_bundle::build::{Event, Failure, FailureCause, Job, Launch, Outcome, Settings, Step, inventory, run};
 use sycl_bundle::error::{ErrorKind, Result};
 
 use scripted::{DIR, START, Scripted, protocol};
@@ -61,6 +61,7 @@ fn jobs<'a>(texts: &[&'a str]) -> Vec<Job<'a>> {
         il: text.as_bytes().into(),
         compile_options: "-c".into(),
         link_options: "-l".into(),
+        step: Step::Build,
     };
     texts.iter().enumerate().map(job).collect()
 }

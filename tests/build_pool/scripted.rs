@@ -39,6 +39,14 @@ impl Compiler for Scripted {
         }
     }
 
+    fn object(&mut self, il: &[u8], compile_options: &str) -> Compiled {
+        Compiled::Built { binary: [b"object ", il].concat(), log: compile_options.to_owned() }
+    }
+
+    fn link(&mut self, inputs: &[Cow<'_, [u8]>], compile_options: &str, link_options: &str) -> Compiled {
+        Compiled::Built { binary: inputs.concat(), log: format!("{compile_options}|{link_options}") }
+    }
+
     fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled {
         let text = String::from_utf8_lossy(il).trim_end_matches('.').to_owned();
         let log = format!("{compile_options}|{link_options}");

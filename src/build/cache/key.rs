@@ -1,6 +1,6 @@
 //! What does a compiled module depend on?
 
-use super::super::Job;
+use super::super::{Job, Step};
 
 /// The compiler, as far as its results depend on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,6 +43,15 @@ impl Key {
         field(job.compile_options.as_bytes());
         field(job.link_options.as_bytes());
         field(&job.il);
+        // What is built ends here, as it did before there were other steps.
+        match &job.step {
+            Step::Build => {}
+            Step::Compile => field(b"compile"),
+            Step::Link(others) => {
+                field(b"link");
+                others.iter().for_each(|other| field(other));
+            }
+        }
         Key(*hasher.finalize().as_bytes())
     }
 

@@ -1,8 +1,14 @@
 use super::*;
-use crate::build::Job;
+use crate::build::{Job, Step};
 
 fn job(il: &[u8], options: &str) -> Job<'static> {
-    Job { image: 0, il: il.to_vec().into(), compile_options: options.to_owned(), link_options: String::new() }
+    Job {
+        image: 0,
+        il: il.to_vec().into(),
+        compile_options: options.to_owned(),
+        link_options: String::new(),
+        step: Step::Build,
+    }
 }
 
 fn cache() -> (tempfile::TempDir, Cache) {
@@ -25,6 +31,10 @@ fn every_part_counts_and_none_runs_into_the_next() {
     ];
     let other = Job { link_options: "c".into(), ..job(b"ab", "") };
     keys.push(Key::of(&compiler, &other));
+    let others = |all: &[&[u8]]| Step::Link(all.iter().map(|other| other.to_vec().into()).collect());
+    for step in [Step::Compile, others(&[]), others(&[b"a", b"b"]), others(&[b"ab"]), others(&[b"b", b"a"])] {
+        keys.push(Key::of(&compiler, &Job { step, ..job(b"ab", "c") }));
+    }
     let count = keys.len();
     keys.sort();
     keys.dedup();

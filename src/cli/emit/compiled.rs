@@ -10,11 +10,12 @@ use super::stem_and_folder;
 use super::write::{self, Origin};
 use crate::cli::global::Global;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::{Declared, Format};
 use sycl_bundle::bundle::image::Image;
+use sycl_bundle::bundle::property::set;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::container::{Host, Kind, elf};
 use sycl_bundle::device::cpu::CpuArch;
@@ -22,7 +23,7 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::rewrite::embed::{Addition, embed};
 use sycl_bundle::rewrite::extract::Names;
 use sycl_bundle::rewrite::object_file::ObjectFormat;
-use sycl_bundle::rewrite::settle::entries;
+use sycl_bundle::rewrite::settle::{entries, target_of};
 use sycl_bundle::rewrite::shared::Machine;
 
 /// What was compiled, and from what.
@@ -37,6 +38,8 @@ pub struct Compiled<'c, 'a> {
     pub additions: &'c [Addition<'c>],
     /// Their instruction set.
     pub march: CpuArch,
+    /// The images whose native code has what they import in it.
+    pub linked: &'c HashSet<usize>,
 }
 
 /// Writes the output; returns its bytes (of a table, with its parts).
@@ -127,12 +130,19 @@ fn images<'c>(emit: Emit, compiled: &'c Compiled<'_, '_>) -> Vec<Image<'c>> {
     }
     let beside = matches!(emit, Emit::OffloadBinary | Emit::OffloadBundle);
     let registers = matches!(emit, Emit::Object | Emit::Shared);
+    // Tables and modules say nothing of targets.
+    let untold = matches!(compiled.bundle.kind, Kind::Table | Kind::SpirV | Kind::LlvmBitcode);
     let mut images = Vec::new();
     for examined in compiled.images {
-        let source = Image { entries: entries(examined), ..examined.image.clone() };
+        let target = target_of(examined).filter(|_| untold).unwrap_or(examined.image.target);
+        let source = Image { entries: entries(examined), target, ..examined.image.clone() };
         let natives = natives.remove(&source.index).unwrap_or_default();
         if beside || if registers { is_bare(compiled) } else { natives.is_empty() } {
             images.push(source.clone());
+        }
+        let mut source = source;
+        if compiled.linked.contains(&source.index) {
+            source.properties.sets.retain(|known| known.name != set::IMPORTED);
         }
         images.extend(natives.into_iter().map(|native| Image {
             target: native.target,

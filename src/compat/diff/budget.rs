@@ -86,7 +86,7 @@ pub enum Forbidden {
 pub struct Budgets {
     /// How much the device code of all files together may grow, as it is stored.
     pub total: Option<Growth>,
-    /// How much the images of any one kernel may grow.
+    /// How much the images of any one kernel may grow for any one target.
     pub kernel: Option<Growth>,
     /// How many bytes more any one kernel may spill.
     pub spill: Option<Growth>,
@@ -132,14 +132,8 @@ pub fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff)]) -> 
             found.extend(diff.lost().map(|target| breach(None, format!("no image for {target} any more"))));
         }
         for kernel in &diff.diffs {
-            let [old, new] = kernel.bytes;
-            let both = !matches!(kernel.fate, Fate::Added | Fate::Removed);
             if forbids(Forbidden::LostKernels) && kernel.fate == Fate::Removed {
                 found.push(breach(Some(&kernel.name), "the kernel is gone".to_owned()));
-            }
-            if let Some(growth) = budgets.kernel.filter(|growth| both && !growth.allows(old, new)) {
-                let message = format!("its images grew from {old} to {new} bytes; the budget is {growth}");
-                found.push(breach(Some(&kernel.name), message));
             }
             for change in &kernel.changes {
                 let gained = change.new.is_some() && change.old.is_none();
@@ -159,12 +153,16 @@ pub fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff)]) -> 
                 if forbids(Forbidden::ChangedArguments) && change.what == What::Arguments {
                     found.push(breach(Some(&kernel.name), format!("argument {}: from {}", change.name, values())));
                 }
-                if let Some(growth) = budgets.spill.filter(|_| change.name.starts_with("spill")) {
-                    let number = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok()).unwrap_or(0);
-                    if !growth.allows(number(&change.old), number(&change.new)) {
-                        let message = format!("{}: from {}; the budget is {growth}", change.name, values());
-                        found.push(breach(Some(&kernel.name), message));
-                    }
+                let budget = match change.what {
+                    What::Bytes => budgets.kernel,
+                    What::Resources if change.name.starts_with("spill") => budgets.spill,
+                    _ => None,
+                };
+                let number = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok()).unwrap_or(0);
+                if let Some(growth) = budget.filter(|growth| !growth.allows(number(&change.old), number(&change.new))) {
+                    let name = if change.name.is_empty() { change.what.name() } else { &change.name };
+                    let message = format!("{name}: from {}; the budget is {growth}", values());
+                    found.push(breach(Some(&kernel.name), message));
                 }
             }
         }

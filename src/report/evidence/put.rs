@@ -21,6 +21,7 @@ pub(in crate::report) fn why(out: &mut String, evidence: &Evidence) {
 pub(in crate::report) fn fields(object: &mut Object<'_>, evidence: Option<&Evidence>) {
     object.field("instruction", evidence.map(|evidence| evidence.instruction.as_str()));
     object.field("offset", evidence.map(|evidence| evidence.offset));
+    object.field("used_in_image", evidence.and_then(|evidence| evidence.elsewhere));
     let place = evidence.and_then(|evidence| evidence.place.as_ref());
     object.field("location", place.map(|place| With(move |out: &mut String| location(out, place))));
     let chain = evidence.map(|evidence| evidence.chain.as_slice()).unwrap_or_default();

@@ -3,6 +3,7 @@
 use super::baseline::Compared;
 use super::stream::{self, Share, Texts};
 use super::{Counts, Finding, OfTarget, verdict};
+use crate::compat::offers::Provider;
 use crate::error::{Error, Problem, Result};
 use crate::report::check::Verdict;
 use crate::report::evidence::{self, put::quoted};
@@ -45,6 +46,28 @@ struct Kernels {
     compatible: usize,
     unknown: usize,
     incompatible: usize,
+}
+
+/// An image of another file that one is linked to.
+#[derive(Serialize)]
+struct Provides<'a> {
+    file: &'a str,
+    image: usize,
+    provided_by: Image<'a>,
+    symbols: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Image<'a> {
+    file: &'a str,
+    image: usize,
+}
+
+impl<'a> Provides<'a> {
+    fn of(provider: &'a Provider) -> Provides<'a> {
+        let Provider { file, image, provided_by, its_image, symbols } = provider;
+        Provides { file, image: *image, provided_by: Image { file: provided_by, image: *its_image }, symbols }
+    }
 }
 
 /// A finding as it is written.
@@ -116,6 +139,7 @@ pub fn json(
     targets: &[OfTarget],
     problems: &[Trouble],
     compared: Option<&Compared>,
+    providers: &[Provider],
 ) -> Result<()> {
     let version = crate::report::json::SCHEMA_VERSION;
     // What could not be read may hold anything.
@@ -142,6 +166,11 @@ pub fn json(
         }
     };
     stream::each(targets, share, |text| put(out, text))?;
+    put(out, "],\"providers\":[")?;
+    for (at, one) in providers.iter().enumerate() {
+        let entry = text(&Provides::of(one))?;
+        put(out, &format!("{}{entry}", if at == 0 { "\n" } else { ",\n" }))?;
+    }
     put(out, &format!("],\"problems\":{},\"baseline\":{}}}\n", text(&problems)?, text(&compared)?))
 }
 

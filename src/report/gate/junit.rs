@@ -104,7 +104,7 @@ fn details(finding: &Finding<'_>, names: Names) -> String {
 }
 
 /// Text as XML 1.0 holds it; characters that it cannot hold become `?`.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

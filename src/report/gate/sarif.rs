@@ -14,7 +14,8 @@ use crate::report::name::{demangle, display};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
-const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+pub(super) const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Writes one document.
 ///
@@ -158,7 +159,7 @@ fn physical(file: &str, place: Option<(u32, u32)>) -> Value {
 }
 
 /// A path as a URI reference: absolute ones with their scheme, those of Windows too.
-fn reference(path: &str) -> String {
+pub(super) fn reference(path: &str) -> String {
     let path = path.replace('\\', "/");
     let drive = path.as_bytes().get(1) == Some(&b':');
     let encoded = crate::report::name::uri(&path);

@@ -10,6 +10,7 @@
 use super::Input;
 use crate::bundle::property::set;
 use crate::error::{Error, ErrorKind};
+use crate::spirv::Module;
 use std::collections::{HashMap, HashSet};
 
 /// Set of the defaults.
@@ -53,7 +54,7 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
     let mut errors = Vec::new();
     let mut by_name: HashMap<&str, usize> = HashMap::new();
     // Numbers of constants without a name stay as they are, and are not given to others.
-    let mut taken: HashSet<u32> = HashSet::new();
+    let mut taken = unnamed(inputs);
     let mut next = 0u32;
     for (number, input) in inputs.iter().enumerate() {
         let mut numbers = HashMap::new();
@@ -67,7 +68,7 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
                 );
                 continue;
             };
-            let size = leaves.iter().map(|leaf| leaf.offset as usize + leaf.size as usize).max().unwrap_or(0);
+            let size = leaves.iter().map(|leaf| leaf.offset.saturating_add(leaf.size) as usize).max().unwrap_or(0);
             let end = begin.saturating_add(size);
             let default = blob.and_then(|blob| blob.get(begin..end)).map(<[u8]>::to_vec);
             begin = end;
@@ -103,6 +104,22 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
         plan.numbers.push(numbers);
     }
     if errors.is_empty() { Ok(plan) } else { Err(errors) }
+}
+
+/// The numbers of constants that the sets do not name; none are looked for where no image has constants with a name.
+fn unnamed(inputs: &[Input<'_, '_>]) -> HashSet<u32> {
+    let mut numbers = HashSet::new();
+    if inputs.iter().all(|input| input.image.properties.set(set::SPEC_CONSTANTS).is_empty()) {
+        return numbers;
+    }
+    for input in inputs {
+        let words = input.image.properties.set(set::SPEC_CONSTANTS).iter().filter_map(|found| found.value.words());
+        let named: HashSet<u32> = words.filter_map(|words| leaves(&words)).flatten().map(|leaf| leaf.number).collect();
+        let module = input.image.contents().ok().and_then(|contents| Module::parse(&contents).ok());
+        let all = module.map(|module| module.spec_constants).unwrap_or_default();
+        numbers.extend(all.into_iter().filter(|number| !named.contains(number)));
+    }
+    numbers
 }
 
 fn fresh(next: &mut u32, taken: &mut HashSet<u32>) -> u32 {

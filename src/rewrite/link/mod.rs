@@ -17,12 +17,15 @@ mod constants;
 mod properties;
 pub mod providers;
 
-use super::property_sets::text;
+use super::property_sets::{names, text};
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::{Image, State};
+use crate::bundle::property::set;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
+use crate::spirv::Module;
 use crate::spirv::link::{Linked, Options, Source, link as link_modules};
+use constants::Plan;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -52,8 +55,7 @@ pub struct Outcome<'k> {
 /// All there are: images that cannot be one (`Usage`: of different targets, states or options, or none of SPIR-V),
 /// properties that contradict each other, and those of [`crate::spirv::link::link`].
 pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -> Result<Outcome<'k>, Vec<Error>> {
-    let one = |error| vec![error];
-    agree(inputs)?;
+    agree(inputs, State::Input)?;
     let mut contents: Vec<Cow<'_, [u8]>> = Vec::with_capacity(inputs.len());
     for input in inputs {
         contents.push(input.image.contents().map_err(|error| vec![error.context(input.label)])?);
@@ -73,7 +75,34 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
         });
     }
     let mut linked = link_modules(&sources, options)?;
-    let properties = properties::merge(arena, inputs, &linked, &constants)?;
+    let module = std::mem::take(&mut linked.bytes);
+    let image = combine(arena, inputs, module, &linked, &constants)?;
+    Ok(Outcome { image, linked })
+}
+
+/// The executable that a device has linked from objects: an image without imports or exports.
+///
+/// # Errors
+/// `Usage` where the objects cannot be one, `Build` where their properties contradict each other.
+pub fn executable<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], binary: Vec<u8>) -> Result<Image<'k>, Vec<Error>> {
+    agree(inputs, State::Object)?;
+    let image = combine(arena, inputs, binary, &Linked::default(), &constants::plan(inputs)?)?;
+    Ok(Image { declared: Declared::from(NATIVE), ..image })
+}
+
+/// `sycl_device_binary_type`: native code.
+const NATIVE: u8 = 1;
+
+/// The image of several with this payload.
+fn combine<'k>(
+    arena: &'k Arena,
+    inputs: &[Input<'_, '_>],
+    payload: Vec<u8>,
+    linked: &Linked,
+    constants: &Plan,
+) -> Result<Image<'k>, Vec<Error>> {
+    let one = |error| vec![error];
+    let properties = properties::merge(arena, inputs, linked, constants)?;
     let first = inputs.first().ok_or_else(nothing)?.image;
     let keep = |value: &str| text(arena, value).map_err(one);
     let mut image = Image {
@@ -84,7 +113,7 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
         compile_options: keep(first.compile_options)?,
         link_options: keep(first.link_options)?,
         origin: first.origin,
-        ..Image::bare(arena.keep(std::mem::take(&mut linked.bytes)).map_err(one)?, 0)
+        ..Image::bare(arena.keep(payload).map_err(one)?, 0)
     };
     image.properties = properties;
     let mut there = HashSet::new();
@@ -99,15 +128,35 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
             }
         }
     }
-    Ok(Outcome { image, linked })
+    Ok(image)
+}
+
+/// Lists in property sets what a module exports and imports of which its container says nothing, so that it can be linked
+/// image by image.
+///
+/// # Errors
+/// `Input` where the arena is full or the module is damaged.
+pub fn list_symbols<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
+    if !image.properties.sets.is_empty() || image.format() != Format::SpirV {
+        return Ok(());
+    }
+    let module = Module::parse(&image.contents()?)?;
+    for (set, symbols) in [(set::EXPORTED, &module.exports), (set::IMPORTED, &module.imports)] {
+        let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
+        image.properties.sets.extend(names(arena, set, &symbols)?);
+    }
+    Ok(())
 }
 
 fn nothing() -> Vec<Error> {
     vec![Error::new(ErrorKind::NoDeviceCode, "there are no images to link")]
 }
 
-/// Whether images can be one.
-fn agree(inputs: &[Input<'_, '_>]) -> Result<(), Vec<Error>> {
+/// Whether images can be one: SPIR-V in state `input`, or objects.
+///
+/// # Errors
+/// `Usage` for each that disagrees with the first.
+pub fn agree(inputs: &[Input<'_, '_>], wanted: State) -> Result<(), Vec<Error>> {
     let Some(first) = inputs.first() else { return Err(nothing()) };
     let mut errors = Vec::new();
     for input in inputs {
@@ -116,20 +165,23 @@ fn agree(inputs: &[Input<'_, '_>]) -> Result<(), Vec<Error>> {
         };
         let format = input.image.format();
         let state = input.image.state_of(format);
-        if format != Format::SpirV {
-            let message =
-                format!("this is {} in state `{}`, and what is linked is SPIR-V", format.name(), state.name());
-            errors.push(usage(message, "a device links what it compiled: `--for TARGET`"));
+        let remedy = match (wanted, state) {
+            (State::Input, State::Object) => "a device links what it compiled: `--for TARGET`",
+            (State::Object, State::Input) => "`compile` makes objects of it",
+            _ => "select other images with --state or --image",
+        };
+        if state != wanted {
+            let message = format!(
+                "this is in state `{}`, and what is linked so is in state `{}` (SYCL: errc::invalid)",
+                state.name(),
+                wanted.name()
+            );
+            errors.push(usage(message, remedy));
             continue;
         }
-        if state != State::Input {
-            errors.push(usage(
-                format!(
-                    "this is in state `{}`, and what is linked is in state `input` (SYCL: errc::invalid)",
-                    state.name()
-                ),
-                "select images with --state input",
-            ));
+        if wanted == State::Input && format != Format::SpirV {
+            errors.push(usage(format!("this is {}, and what is linked is SPIR-V", format.name()), remedy));
+            continue;
         }
         let (mine, theirs) = (input.image, first.image);
         for (what, mine, theirs) in [

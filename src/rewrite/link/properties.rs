@@ -188,7 +188,8 @@ impl<'m, 'k> Merge<'m, 'k> {
         let left: HashSet<&str> = left.iter().map(String::as_str).collect();
         let mut gathered = self.gathered(set, &[], false);
         for input in self.inputs.iter().filter(|input| input.image.properties.sets.is_empty()) {
-            let module = Module::parse(&input.image.contents()?)?;
+            // An object of which nothing is told exports what nobody knows.
+            let Ok(module) = Module::parse(&input.image.contents()?) else { continue };
             let mine = if set == set::EXPORTED { module.exports } else { module.imports };
             for name in mine {
                 if gathered.iter().all(|(known, _)| *known != name) {

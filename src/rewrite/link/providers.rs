@@ -4,12 +4,22 @@
 
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
+use crate::compat::examine::Examined;
 use std::collections::{HashMap, HashSet};
 
-/// The images that export each symbol.
+/// What an image says of symbols.
 #[derive(Debug)]
-pub struct Providers<'p, 'k> {
-    images: &'p [Image<'k>],
+struct Says<'p> {
+    target: &'p str,
+    imports: Vec<&'p str>,
+    /// Whether it is a device library's for devices with bfloat16 instructions.
+    is_native_library: bool,
+}
+
+/// The images that export each symbol.
+#[derive(Debug, Default)]
+pub struct Providers<'p> {
+    images: Vec<Says<'p>>,
     /// By target and symbol.
     exporters: HashMap<(&'p str, &'p str), Vec<usize>>,
 }
@@ -23,16 +33,32 @@ pub struct Needs {
     pub missing: Vec<String>,
 }
 
-impl<'p, 'k> Providers<'p, 'k> {
-    /// Over some images.
-    pub fn of(images: &'p [Image<'k>]) -> Providers<'p, 'k> {
-        let mut exporters: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
-        for (at, image) in images.iter().enumerate() {
-            for symbol in image.exports() {
-                exporters.entry((image.target, symbol)).or_default().push(at);
-            }
+impl<'p> Providers<'p> {
+    /// Over some images, by what their property sets say.
+    pub fn of(images: &'p [Image<'_>]) -> Providers<'p> {
+        let mut providers = Providers::default();
+        for image in images {
+            providers.add(image, image.exports(), image.imports());
         }
-        Providers { images, exporters }
+        providers
+    }
+
+    /// Over some images, by what their property sets say, or where they have none their modules.
+    pub fn of_examined(images: &'p [Examined<'_, '_>]) -> Providers<'p> {
+        let mut providers = Providers::default();
+        for examined in images {
+            let texts = |names: &'p [String]| names.iter().map(String::as_str).collect::<Vec<&'p str>>();
+            providers.add(examined.image, texts(&examined.exports), texts(&examined.imports));
+        }
+        providers
+    }
+
+    fn add(&mut self, image: &'p Image<'_>, exports: Vec<&'p str>, imports: Vec<&'p str>) {
+        for symbol in exports {
+            self.exporters.entry((image.target, symbol)).or_default().push(self.images.len());
+        }
+        let flavour = image.properties.get(set::DEVICELIB, "bfloat16").and_then(|value| value.number());
+        self.images.push(Says { target: image.target, imports, is_native_library: flavour == Some(1) });
     }
 
     /// What one of the images needs. Of several images that export a symbol the first is taken, of device libraries the
@@ -44,28 +70,22 @@ impl<'p, 'k> Providers<'p, 'k> {
         let mut asked = HashSet::new();
         while let Some(at) = queue.pop() {
             let Some(image) = self.images.get(at) else { continue };
-            for symbol in image.imports() {
-                if !asked.insert(symbol) {
+            for symbol in &image.imports {
+                if !asked.insert(*symbol) {
                     continue;
                 }
-                let exporters = self.exporters.get(&(image.target, symbol)).map(Vec::as_slice).unwrap_or_default();
-                let chosen = exporters.iter().min_by_key(|exporter| self.is_native_library(**exporter)).copied();
-                match chosen {
+                let exporters = self.exporters.get(&(image.target, *symbol)).map(Vec::as_slice).unwrap_or_default();
+                let native = |at: &usize| self.images.get(*at).is_some_and(|image| image.is_native_library);
+                match exporters.iter().copied().min_by_key(native) {
                     Some(chosen) if met.insert(chosen) => {
                         needs.images.push(chosen);
                         queue.push(chosen);
                     }
                     Some(_) => {}
-                    None => needs.missing.push(symbol.to_owned()),
+                    None => needs.missing.push((*symbol).to_owned()),
                 }
             }
         }
         needs
-    }
-
-    fn is_native_library(&self, at: usize) -> bool {
-        let image = self.images.get(at);
-        let flavour = image.and_then(|image| image.properties.get(set::DEVICELIB, "bfloat16"));
-        flavour.and_then(|value| value.number()) == Some(1)
     }
 }

@@ -27,6 +27,7 @@ use crate::bundle::property::set;
 use crate::compat::aspects::Code;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use crate::rewrite::property_sets::text;
 use crate::spirv::Module;
 use crate::spirv::index::Index;
@@ -118,6 +119,10 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
         targets.into_iter().flatten().cloned().collect()
     };
     let groups = group::groups(&entries, options, &fixed);
+    if groups.is_empty() {
+        // A library of functions that are linked by other means than exports: nothing tells them apart.
+        return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
+    }
     let mut cutter = match Cutter::new(&index) {
         Ok(cutter) => cutter,
         // What cannot be taken apart need not be.
@@ -128,6 +133,11 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
     };
     let linked = check::Linked::of(input.sources);
     let constants = spec_ids(&index);
+    let all: HashSet<&str> = index.entry_points.iter().map(|point| point.name.as_str()).collect();
+    let of_functions = image.properties.set(set::PARAM_OPT).iter().any(|property| !all.contains(property.name));
+    let functions = if of_functions { names(&index) } else { HashSet::new() };
+    let size = image.stored.len() as u64;
+    let mut room = size.saturating_mul(limits::MAX_SPLIT_RATIO).max(limits::MAX_SPLIT_FLOOR);
     let (mut images, mut warnings) = (Vec::with_capacity(groups.len()), Vec::new());
     let mut users: Vec<Option<usize>> = vec![None; variables.len()];
     for group in &groups {
@@ -140,12 +150,21 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
             Err(_) if groups.len() <= 1 => image.stored.to_vec(),
             Err(error) => return Err(error),
         };
+        room = room.checked_sub(bytes.len() as u64).ok_or_else(|| {
+            let times = limits::MAX_SPLIT_RATIO;
+            Error::input(format!("the parts come to more than {times} times the module"))
+                .with_remedy("split into fewer")
+        })?;
         let facts = Module::parse(&bytes)?;
         for (variable, user) in variables.iter().zip(&mut users).filter(|(variable, _)| variable.image_scope) {
             if facts.exports.contains(&variable.symbol) && user.replace(images.len()).is_some() {
                 return Err(in_two_images(&variable.symbol));
             }
         }
+        let elsewhere: HashSet<String> = match of_functions {
+            true => functions.difference(&names(&Index::read(&bytes)?)).cloned().collect(),
+            false => HashSet::new(),
+        };
         let mut checked = check::check(&linked, input.sources, &members, options)?;
         warnings.append(&mut checked.warnings);
         let mut part = Image {
@@ -167,11 +186,18 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
                 facts: &facts,
                 checked: &checked,
                 constants: &constants,
+                all: &all,
+                elsewhere: &elsewhere,
             },
         )?;
         images.push(part);
     }
     Ok(Outcome { images, warnings })
+}
+
+/// What the functions of a module are called.
+fn names(index: &Index<'_>) -> HashSet<String> {
+    index.functions.iter().filter_map(|function| index.name(function.id)).collect()
 }
 
 /// The numbers of the specialization constants of a module.

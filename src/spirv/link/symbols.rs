@@ -10,6 +10,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Functions that are named where nothing defines what they want.
 const NAMED: usize = 5;
+/// Functions that the SPIR-V/LLVM translator writes for intrinsics of LLVM, and exports from every module that needs them; a
+/// name says all that the function does (`SPIRVLowerLLVMIntrinsic.cpp`, `spirv.llvm_fshl_i32`).
+const HELPER: &str = "spirv.llvm_";
+/// `HostAccessINTEL`, and the number that it had before it was published and that DPC++ writes.
+const HOST_ACCESS: [u32; 2] = [6188, 6147];
+/// Parameters of a type that are shown.
+const SHOWN_PARAMETERS: usize = 12;
 /// Kinds of parameter attributes that change how a value is passed: ByVal and Sret.
 const PASSING: [(u32, &str); 2] = [(2, "by value"), (3, "as the place of the result")];
 const FUNC_PARAM_ATTR: u32 = rspirv::spirv::Decoration::FuncParamAttr as u32;
@@ -159,6 +166,9 @@ impl Symbols {
                 let Some(claims) = claims.get_mut(at) else { continue };
                 match linkage.kind {
                     LinkageKind::Import => claims.wanted.push(claim),
+                    LinkageKind::Export if linkage.name.starts_with(HELPER) || is_device_global(part, id) => {
+                        claims.weak.push(claim);
+                    }
                     LinkageKind::Export => claims.strong.push(claim),
                     LinkageKind::LinkOnceOdr | LinkageKind::Other(_) => claims.weak.push(claim),
                 }
@@ -245,6 +255,12 @@ fn claim(number: usize, part: &Part<'_>, id: u32) -> Result<Option<Claim>, Error
         return Err(part.refuse(at, "a group of decorations says how this is linked, which is not followed"));
     }
     Ok(Some(Claim { place: Place { part: number, at }, id, is_function }))
+}
+
+/// Whether an id is a variable that the host knows by a name of its own: each image that uses it has a copy, and the
+/// runtime keeps these the same.
+fn is_device_global(part: &Part<'_>, id: u32) -> bool {
+    part.index.decorations(id).any(|found| HOST_ACCESS.contains(&found.decoration))
 }
 
 #[cold]
@@ -339,7 +355,9 @@ fn passing(name: &str, mine: &Part<'_>, id: u32, theirs: &Part<'_>, kept: u32) -
 fn describe(index: &Index<'_>, id: u32, depth: usize) -> String {
     match types::of(index, id) {
         Some(Type::Function { result, parameters }) if depth < 4 => {
-            let parameters: Vec<String> = parameters.iter().map(|one| describe(index, *one, depth + 1)).collect();
+            let shown = parameters.iter().take(SHOWN_PARAMETERS).map(|one| describe(index, *one, depth + 1));
+            let more = (parameters.len() > SHOWN_PARAMETERS).then(|| "..".to_owned());
+            let parameters: Vec<String> = shown.chain(more).collect();
             format!("{} ({})", describe(index, result, depth + 1), parameters.join(", "))
         }
         Some(Type::Pointer { storage, pointee: Some(pointee) }) if depth < 4 => {

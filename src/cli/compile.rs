@@ -1,0 +1,132 @@
+//! `compile`: how does SPIR-V become objects of a device?
+
+use super::compiler::CompilerArgs;
+use super::emit::{self, Emit, EmitArgs};
+use super::exit::Exit;
+use super::gather::gather;
+use super::global::Global;
+use super::selection::Selection;
+use super::sources::same_file;
+use super::table::Beside;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use sycl_bundle::build::plan::CPU_TARGET;
+use sycl_bundle::build::{Job, Step, options};
+use sycl_bundle::bundle::aspect::Epoch;
+use sycl_bundle::bundle::format::Declared;
+use sycl_bundle::bundle::image::{Image, State};
+use sycl_bundle::compat::examine::examine_image;
+use sycl_bundle::compat::native::cannot_compile;
+use sycl_bundle::container::arena::Arena;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::units::{bytes, counted};
+use sycl_bundle::rewrite::embed::FORMAT_NATIVE;
+use sycl_bundle::rewrite::link::list_symbols;
+
+const AFTER_HELP: &str = "\
+Images in state `input` become images in state `object`: compiled (clCompileProgram), with their imports still open.
+`link --for` makes executables of them. Images that the target cannot run, or whose specialization constants are to be set
+in SPIR-V, are left out, and named. `build` does both steps.
+
+Examples:
+  sycl-bundle compile a.spv b.spv -t spir64_x86_64 -o objects.table
+  sycl-bundle link objects.table --for spir64_x86_64 -o whole.table
+
+Exit status:
+  2  an image is not in state `input`
+  4  some image did not compile; the others are written
+  5  there is no driver
+  6  there is nothing that can be compiled";
+
+/// Compile SPIR-V images to objects of a device, imports open
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// What `wrap` takes
+    #[arg(value_name = "INPUT", required = true)]
+    files: Vec<PathBuf>,
+    /// What to compile for
+    #[arg(short = 't', long = "for", value_name = "TARGET", required = true)]
+    device_target: String,
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    compiler: CompilerArgs,
+    #[command(flatten)]
+    form: EmitArgs,
+    // Last, for the heading it opens.
+    #[command(flatten)]
+    selection: Selection,
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        self.compiler.check(Some(&self.device_target))?;
+        let emit = self.form.emit.or(Emit::by_extension(&self.output)).ok_or_else(|| {
+            let message = format!("`{}` does not tell in which form to write", self.output.display());
+            Error::new(ErrorKind::Usage, message).with_remedy("say so with --emit")
+        })?;
+        let form = self.form.form(emit, &self.output)?;
+        emit::check_place(Some(emit), &self.output)?;
+        if self.files.iter().any(|file| same_file(file, &self.output)) {
+            let error = Error::new(ErrorKind::Usage, "the output would replace an input");
+            return Err(error.with_remedy("name another file with `-o`"));
+        }
+        let arena = Arena::with_limit(u64::MAX);
+        let mut gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
+        if gathered.images.is_empty() && gathered.exit != Exit::Done {
+            // Why has been said.
+            return Ok(gathered.exit);
+        }
+        gathered.images.iter_mut().try_for_each(|image| list_symbols(&arena, image))?;
+        let epoch = if gathered.origin.abi.is_none_or(|abi| abi >= 9) { Epoch::From2026 } else { Epoch::From2023 };
+        let mut jobs = Vec::new();
+        let mut names = HashMap::new();
+        for (image, label) in gathered.images.iter().zip(&gathered.labels) {
+            let examined = examine_image(image, epoch);
+            if examined.state != State::Input {
+                let message = format!(
+                    "this is in state `{}`, and what is compiled is in state `input` (SYCL: errc::invalid)",
+                    examined.state.name()
+                );
+                let error = Error::new(ErrorKind::Usage, message).context(label);
+                return Err(error.with_remedy("select images with --state input"));
+            }
+            if let Some(reason) = cannot_compile(&examined) {
+                global.note(&format!("{label} is left out: {reason}"));
+                continue;
+            }
+            names.insert(image.index, label.as_str());
+            jobs.push(Job {
+                image: image.index,
+                il: image.contents()?,
+                compile_options: options::for_cpu(image.compile_options).kept,
+                link_options: String::new(),
+                step: Step::Compile,
+            });
+        }
+        if jobs.is_empty() {
+            let message = format!("no image can be compiled for {CPU_TARGET}");
+            return Err(Error::new(ErrorKind::NoDeviceCode, message));
+        }
+        let name = |image: usize| names.get(&image).copied().unwrap_or_default().to_owned();
+        let (binaries, failed) = self.compiler.run(global, jobs, &name)?;
+        let mut binaries: HashMap<usize, Vec<u8>> = binaries.into_iter().collect();
+        let mut made = Vec::new();
+        for image in gathered.images {
+            let Some(binary) = binaries.remove(&image.index) else { continue };
+            let declared = Declared::from(FORMAT_NATIVE);
+            made.push(Image { target: CPU_TARGET, declared, stored: arena.keep(binary)?, ..image });
+        }
+        if made.is_empty() {
+            return Ok(Exit::Build);
+        }
+        let count = counted(made.len(), "object");
+        let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
+        let total = emit::write_with_parts(global, &form, made, &gathered.origin, &self.output, &paths)?;
+        global.note(&format!("{count}, {}, written to {} ({})", bytes(total), self.output.display(), form.emit.name()));
+        Ok(if failed { Exit::Build } else { gathered.exit })
+    }
+}

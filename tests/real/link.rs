@@ -1,0 +1,205 @@
+//! Are the kernels of real libraries the same after their modules were linked, and does the driver take the result?
+//!
+//! Kernel by kernel: arguments, attributes, memory, and the code with all that it reaches. Of oneMKL, imports of images
+//! are resolved by the images that export them, and Intel's driver compiles what comes of it, and links what it compiled.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use rayon::prelude::*;
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::container::Host;
+use sycl_bundle::rewrite::link::providers::Providers;
+use sycl_bundle::spirv::index::Index;
+use sycl_bundle::spirv::kernel::{Kernel, body, kernels};
+use sycl_bundle::spirv::link::{Options, Source, link};
+
+use crate::tool::{inspect, tool};
+use crate::world::{succeed, world};
+
+/// Modules of a group; the largest number stands for all of a library.
+const GROUPS: [usize; 3] = [50, 500, usize::MAX];
+/// Every so many importers of oneMKL one is compiled and linked by the driver.
+const STEP: usize = 450;
+
+/// What is to be the same: all that is said of a kernel, and its code without names.
+#[derive(Debug, PartialEq)]
+struct Facts {
+    arguments: String,
+    attributes: String,
+    memory: (u64, u64),
+    others: String,
+    imports: Vec<String>,
+    /// The opcodes of its functions.
+    opcodes: Vec<u16>,
+    code: Option<Vec<u32>>,
+}
+
+fn opcodes(index: &Index<'_>, kernel: &Kernel) -> Vec<u16> {
+    let functions = kernel.reach.functions.iter().map(|id| index.function(*id).unwrap());
+    let code = functions.flat_map(|function| index.instructions(function.instructions.clone()));
+    code.map(|(_, instruction)| instruction.opcode).collect()
+}
+
+fn facts(module: &[u8]) -> HashMap<String, Facts> {
+    let (index, all) = kernels(module).unwrap();
+    let one = |kernel: Kernel| {
+        let facts = Facts {
+            arguments: format!("{:?}", kernel.arguments),
+            attributes: format!("{:?}", kernel.attributes),
+            memory: (kernel.local_memory, kernel.private_memory),
+            others: format!(
+                "{:?} {} {} {}",
+                kernel.device_globals, kernel.esimd, kernel.asserts, kernel.indirect_calls
+            ),
+            code: body::words(&index, &kernel.reach),
+            opcodes: opcodes(&index, &kernel),
+            imports: kernel.imports,
+        };
+        (kernel.name, facts)
+    };
+    all.into_iter().map(one).collect()
+}
+
+/// The SPIR-V modules of a library with the imports that its property sets name; of those with a kernel or an
+/// exported function of one name the first.
+fn modules(library: &Path) -> Vec<(Vec<u8>, HashSet<String>)> {
+    let bytes = std::fs::read(library).unwrap();
+    let host = Host::read(&bytes).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let mut there = HashSet::new();
+    let spirv = bundle.images.iter().filter(|image| {
+        let contents = image.contents().unwrap();
+        let names: Vec<String> = image.kernels().into_iter().chain(image.exports()).map(str::to_owned).collect();
+        contents.starts_with(&0x0723_0203u32.to_le_bytes()) && names.into_iter().all(|name| there.insert(name))
+    });
+    spirv
+        .map(|image| {
+            let imports = image.imports().into_iter().map(str::to_owned).collect();
+            (image.contents().unwrap().into_owned(), imports)
+        })
+        .collect()
+}
+
+/// What differs, without the rest.
+fn difference(one: &Facts, other: &Facts) -> String {
+    let pairs =
+        [(&one.arguments, &other.arguments), (&one.attributes, &other.attributes), (&one.others, &other.others)];
+    let texts: Vec<String> =
+        pairs.iter().filter(|(one, other)| one != other).map(|(one, other)| format!("{one} | {other}")).collect();
+    let (here, there) = (one.code.clone().unwrap_or_default(), other.code.clone().unwrap_or_default());
+    let at = here.iter().zip(&there).position(|(one, other)| one != other);
+    format!("{texts:?} {:?} {:?} code of {} and {} from {at:?}", one.memory, other.memory, here.len(), there.len())
+}
+
+/// One module of several; what they import from others stays open.
+fn linked(group: &[(Vec<u8>, HashSet<String>)], library: &Path) -> Vec<u8> {
+    let sources = group.iter().map(|(bytes, imports)| Source {
+        name: "module",
+        bytes,
+        required: Some(imports.iter().map(String::as_str).collect()),
+        ..Source::default()
+    });
+    let linked = link(&sources.collect::<Vec<_>>(), &Options { partial: true });
+    linked.unwrap_or_else(|errors| panic!("{}: {errors:?}", library.display())).bytes
+}
+
+#[test]
+fn linked_modules_keep_every_kernel() {
+    let counts: Vec<(usize, usize, usize)> = world()
+        .fat_libraries()
+        .par_iter()
+        .map(|library| {
+            let modules = modules(library);
+            // Compilers write some constants twice, and a linked module has them once: code is compared with that of a
+            // module that was linked with no other, and its opcodes with those of the compiler.
+            let mut before: HashMap<String, Facts> = modules.iter().flat_map(|(module, _)| facts(module)).collect();
+            for module in &modules {
+                for (name, alone) in facts(&linked(std::slice::from_ref(module), library)) {
+                    before.get_mut(&name).unwrap().code = alone.code;
+                }
+            }
+            let mut groups = 0;
+            for size in GROUPS {
+                let mut after = HashMap::new();
+                for group in modules.chunks(size.min(modules.len().max(1))) {
+                    let linked = linked(group, library);
+                    assert!(linked.len() <= group.iter().map(|(bytes, _)| bytes.len()).sum());
+                    after.extend(facts(&linked));
+                    groups += 1;
+                }
+                assert_eq!(after.len(), before.len(), "{}", library.display());
+                for (name, one) in &before {
+                    // What was imported may be code now.
+                    let whole = &after[name];
+                    let same = if !one.imports.is_empty() {
+                        (&one.arguments, &one.attributes) == (&whole.arguments, &whole.attributes)
+                    } else {
+                        one == whole
+                    };
+                    assert!(same, "{}: {name}: {}", library.display(), difference(one, whole));
+                }
+            }
+            (modules.len(), before.len(), groups)
+        })
+        .collect();
+    let sum = |which: fn(&(usize, usize, usize)) -> usize| counts.iter().map(which).sum::<usize>();
+    println!("{} modules, {} kernels, {} links", sum(|one| one.0), sum(|one| one.1), sum(|one| one.2));
+    assert!(sum(|one| one.0) > 30_000 && sum(|one| one.1) > 25_000);
+}
+
+/// Every image of oneMKL's vector math that imports something becomes one that imports nothing, and the driver compiles
+/// these; it also links the objects that it made of the parts.
+#[test]
+fn imports_of_vector_math_are_resolved() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = world().root().join("venv/lib/libmkl_sycl_vm.so.6");
+    let bytes = std::fs::read(&library).unwrap();
+    let host = Host::read(&bytes).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let providers = Providers::of(&bundle.images);
+    let importing = |at: &usize| !bundle.images[*at].imports().is_empty() && !bundle.images[*at].kernels().is_empty();
+    let importers: Vec<usize> = (0..bundle.images.len()).filter(importing).collect();
+    assert!(importers.len() > 4_000);
+    assert!(importers.iter().all(|at| providers.needs(*at).missing.is_empty()));
+    let sample: Vec<usize> = importers.iter().copied().step_by(STEP).collect();
+    let mut numbers: Vec<String> = Vec::new();
+    for at in &sample {
+        numbers.push(bundle.images[*at].index.to_string());
+        numbers.extend(providers.needs(*at).images.iter().map(|need| bundle.images[*need].index.to_string()));
+    }
+    let run = |arguments: &[&str]| succeed(tool().current_dir(folder.path()).args(arguments));
+    let file = library.to_str().unwrap();
+    let images = numbers.join(",");
+    run(&["link", file, "--each", "--image", &images, "-o", "linked.table"]);
+    let modules = |prefix: &str| -> Vec<String> {
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = names.map(|name| name.into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix) && name.ends_with(".spv")).collect();
+        names.sort();
+        names
+    };
+    let build = |inputs: &[String], output: &str, more: &[&str]| {
+        let mut arguments = vec!["build"];
+        arguments.extend(inputs.iter().map(String::as_str));
+        arguments.extend(["-t", "spir64_x86_64", "--emit", "table", "-o", output]);
+        arguments.extend(more);
+        run(&arguments);
+    };
+    // Linked to one module each; linked by the driver, as the library and as bare modules; compiled first.
+    build(&modules("linked_"), "native.table", &[]);
+    build(&[file.to_owned()], "built.table", &["--image", &images]);
+    run(&["wrap", file, "--image", &images, "-o", "parts.table"]);
+    build(&modules("parts_"), "bare.table", &[]);
+    run(&["compile", "parts.table", "-t", "spir64_x86_64", "-o", "objects.table"]);
+    run(&["link", "objects.table", "--for", "spir64_x86_64", "--each", "-o", "executables.table"]);
+    for name in ["native.table", "built.table", "bare.table", "executables.table"] {
+        let report = inspect(&folder.path().join(name));
+        let images = report["images"].as_array().unwrap();
+        let ready: Vec<_> = images.iter().filter(|image| image["state"] == "executable").collect();
+        assert_eq!(ready.len(), sample.len(), "{name}");
+        assert!(ready.iter().all(|image| image["imports"].as_array().unwrap().is_empty()), "{name}");
+    }
+    let report = inspect(&folder.path().join("objects.table"));
+    assert!(report["images"].as_array().unwrap().iter().all(|image| image["state"] == "object"));
+}
