@@ -42,8 +42,10 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('filter', 'filter', [CompletionResultType]::ParameterValue, 'Replace the modules that a target cannot run by empty ones')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('compile', 'compile', [CompletionResultType]::ParameterValue, 'Compile SPIR-V images to objects of a device, imports open')
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link SPIR-V images: resolve what they import from each other')
             [CompletionResult]::new('join', 'join', [CompletionResultType]::ParameterValue, 'Put the images of several files together, copies once')
+            [CompletionResult]::new('split', 'split', [CompletionResultType]::ParameterValue, 'Split SPIR-V images by kernel, source and requirements')
             [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
             [CompletionResult]::new('embed', 'embed', [CompletionResultType]::ParameterValue, 'Add images to the list of a linked file')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Remove images from the list of a linked file')
@@ -64,6 +66,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List each image')
             [CompletionResult]::new('--sizes', '--sizes', [CompletionResultType]::ParameterName, 'Show who takes the space')
+            [CompletionResult]::new('--clones', '--clones', [CompletionResultType]::ParameterName, 'Show which images are the same code under other names, and what they cost')
             [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -165,9 +168,9 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;diff' {
-            [CompletionResult]::new('--ignore', '--ignore', [CompletionResultType]::ParameterName, 'What counts as the same, whatever it was')
+            [CompletionResult]::new('--ignore', '--ignore', [CompletionResultType]::ParameterName, 'What counts as the same, whatever it was, for budgets too')
             [CompletionResult]::new('--max-growth', '--max-growth', [CompletionResultType]::ParameterName, 'How much all device code together may grow as it is stored: 64KiB, 5%')
-            [CompletionResult]::new('--max-kernel-growth', '--max-kernel-growth', [CompletionResultType]::ParameterName, 'How much the images of any one kernel may grow')
+            [CompletionResult]::new('--max-kernel-growth', '--max-kernel-growth', [CompletionResultType]::ParameterName, 'How much the images of any one kernel may grow for any one target')
             [CompletionResult]::new('--max-spill-growth', '--max-spill-growth', [CompletionResultType]::ParameterName, 'How many bytes more any one kernel may spill from registers')
             [CompletionResult]::new('--forbid', '--forbid', [CompletionResultType]::ParameterName, 'What must not happen')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
@@ -206,8 +209,11 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;devices' {
+            [CompletionResult]::new('--device', '--device', [CompletionResultType]::ParameterName, 'The same, as other verbs have it (repeatable)')
+            [CompletionResult]::new('--save', '--save', [CompletionResultType]::ParameterName, 'Write a device configuration of one device; - for standard output')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--probe', '--probe', [CompletionResultType]::ParameterName, 'Find out which SPIR-V the devices'' drivers take by having them build small kernels')
             [CompletionResult]::new('--kernels', '--kernels', [CompletionResultType]::ParameterName, 'List the kernels that are built into devices; they need no image, and exist on their device only')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List devices that ONEAPI_DEVICE_SELECTOR hides too')
             [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
@@ -318,9 +324,49 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'sycl-bundle;compile' {
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'What to compile for')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What to compile for')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--march', '--march', [CompletionResultType]::ParameterName, 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2')
+            [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
+            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds that one image may take in one attempt; by default 120')
+            [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
+            [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
+            [CompletionResult]::new('--entries', '--entries', [CompletionResultType]::ParameterName, 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both')
+            [CompletionResult]::new('--syclbin-version', '--syclbin-version', [CompletionResultType]::ParameterName, 'The version of a SYCLBIN: 1, which libsycl reads, or 2')
+            [CompletionResult]::new('--syclbin-state', '--syclbin-state', [CompletionResultType]::ParameterName, 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states')
+            [CompletionResult]::new('--offload-binary-version', '--offload-binary-version', [CompletionResultType]::ParameterName, 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'sycl-bundle;link' {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`')
+            [CompletionResult]::new('--march', '--march', [CompletionResultType]::ParameterName, 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2')
+            [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
+            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds that one image may take in one attempt; by default 120')
+            [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
             [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
             [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
             [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
@@ -336,6 +382,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--each', '--each', [CompletionResultType]::ParameterName, 'Link each image that imports something with the images that define it')
             [CompletionResult]::new('--partial', '--partial', [CompletionResultType]::ParameterName, 'Leave imports open that nothing defines')
             [CompletionResult]::new('--internalize', '--internalize', [CompletionResultType]::ParameterName, 'Export nothing from the result')
+            [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -349,6 +396,35 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;join' {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
+            [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
+            [CompletionResult]::new('--entries', '--entries', [CompletionResultType]::ParameterName, 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both')
+            [CompletionResult]::new('--syclbin-version', '--syclbin-version', [CompletionResultType]::ParameterName, 'The version of a SYCLBIN: 1, which libsycl reads, or 2')
+            [CompletionResult]::new('--syclbin-state', '--syclbin-state', [CompletionResultType]::ParameterName, 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states')
+            [CompletionResult]::new('--offload-binary-version', '--offload-binary-version', [CompletionResultType]::ParameterName, 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;split' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; of a table its parts lie beside it and are named after it')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; of a table its parts lie beside it and are named after it')
+            [CompletionResult]::new('--mode', '--mode', [CompletionResultType]::ParameterName, 'How to split')
+            [CompletionResult]::new('--entry', '--entry', [CompletionResultType]::ParameterName, 'An image for the kernels and functions that match, by glob, mangled or demangled (repeatable); others follow the mode')
+            [CompletionResult]::new('--fixed-targets', '--fixed-targets', [CompletionResultType]::ParameterName, 'The targets of `-fsycl-fixed-targets`: of one input (`a.spv=intel_gpu_pvc,cpu`), or of all (repeatable)')
+            [CompletionResult]::new('--abi', '--abi', [CompletionResultType]::ParameterName, 'The generation of the runtime whose numbers aspects get; by default that of the input')
             [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
             [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
             [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
@@ -514,8 +590,10 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('filter', 'filter', [CompletionResultType]::ParameterValue, 'Replace the modules that a target cannot run by empty ones')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('compile', 'compile', [CompletionResultType]::ParameterValue, 'Compile SPIR-V images to objects of a device, imports open')
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link SPIR-V images: resolve what they import from each other')
             [CompletionResult]::new('join', 'join', [CompletionResultType]::ParameterValue, 'Put the images of several files together, copies once')
+            [CompletionResult]::new('split', 'split', [CompletionResultType]::ParameterValue, 'Split SPIR-V images by kernel, source and requirements')
             [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
             [CompletionResult]::new('embed', 'embed', [CompletionResultType]::ParameterValue, 'Add images to the list of a linked file')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Remove images from the list of a linked file')
@@ -560,10 +638,16 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;help;build' {
             break
         }
+        'sycl-bundle;help;compile' {
+            break
+        }
         'sycl-bundle;help;link' {
             break
         }
         'sycl-bundle;help;join' {
+            break
+        }
+        'sycl-bundle;help;split' {
             break
         }
         'sycl-bundle;help;wrap' {

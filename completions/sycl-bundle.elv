@@ -39,8 +39,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand extract 'Write the images of a file to files of their own'
             cand filter 'Replace the modules that a target cannot run by empty ones'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand compile 'Compile SPIR-V images to objects of a device, imports open'
             cand link 'Link SPIR-V images: resolve what they import from each other'
             cand join 'Put the images of several files together, copies once'
+            cand split 'Split SPIR-V images by kernel, source and requirements'
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
@@ -60,6 +62,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --all 'List each image'
             cand --sizes 'Show who takes the space'
+            cand --clones 'Show which images are the same code under other names, and what they cost'
             cand --schema 'Print the JSON Schema of `--format json` and end'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
@@ -156,9 +159,9 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'sycl-bundle;diff'= {
-            cand --ignore 'What counts as the same, whatever it was'
+            cand --ignore 'What counts as the same, whatever it was, for budgets too'
             cand --max-growth 'How much all device code together may grow as it is stored: 64KiB, 5%'
-            cand --max-kernel-growth 'How much the images of any one kernel may grow'
+            cand --max-kernel-growth 'How much the images of any one kernel may grow for any one target'
             cand --max-spill-growth 'How many bytes more any one kernel may spill from registers'
             cand --forbid 'What must not happen'
             cand --format 'The form of the output'
@@ -195,8 +198,11 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'sycl-bundle;devices'= {
+            cand --device 'The same, as other verbs have it (repeatable)'
+            cand --save 'Write a device configuration of one device; - for standard output'
             cand --format 'The form of the output'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --probe 'Find out which SPIR-V the devices'' drivers take by having them build small kernels'
             cand --kernels 'List the kernels that are built into devices; they need no image, and exist on their device only'
             cand --all 'List devices that ONEAPI_DEVICE_SELECTOR hides too'
             cand --schema 'Print the JSON Schema of `--format json` and end'
@@ -303,9 +309,48 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'sycl-bundle;compile'= {
+            cand -t 'What to compile for'
+            cand --for 'What to compile for'
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --march 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2'
+            cand -j 'How many worker processes; by default as many as there are cores'
+            cand --jobs 'How many worker processes; by default as many as there are cores'
+            cand --timeout 'Seconds that one image may take in one attempt; by default 120'
+            cand --driver-version 'Which version of the driver to install'
+            cand --emit 'As what to write the images'
+            cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
+            cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
+            cand --entries 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both'
+            cand --syclbin-version 'The version of a SYCLBIN: 1, which libsycl reads, or 2'
+            cand --syclbin-state 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states'
+            cand --offload-binary-version 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
+            cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'sycl-bundle;link'= {
             cand -o 'The file to write; `-` is standard output'
             cand --output 'The file to write; `-` is standard output'
+            cand -t 'Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`'
+            cand --for 'Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`'
+            cand --march 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2'
+            cand -j 'How many worker processes; by default as many as there are cores'
+            cand --jobs 'How many worker processes; by default as many as there are cores'
+            cand --timeout 'Seconds that one image may take in one attempt; by default 120'
+            cand --driver-version 'Which version of the driver to install'
             cand --emit 'As what to write the images'
             cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
             cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
@@ -321,6 +366,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --each 'Link each image that imports something with the images that define it'
             cand --partial 'Leave imports open that nothing defines'
             cand --internalize 'Export nothing from the result'
+            cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
             cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
@@ -333,6 +379,34 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;join'= {
             cand -o 'The file to write; `-` is standard output'
             cand --output 'The file to write; `-` is standard output'
+            cand --emit 'As what to write the images'
+            cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
+            cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
+            cand --entries 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both'
+            cand --syclbin-version 'The version of a SYCLBIN: 1, which libsycl reads, or 2'
+            cand --syclbin-state 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states'
+            cand --offload-binary-version 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;split'= {
+            cand -o 'The file to write; of a table its parts lie beside it and are named after it'
+            cand --output 'The file to write; of a table its parts lie beside it and are named after it'
+            cand --mode 'How to split'
+            cand --entry 'An image for the kernels and functions that match, by glob, mangled or demangled (repeatable); others follow the mode'
+            cand --fixed-targets 'The targets of `-fsycl-fixed-targets`: of one input (`a.spv=intel_gpu_pvc,cpu`), or of all (repeatable)'
+            cand --abi 'The generation of the runtime whose numbers aspects get; by default that of the input'
             cand --emit 'As what to write the images'
             cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
             cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
@@ -489,8 +563,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand extract 'Write the images of a file to files of their own'
             cand filter 'Replace the modules that a target cannot run by empty ones'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+            cand compile 'Compile SPIR-V images to objects of a device, imports open'
             cand link 'Link SPIR-V images: resolve what they import from each other'
             cand join 'Put the images of several files together, copies once'
+            cand split 'Split SPIR-V images by kernel, source and requirements'
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
@@ -523,9 +599,13 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help;build'= {
         }
+        &'sycl-bundle;help;compile'= {
+        }
         &'sycl-bundle;help;link'= {
         }
         &'sycl-bundle;help;join'= {
+        }
+        &'sycl-bundle;help;split'= {
         }
         &'sycl-bundle;help;wrap'= {
         }
