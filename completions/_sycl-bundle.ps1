@@ -40,8 +40,8 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
             [CompletionResult]::new('devices', 'devices', [CompletionResultType]::ParameterValue, 'List the live OpenCL devices, with what they can do')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
+            [CompletionResult]::new('filter', 'filter', [CompletionResultType]::ParameterValue, 'Replace the modules that a target cannot run by empty ones')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
-            [CompletionResult]::new('compile', 'compile', [CompletionResultType]::ParameterValue, 'Compile SPIR-V images to objects of a device, imports open')
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link SPIR-V images: resolve what they import from each other')
             [CompletionResult]::new('join', 'join', [CompletionResultType]::ParameterValue, 'Put the images of several files together, copies once')
             [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
@@ -64,7 +64,6 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List each image')
             [CompletionResult]::new('--sizes', '--sizes', [CompletionResultType]::ParameterName, 'Show who takes the space')
-            [CompletionResult]::new('--clones', '--clones', [CompletionResultType]::ParameterName, 'Show which images are the same code under other names, and what they cost')
             [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -112,6 +111,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--external', '--external', [CompletionResultType]::ParameterName, 'Warn of functions of other images that use what the calling kernel''s image does not record')
+            [CompletionResult]::new('--link', '--link', [CompletionResultType]::ParameterName, 'Tell whether all files together define what their images import, and no symbol or kernel twice')
             [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('--require-native', '--require-native', [CompletionResultType]::ParameterName, 'The image that the runtime chooses must be compiled for the target already')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'End with 1 where the verdict is unknown too')
@@ -247,6 +247,36 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'sycl-bundle;filter' {
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'A target, as `targets` lists them, in any spelling, and the table to write for it; without a table, the target of what -o names (repeatable)')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'A target, as `targets` lists them, in any spelling, and the table to write for it; without a table, the target of what -o names (repeatable)')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write for the target that has no table, or where all have one, with all images as they are. Of one linked file that is a copy of it, by default; else the name tells the form, or --emit')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write for the target that has no table, or where all have one, with all images as they are. Of one linked file that is a copy of it, by default; else the name tells the form, or --emit')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show what was done')
+            [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
+            [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
+            [CompletionResult]::new('--entries', '--entries', [CompletionResultType]::ParameterName, 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both')
+            [CompletionResult]::new('--syclbin-version', '--syclbin-version', [CompletionResultType]::ParameterName, 'The version of a SYCLBIN: 1, which libsycl reads, or 2')
+            [CompletionResult]::new('--syclbin-state', '--syclbin-state', [CompletionResultType]::ParameterName, 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states')
+            [CompletionResult]::new('--offload-binary-version', '--offload-binary-version', [CompletionResultType]::ParameterName, 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--drop-signature', '--drop-signature', [CompletionResultType]::ParameterName, 'Remove the signature of a Windows file, which would be wrong once the file is changed')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'sycl-bundle;build' {
             [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'What to compile for')
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What to compile for')
@@ -288,49 +318,9 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
-        'sycl-bundle;compile' {
-            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'What to compile for')
-            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What to compile for')
-            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
-            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
-            [CompletionResult]::new('--march', '--march', [CompletionResultType]::ParameterName, 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2')
-            [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
-            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
-            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds that one image may take in one attempt; by default 120')
-            [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
-            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
-            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
-            [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
-            [CompletionResult]::new('--entries', '--entries', [CompletionResultType]::ParameterName, 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both')
-            [CompletionResult]::new('--syclbin-version', '--syclbin-version', [CompletionResultType]::ParameterName, 'The version of a SYCLBIN: 1, which libsycl reads, or 2')
-            [CompletionResult]::new('--syclbin-state', '--syclbin-state', [CompletionResultType]::ParameterName, 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states')
-            [CompletionResult]::new('--offload-binary-version', '--offload-binary-version', [CompletionResultType]::ParameterName, 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3')
-            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
-            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
-            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
-            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
-            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
-            [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
-            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
-            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
-            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
-            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
-            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
-            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            break
-        }
         'sycl-bundle;link' {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
-            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`')
-            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`')
-            [CompletionResult]::new('--march', '--march', [CompletionResultType]::ParameterName, 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2')
-            [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
-            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
-            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds that one image may take in one attempt; by default 120')
-            [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
             [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
             [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
             [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
@@ -346,7 +336,6 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--each', '--each', [CompletionResultType]::ParameterName, 'Link each image that imports something with the images that define it')
             [CompletionResult]::new('--partial', '--partial', [CompletionResultType]::ParameterName, 'Leave imports open that nothing defines')
             [CompletionResult]::new('--internalize', '--internalize', [CompletionResultType]::ParameterName, 'Export nothing from the result')
-            [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -387,7 +376,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder')
             [CompletionResult]::new('--properties', '--properties', [CompletionResultType]::ParameterName, 'The property sets of a module, instead of those beside it')
             [CompletionResult]::new('--symbols', '--symbols', [CompletionResultType]::ParameterName, 'The entries of a module, one a line, instead of those beside it')
-            [CompletionResult]::new('--as-target', '--as-target', [CompletionResultType]::ParameterName, 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)')
+            [CompletionResult]::new('--as-target', '--as-target', [CompletionResultType]::ParameterName, 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device, in any spelling (`intel_gpu_pvc`)')
             [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
             [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
             [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
@@ -411,7 +400,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;embed' {
-            [CompletionResult]::new('--as-target', '--as-target', [CompletionResultType]::ParameterName, 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)')
+            [CompletionResult]::new('--as-target', '--as-target', [CompletionResultType]::ParameterName, 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device, in any spelling (`intel_gpu_pvc`)')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show what was done')
@@ -523,8 +512,8 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('targets', 'targets', [CompletionResultType]::ParameterValue, 'List targets and what is known of them')
             [CompletionResult]::new('devices', 'devices', [CompletionResultType]::ParameterValue, 'List the live OpenCL devices, with what they can do')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
+            [CompletionResult]::new('filter', 'filter', [CompletionResultType]::ParameterValue, 'Replace the modules that a target cannot run by empty ones')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
-            [CompletionResult]::new('compile', 'compile', [CompletionResultType]::ParameterValue, 'Compile SPIR-V images to objects of a device, imports open')
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link SPIR-V images: resolve what they import from each other')
             [CompletionResult]::new('join', 'join', [CompletionResultType]::ParameterValue, 'Put the images of several files together, copies once')
             [CompletionResult]::new('wrap', 'wrap', [CompletionResultType]::ParameterValue, 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms')
@@ -565,10 +554,10 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;help;extract' {
             break
         }
-        'sycl-bundle;help;build' {
+        'sycl-bundle;help;filter' {
             break
         }
-        'sycl-bundle;help;compile' {
+        'sycl-bundle;help;build' {
             break
         }
         'sycl-bundle;help;link' {

@@ -19,14 +19,8 @@ _sycl__bundle() {
             sycl__bundle,build)
                 cmd="sycl__bundle__subcmd__build"
                 ;;
-            sycl__bundle,cache)
-                cmd="sycl__bundle__subcmd__cache"
-                ;;
             sycl__bundle,check)
                 cmd="sycl__bundle__subcmd__check"
-                ;;
-            sycl__bundle,compile)
-                cmd="sycl__bundle__subcmd__compile"
                 ;;
             sycl__bundle,completions)
                 cmd="sycl__bundle__subcmd__completions"
@@ -85,14 +79,8 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,build)
                 cmd="sycl__bundle__subcmd__help__subcmd__build"
                 ;;
-            sycl__bundle__subcmd__help,cache)
-                cmd="sycl__bundle__subcmd__help__subcmd__cache"
-                ;;
             sycl__bundle__subcmd__help,check)
                 cmd="sycl__bundle__subcmd__help__subcmd__check"
-                ;;
-            sycl__bundle__subcmd__help,compile)
-                cmd="sycl__bundle__subcmd__help__subcmd__compile"
                 ;;
             sycl__bundle__subcmd__help,completions)
                 cmd="sycl__bundle__subcmd__help__subcmd__completions"
@@ -155,7 +143,7 @@ _sycl__bundle() {
 
     case "${cmd}" in
         sycl__bundle)
-            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help"
+            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -173,7 +161,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__build)
-            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --format --no-cache --shard --dry-run --stamp --MD --MF --MT --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --format --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -213,22 +201,6 @@ _sycl__bundle() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
-                --shard)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --stamp)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --MF)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --MT)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --driver-version)
@@ -277,32 +249,6 @@ _sycl__bundle() {
                     ;;
                 --target)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        sycl__subcmd__bundle__subcmd__cache)
-            opts="-q -v -h --limit --format --color --quiet --verbose --no-demangle --help stats gc clear verify"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --limit)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --format)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -357,104 +303,6 @@ _sycl__bundle() {
                     ;;
                 --device-config)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --image)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --kernel)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --state)
-                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
-                    return 0
-                    ;;
-                --target)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        sycl__subcmd__bundle__subcmd__compile)
-            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --for)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -t)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -o)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --march)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --jobs)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -j)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --driver-version)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --emit)
-                    COMPREPLY=($(compgen -W "embed object shared syclbin offload-binary offload-bundle table spirv" -- "${cur}"))
-                    return 0
-                    ;;
-                --host)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --descriptor-version)
-                    COMPREPLY=($(compgen -W "1 2 3" -- "${cur}"))
-                    return 0
-                    ;;
-                --entries)
-                    COMPREPLY=($(compgen -W "old new" -- "${cur}"))
-                    return 0
-                    ;;
-                --syclbin-version)
-                    COMPREPLY=($(compgen -W "1 2" -- "${cur}"))
-                    return 0
-                    ;;
-                --syclbin-state)
-                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
-                    return 0
-                    ;;
-                --offload-binary-version)
-                    COMPREPLY=($(compgen -W "1 2 3" -- "${cur}"))
                     return 0
                     ;;
                 --image)
@@ -825,7 +673,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help)
-            opts="inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help"
+            opts="inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -852,35 +700,7 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        sycl__subcmd__bundle__subcmd__help__subcmd__cache)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__check)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        sycl__subcmd__bundle__subcmd__help__subcmd__compile)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1147,7 +967,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__inspect)
-            opts="-q -v -h --all --sizes --clones --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --all --sizes --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1305,7 +1125,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__link)
-            opts="-o -t -j -q -v -h --output --each --partial --internalize --for --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --each --partial --internalize --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1316,34 +1136,6 @@ _sycl__bundle() {
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --for)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -t)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --march)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --jobs)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -j)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --timeout)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --driver-version)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

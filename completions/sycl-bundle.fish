@@ -42,13 +42,11 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "targets" -d
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "extract" -d 'Write the images of a file to files of their own'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "compile" -d 'Compile SPIR-V images to objects of a device, imports open'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "join" -d 'Put the images of several files together, copies once'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "embed" -d 'Add images to the list of a linked file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "prune" -d 'Remove images from the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "cache" -d 'Show, check, shrink or empty the cache of compiled modules'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "man" -d 'Print a page of the manual'
@@ -68,7 +66,6 @@ always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l all -d 'List each image'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l sizes -d 'Show who takes the space'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l clones -d 'Show which images are the same code under other names, and what they cost'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s v -l verbose -d 'Say more'
@@ -268,10 +265,6 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s j -l j
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l timeout -d 'Seconds that one image may take in one attempt' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
 json\t'A document on standard output'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l shard -d 'Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as share the folder; a run without it then writes the output' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l stamp -d 'Write this empty file when all is done: an output that did not change keeps its time' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MF -d 'Write them to this file. Also -MF FILE' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MT -d 'The target of the rule, instead of the output. Also -MT NAME' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
 object\t'An object file; what is linked with it registers the images'
@@ -304,64 +297,13 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-cache -d 'Do not look into the cache, and keep nothing there'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l dry-run -d 'Say what would be compiled, and write nothing'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MD -d 'Write the files that the output depends on, for make and ninja, to the output\'s name and `.d`. Also -MD'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s t -l for -d 'What to compile for' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s o -l output -d 'The file to write; `-` is standard output' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s j -l jobs -d 'How many worker processes; by default as many as there are cores' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l timeout -d 'Seconds that one image may take in one attempt; by default 120' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l driver-version -d 'Which version of the driver to install' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
-object\t'An object file; what is linked with it registers the images'
-shared\t'A library that registers the images when it is loaded'
-syclbin\t'A SYCLBIN, which the SYCL runtime loads by its path'
-offload-binary\t'An OffloadBinary of LLVM'
-offload-bundle\t'A clang offload bundle'
-table\t'The images as files beside a file table'
-spirv\t'Bare SPIR-V modules: one as a file, several in a folder'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l host -d 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine\'s; x86_64-windows where the output is called `.obj`' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l descriptor-version -d 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for' -r -f -a "1\t''
-2\t''
-3\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l entries -d 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both' -r -f -a "old\t''
-new\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l syclbin-version -d 'The version of a SYCLBIN: 1, which libsycl reads, or 2' -r -f -a "1\t''
-2\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l syclbin-state -d 'The state that a SYCLBIN says its images are in. By default what the images\' files state, else executable, or object where an import is open; libsycl loads a file only as what it states' -r -f -a "input\t''
-object\t''
-executable\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l offload-binary-version -d 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3' -r -f -a "1\t''
-2\t''
-3\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l image -d 'Only these images, by number or range (repeatable)' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
-object\t'Compiled, with open imports'
-executable\t'Ready to run'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l target -d 'Only images for a target whose name matches (repeatable)' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s q -l quiet -d 'Say less: no notes, no progress'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s v -l verbose -d 'Say more'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l no-demangle -d 'Show kernel names as they are in the file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s o -l output -d 'The file to write; `-` is standard output' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s t -l for -d 'Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s j -l jobs -d 'How many worker processes; by default as many as there are cores' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l timeout -d 'Seconds that one image may take in one attempt; by default 120' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
 object\t'An object file; what is linked with it registers the images'
 shared\t'A library that registers the images when it is loaded'
@@ -396,7 +338,6 @@ never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l each -d 'Link each image that imports something with the images that define it'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l partial -d 'Leave imports open that nothing defines'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l internalize -d 'Export nothing from the result'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s v -l verbose -d 'Say more'
@@ -518,16 +459,6 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s q -l q
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l limit -d 'Bytes that `gc` leaves at most: 500MiB, 2GB, 0' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l format -d 'How to show it' -r -f -a "text\t'Lines for a person'
-json\t'A document'"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s q -l quiet -d 'Say less: no notes, no progress'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s v -l verbose -d 'Say more'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l no-demangle -d 'Show kernel names as they are in the file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l format -d 'How to show it' -r -f -a "table\t'For people'
 json\t'For programs'"
@@ -560,25 +491,23 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s q -l 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s h -l help -d 'Print help'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "compile" -d 'Compile SPIR-V images to objects of a device, imports open'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "join" -d 'Put the images of several files together, copies once'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "cache" -d 'Show, check, shrink or empty the cache of compiled modules'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build compile link join wrap embed prune cache doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "join" -d 'Put the images of several files together, copies once'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -99,3 +99,10 @@ pub const MAX_METADATA_DEPTH: usize = 32;
 /// Instructions that are looked at to find what the kernels of one module reach. A module of the largest libraries comes to
 /// a thousandth of it.
 pub const MAX_REACHED: usize = 1 << 24;
+
+/// How many times a module's size its parts may come to. Many entry points of a hostile module may each reach all of it; with
+/// debug information the parts of real ones come to ten times the whole.
+pub const MAX_SPLIT_RATIO: u64 = 64;
+
+/// Bytes that the parts of a module may come to whatever its size.
+pub const MAX_SPLIT_FLOOR: u64 = 64 << 20;

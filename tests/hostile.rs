@@ -4,6 +4,8 @@
 //! than their size, and what fuzzing has found (`fixtures/hostile/`), all through the library in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "../fuzz/bodies.rs"]
+mod bodies;
 #[path = "hostile/embedding.rs"]
 mod embedding;
 #[path = "hostile/forged.rs"]
@@ -121,13 +123,22 @@ fn a_forged_file_costs_no_more_than_its_size_warrants() {
     assert!(failed.is_empty(), "see above: {failed:#?}");
 }
 
+/// `fixtures/hostile/BODY/*`: what fuzzing has found, and small inputs that reach far.
 #[test]
 fn finds_of_the_fuzzers_stay_harmless() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hostile");
     let mut meter = Meter::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        let bytes = std::fs::read(&path).unwrap();
-        meter.run(&path.display().to_string(), bytes.len(), || examine(&bytes));
+    for (name, body) in bodies::BODIES {
+        let mut replayed = 0;
+        for entry in std::fs::read_dir(folder.join(name)).unwrap() {
+            let path = entry.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap();
+            meter.run(&path.display().to_string(), bytes.len(), || {
+                body(&bytes);
+                examine(&bytes)
+            });
+            replayed += 1;
+        }
+        assert!(replayed > 0, "fixtures/hostile/{name} is empty");
     }
 }

@@ -22,8 +22,12 @@ mod corpus;
 mod corpus_aspects;
 #[path = "real/corpus_warnings.rs"]
 mod corpus_warnings;
+#[path = "real/diff.rs"]
+mod diff;
 #[path = "real/embed.rs"]
 mod embed;
+#[path = "real/explain.rs"]
+mod explain;
 #[path = "real/files.rs"]
 mod files;
 #[path = "real/images.rs"]
@@ -46,10 +50,20 @@ mod numbers;
 mod ocloc;
 #[path = "real/operands.rs"]
 mod operands;
+#[path = "real/probe.rs"]
+mod probe;
 #[path = "real/prune.rs"]
 mod prune;
 #[path = "real/recipes.rs"]
 mod recipes;
+#[path = "real/releases.rs"]
+mod releases;
+#[path = "real/spirv_val.rs"]
+mod spirv_val;
+#[path = "real/split.rs"]
+mod split;
+#[path = "real/split_groups.rs"]
+mod split_groups;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

@@ -1,14 +1,10 @@
-//! Does any text, as a device configuration and as a target's name, end in an answer or an error?
+//! `cargo +nightly fuzz run device_config`: see `device_config` in `../bodies.rs`. A find goes to `fixtures/hostile/device_config/`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use sycl_bundle::bundle::aspect;
-use sycl_bundle::device;
+#[path = "../bodies.rs"]
+#[allow(dead_code, reason = "each target needs one of them")]
+mod bodies;
 
-fuzz_target!(|text: &str| {
-    let mut table = device::table().clone();
-    let aspects: Vec<&str> = aspect::names().collect();
-    table.add("fuzz.yaml", text, &aspects);
-    let name: String = text.chars().take(64).collect();
-    let _ = table.resolve(&name);
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| -> libfuzzer_sys::Corpus {
+    if bodies::device_config(bytes) { libfuzzer_sys::Corpus::Keep } else { libfuzzer_sys::Corpus::Reject }
 });

@@ -1,29 +1,10 @@
-//! Can any offload bundle make its reader panic, hang or take too much memory?
-//!
-//! `cargo +nightly fuzz run offload_bundle`; a find goes to `fixtures/hostile/`.
+//! `cargo +nightly fuzz run offload_bundle`: see `offload_bundle` in `../bodies.rs`. A find goes to `fixtures/hostile/offload_bundle/`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use sycl_bundle::bundle::blob::Reader;
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::offload_bundle::MAGIC;
-use sycl_bundle::container::arena::Arena;
-use sycl_bundle::container::place::Place;
+#[path = "../bodies.rs"]
+#[allow(dead_code, reason = "each target needs one of them")]
+mod bodies;
 
-fuzz_target!(|bytes: &[u8]| {
-    // The form is forced, so that no input is spent on guessing its first bytes.
-    let Some((form, rest)) = bytes.split_first() else { return };
-    let magic: &[u8] = match form % 3 {
-        0 => MAGIC,
-        1 => b"CCOB",
-        _ => b"# __CLANG_OFFLOAD_BUNDLE____START__ ",
-    };
-    let bytes = &[magic, rest].concat();
-    let arena = Arena::default();
-    let mut reader = Reader::new(&arena, bytes.len());
-    reader.read(bytes, Place::file(0), 0, &Image::bare(bytes, 0));
-    for image in &reader.images {
-        let _ = (image.kernels(), image.exports(), image.state(), image.format(), image.compile_target());
-    }
-    assert!(reader.problems.iter().all(|problem| problem.error.offset().is_some()));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| -> libfuzzer_sys::Corpus {
+    if bodies::offload_bundle(bytes) { libfuzzer_sys::Corpus::Keep } else { libfuzzer_sys::Corpus::Reject }
 });

@@ -1,23 +1,10 @@
-//! Can any SYCLBIN make its reader panic, hang or take too much memory?
-//!
-//! `cargo +nightly fuzz run syclbin`; a find goes to `fixtures/hostile/`.
+//! `cargo +nightly fuzz run syclbin`: see `syclbin` in `../bodies.rs`. A find goes to `fixtures/hostile/syclbin/`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use sycl_bundle::bundle::blob::Reader;
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::syclbin::MAGIC;
-use sycl_bundle::container::arena::Arena;
-use sycl_bundle::container::place::Place;
+#[path = "../bodies.rs"]
+#[allow(dead_code, reason = "each target needs one of them")]
+mod bodies;
 
-fuzz_target!(|bytes: &[u8]| {
-    // The format is forced, so that no input is spent on guessing its first bytes.
-    let bytes = &[&MAGIC[..], bytes].concat();
-    let arena = Arena::default();
-    let mut reader = Reader::new(&arena, bytes.len());
-    reader.read(bytes, Place::file(0), 0, &Image::bare(bytes, 0));
-    for image in &reader.images {
-        let _ = (image.kernels(), image.exports(), image.state(), image.format(), image.compile_target());
-    }
-    assert!(reader.problems.iter().all(|problem| problem.error.offset().is_some()));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| -> libfuzzer_sys::Corpus {
+    if bodies::syclbin(bytes) { libfuzzer_sys::Corpus::Keep } else { libfuzzer_sys::Corpus::Reject }
 });

@@ -30,20 +30,23 @@ use sycl_bundle::report::built::{Built, Damaged, Failed, Staying};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
 
 const AFTER_HELP: &str = "\
-Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in worker processes: an image
-that kills the driver or makes it hang fails alone, after two more attempts. What must stay SPIR-V (imported symbols
-that no other image defines, specialization constants, explicit SIMD, requirements no CPU meets) or does not build stays, and
-is named. With --emit embed, images with imports stay.
+Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in
+worker processes: an image that kills the driver or makes it hang fails alone, after two more
+attempts. What must stay SPIR-V (imported symbols that no other image defines, specialization
+constants, explicit SIMD, requirements no CPU meets) or does not build stays, and is named. With
+--emit embed, images with imports stay.
 
-What was compiled before, with the same options by the same driver, comes out of a cache (`sycl-bundle cache --help`). Under
-`make -j` no more modules are compiled at once than make allows. Ctrl-C keeps what is compiled; the same command goes on.
+What was compiled before, with the same options by the same driver, comes out of a cache
+(`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make allows.
+Ctrl-C keeps what is compiled; the same command goes on.
 
-Native code is for one instruction set, by default avx2: the driver refuses code for a newer set than the machine's, and
-all libraries of a process must have the same set.
+Native code is for one instruction set, by default avx2: the driver refuses code for a newer set
+than the machine's, and all libraries of a process must have the same set.
 
-Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of modules `.so` shared); else it
-is `embed` for a linked ELF file and `table` for modules. Of a linked file, an object or library holds the native images
-alone, since the file registers the others.
+Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of
+modules `.so` shared); else it is `embed` for a linked ELF file and `table` for modules. Of a
+linked file, an object or library holds the native images alone, since the file registers the
+others.
 
 Examples:
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so
@@ -64,7 +67,7 @@ Exit status:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// A linked executable or shared library, or SPIR-V modules; `-` is standard input
+    /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// What to compile for
@@ -147,7 +150,7 @@ impl Args {
         }
         let mut bundles = Vec::new();
         for (source, host) in sources.iter().zip(&hosts) {
-            bundles.push(Bundle::read(host).context(|| source.name())?);
+            bundles.push(source.bundle(host).context(|| source.name())?);
         }
         let emit = self.emit(&hosts)?;
         let form = self.form.form(emit, output)?;
@@ -214,7 +217,7 @@ impl Args {
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
         let bytes_after = if writes { compiled::write(global, &form, &what, output, mode)? } else { 0 };
         if writes {
-            earlier_parts.clear(output);
+            let _ = earlier_parts.clear(output);
             self.after(output, &libraries)?;
         }
 
@@ -253,7 +256,7 @@ impl Args {
             problems: problems.iter().map(Damaged::new).collect(),
             removed_options: plan.removed_options,
             native_bytes: compiled.iter().map(|(_, binary)| binary.len() as u64).sum(),
-            bytes_before: sources.iter().map(|source| source.bytes().len() as u64).sum(),
+            bytes_before: sources.iter().map(Source::size).sum(),
             bytes_after,
             seconds,
         };

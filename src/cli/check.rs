@@ -2,6 +2,8 @@
 
 mod baseline;
 mod gate;
+mod link;
+mod others;
 mod policy;
 
 pub use gate::named as named_targets;
@@ -30,7 +32,11 @@ use sycl_bundle::report::name;
 const AFTER_HELP: &str = "\
 With -t: of each kernel the image that the runtime would choose on the target, and whether that
 runs there. Targets are told apart by what they have: aspects, sizes, SPIR-V, matrix operations;
-what nobody has written down of one is unknown. Files are judged one by one.
+what nobody has written down of one is unknown. What an image imports may be defined in any of the
+files, as the runtime links all that are loaded.
+
+With --link: symbols that no image of all the files defines, those that several define in different
+ways, and kernels of one name in two files, of which the runtime may run either for both.
 
 With a policy (--policy, SYCL_BUNDLE_CONFIG, or sycl-bundle.toml in this folder or one above): what
 that demands, for the targets of -t or else for its own. --example-policy prints one with every
@@ -38,8 +44,9 @@ key: targets, kernels, exceptions with a reason and a last day, forbidden aspect
 bytes, images and spilled registers. Days are in UTC; SOURCE_DATE_EPOCH sets today's. A mistake in
 the policy ends with 3. What a baseline holds is known: rule, target, file name, kernel, aspect.
 
-With --declared and its like: judges what the code of each kernel and of all functions it may call does, in all the
-files together: functions that one image imports are followed into the image that exports them.
+With --declared and its like: judges what the code of each kernel and of all functions it may call
+does, in all the files together: functions that one image imports are followed into the image that
+exports them.
 
 The verdict is `compatible`, `incompatible` (exit status 1), or `unknown` where some code or some
 property of the target is not known; `--strict` has that fail too.
@@ -53,6 +60,7 @@ Examples:
   sycl-bundle check libfoo.so --declared fp16,atomic64
   sycl-bundle check libfoo.so --fixed-targets intel_gpu_acm_g10,intel_gpu_pvc
   sycl-bundle check app libfoo.so --external --strict
+  sycl-bundle check app libfoo.so libbar.so --link
   sycl-bundle check libfoo.so --declared '' --format json | jq '.targets[].findings[].kernel'";
 
 /// Tell whether kernels run on targets, and keep to declared aspects
@@ -72,6 +80,9 @@ pub struct Args {
     /// Warn of functions of other images that use what the calling kernel's image does not record
     #[arg(long)]
     external: bool,
+    /// Tell whether all files together define what their images import, and no symbol or kernel twice
+    #[arg(long, conflicts_with_all = ["declared", "fixed_targets", "external", "targets"])]
+    link: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
@@ -93,13 +104,13 @@ enum Format {
     Json,
     /// One line per finding
     Jsonl,
-    /// SARIF 2.1.0, for code scanning; with -t
+    /// SARIF 2.1.0, for code scanning; with -t or --link
     Sarif,
-    /// JUnit's XML, a test case for each kernel; with -t
+    /// JUnit's XML, a test case for each kernel; with -t or --link
     Junit,
-    /// Annotations of a GitHub workflow; with -t
+    /// Annotations of a GitHub workflow; with -t or --link
     Github,
-    /// A summary for a pull request; with -t
+    /// A summary for a pull request; with -t or --link
     Markdown,
 }
 
@@ -124,6 +135,9 @@ impl Args {
         }
         if self.gate.policy.example_policy {
             return output::schema(sycl_bundle::policy::EXAMPLE);
+        }
+        if self.link {
+            return link::run(global, &self.files, &self.selection.selector()?, self.format, self.gate.strict);
         }
         if self.declared.is_none() && self.fixed_targets.is_empty() && !self.external {
             return self.gate.run(global, &self.files, self.selection.selector()?, self.format);

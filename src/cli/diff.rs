@@ -47,7 +47,7 @@ pub struct Args {
     /// Name each kernel that changed, not the first few
     #[arg(long)]
     all: bool,
-    /// What counts as the same, whatever it was
+    /// What counts as the same, whatever it was, for budgets too
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
     ignore: Vec<WhatName>,
     /// End with 1 where there are differences
@@ -56,7 +56,7 @@ pub struct Args {
     /// How much all device code together may grow as it is stored: 64KiB, 5%
     #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
     max_growth: Option<String>,
-    /// How much the images of any one kernel may grow
+    /// How much the images of any one kernel may grow for any one target
     #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
     max_kernel_growth: Option<String>,
     /// How many bytes more any one kernel may spill from registers
@@ -142,14 +142,11 @@ impl Args {
         let selector = self.selection.selector()?;
         let (before, first) = read(global, old, &selector)?;
         let (after, second) = read(global, new, &selector)?;
-        // Without device code in both there is nothing to compare, which has been said.
-        for exit in [first, second] {
-            if !matches!(exit, Exit::Done | Exit::Input) {
+        // What a side that could not be read lacks is not known to be gone.
+        for (side, exit) in [(&before, first), (&after, second)] {
+            if !matches!(exit, Exit::Done | Exit::Input) || exit == Exit::Input && side.is_empty() {
                 return Ok(exit);
             }
-        }
-        if before.is_empty() && after.is_empty() {
-            return Ok(Exit::Input);
         }
         let mut all = Report { pairs: pairs(before, after, &ignored), breaches: Vec::new() };
         let files: Vec<_> = all
@@ -213,8 +210,8 @@ fn read(global: &Global, path: &Path, selector: &Selector) -> Result<(BTreeMap<S
 }
 
 fn pairs(mut old: BTreeMap<String, Side>, mut new: BTreeMap<String, Side>, ignored: &[What]) -> Vec<Pair> {
-    // Two files that were named themselves are compared whatever they are called.
-    if old.len() == 1 && new.len() == 1 {
+    // One file on either side is compared with the other whatever they are called.
+    if old.len() == 1 && new.len() == 1 && old.keys().ne(new.keys()) {
         let rekey = |map: BTreeMap<String, Side>| map.into_values().map(|side| (String::new(), side)).collect();
         (old, new) = (rekey(old), rekey(new));
     }

@@ -1,6 +1,7 @@
 //! `embed`: how do images from elsewhere get into a linked file?
 
 use super::edited::{Linked, Target};
+use super::emit;
 use super::exit::{Exit, report};
 use super::global::Global;
 use super::input::Input;
@@ -22,14 +23,16 @@ use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::convert::with_payload;
 use sycl_bundle::rewrite::image_data::OutImage;
-use sycl_bundle::rewrite::{layers, settle};
+use sycl_bundle::rewrite::{self, layers};
 
 const AFTER_HELP: &str = "\
-The images get a place in the list that the file registers with the runtime when it is loaded, and stand in a segment
-(PE: a section) of their own, which `prune` takes out again. A bare payload, such as FOO.spv, takes its property sets from
-FOO.prop and its entries from FOO.sym beside it, where there are such files; SPIR-V without takes the kernels it has.
+The images get a place in the list that the file registers with the runtime when it is loaded,
+and stand in a segment (PE: a section) of their own, which `prune` takes out again. A bare
+payload, such as FOO.spv, takes its property sets from FOO.prop and its entries from FOO.sym
+beside it, where there are such files; SPIR-V without takes the kernels it has.
 
---replace removes images of the same target (and compile target) that list the same entries, in whatever order.
+--replace removes images of the same target (and compile target) that list the same entries, in
+whatever order.
 
 Examples:
   sycl-bundle embed libfoo.so kernels.table -o out/libfoo.so
@@ -56,7 +59,7 @@ pub struct Args {
     #[arg(long)]
     replace: bool,
     /// Say that all images are for this target, whatever they were for: a name that the runtime compares
-    /// (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)
+    /// (`spir64_x86_64`), or one of a device, in any spelling (`intel_gpu_pvc`)
     #[arg(long, value_name = "TARGET")]
     as_target: Option<String>,
     #[command(flatten)]
@@ -116,6 +119,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         let selector = self.selection.selector()?;
+        let as_target = self.as_target.as_deref().map(|target| emit::known_target(global, target)).transpose()?;
         let linked = Linked::open(&self.host, &self.target)?;
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let own = Bundle::read(&host).context(|| linked.name())?;
@@ -170,11 +174,11 @@ impl Args {
             }
         }
         let arena = Arena::with_limit(u64::MAX);
-        let settle = |image: &Examined<'_, '_>| {
-            let settled = self.settle(&arena, image, untold.contains(&image.image.index));
+        let of_target = |image: &Examined<'_, '_>| {
+            let settled = settle(&arena, image, as_target.as_deref(), untold.contains(&image.image.index));
             settled.context(|| format!("image {}", image.image.index))
         };
-        let settled = images.iter().map(settle).collect::<Result<Vec<Image<'_>>>>()?;
+        let settled = images.iter().map(of_target).collect::<Result<Vec<Image<'_>>>>()?;
         let new: Vec<OutImage<'_>> = images.iter().zip(&settled).map(|(image, new)| out(image, new)).collect();
         for (image, new) in images.iter().zip(&new) {
             if new.entries.is_empty() && image.image.properties.set(set::DEVICELIB).is_empty() {
@@ -193,26 +197,31 @@ impl Args {
         let exit = linked.change(global, &self.target, &drop, &new, true)?;
         Ok(if damaged { Exit::Input } else { exit })
     }
+}
 
-    /// The image with its target, which the user says, it tells itself, or its code does.
-    fn settle<'k>(&'k self, arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> Result<Image<'k>> {
-        let mut image = settle::own(arena, examined, untold)?;
-        if let Some(target) = &self.as_target {
-            settle::retarget(arena, &mut image, target)?;
-        }
-        if image.target.is_empty() {
-            image.target = match examined.format {
-                _ if examined.march.is_some() => "spir64_x86_64",
-                Format::SpirV => "spir64",
-                Format::Zebin | Format::PatchTokens => "spir64_gen",
-                _ => {
-                    let error = Error::new(ErrorKind::Usage, "nothing tells for which target this is");
-                    return Err(error.with_remedy("name it with --as-target, e.g. `spir64_gen`"));
-                }
-            };
-        }
-        Ok(image)
+/// The image with its target, which the user says, it tells itself, or its code does.
+fn settle<'k>(
+    arena: &'k Arena,
+    examined: &Examined<'_, '_>,
+    as_target: Option<&'k str>,
+    untold: bool,
+) -> Result<Image<'k>> {
+    let mut image = rewrite::settle::own(arena, examined, untold)?;
+    if let Some(target) = as_target {
+        rewrite::settle::retarget(arena, &mut image, target)?;
     }
+    if image.target.is_empty() {
+        image.target = match examined.format {
+            _ if examined.march.is_some() => "spir64_x86_64",
+            Format::SpirV => "spir64",
+            Format::Zebin | Format::PatchTokens => "spir64_gen",
+            _ => {
+                let error = Error::new(ErrorKind::Usage, "nothing tells for which target this is");
+                return Err(error.with_remedy("name it with --as-target, e.g. `spir64_gen`"));
+            }
+        };
+    }
+    Ok(image)
 }
 
 /// The image as it is to be written.

@@ -1,11 +1,12 @@
 //! `extract`: which files do the images of a binary make?
 
-use super::emit::{Emit, EmitArgs};
+use super::emit::{self, Earlier, Emit, EmitArgs};
 use super::exit::{Exit, report};
 use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output::{self, Folder};
 use super::selection::Selection;
+use super::sources::same_file;
 use super::wrap::Inputs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::extracted::{self, Written};
+use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::extract::{self, Names, Stems};
 
 const AFTER_HELP: &str = "\
@@ -21,9 +23,11 @@ Each image makes STEM_INDEX.EXT (.spv, .bc, .bin, ...), STEM_INDEX.prop (its pro
 STEM_INDEX.sym (its entries); `images.table` lists them as `[Code|Properties|Symbols]`. A part that
 an image does not have is an empty cell; options of the device compiler have no place there. STEM is
 the file's name without its extension; for libraries in a package, a folder or a process it is the
-library's path in there, with `_` for what is not a letter, digit, `.` or `-`.
+library's path in there, with `_` for what is not a letter, digit, `.` or `-`. Of an `images.table`
+that the folder held, the parts that no table there lists any more are removed.
 
-With --emit all images go into one output, as `wrap` writes them (`--emit table -o NAME.table` names the table).
+With --emit all images go into one output, as `wrap` writes them (`--emit table -o NAME.table`
+names the table).
 
 Examples:
   sycl-bundle extract libfoo.so -o images
@@ -144,12 +148,20 @@ impl Args {
         let written = set.written;
         // The table last: where it is, so is everything it names.
         folder.add(extract::TABLE, extract::table(written.iter().map(|entry| &entry.names))?.as_bytes())?;
+        let table = self.output.join(extract::TABLE);
+        // What is read from the folder stays in it.
+        let reads_it = same_file(&self.file, &table) || same_file(&self.file, &self.output);
+        let earlier = if reads_it { Earlier::default() } else { emit::parts_in_folder(&table, &[&self.file]) };
         let replaced = folder.replaces(extract::TABLE);
         folder.finish()?;
+        let gone = earlier.clear(&table);
         let target = self.output.display().to_string();
         if replaced {
-            let table = extract::TABLE;
-            global.note(&format!("`{target}` held an `{table}`, which was replaced; what it named may still be there"));
+            let files = match gone {
+                0 => String::new(),
+                gone => format!(", and {} of it removed", counted(gone, "file")),
+            };
+            global.note(&format!("the `{}` that `{target}` held was replaced{files}", extract::TABLE));
         }
         if self.format == Format::Json {
             let mut out = output::stdout();

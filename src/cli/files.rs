@@ -42,6 +42,8 @@ pub struct How<'h> {
     pub unhashed: bool,
     /// What is read with a bare module.
     pub beside: Option<&'h Beside>,
+    /// Nothing is said of what fails: the same files have been read before.
+    pub again: bool,
 }
 
 /// The same, read in another way.
@@ -61,6 +63,7 @@ pub fn each_file_with(
         deferred: how.deferred && selector.is_all(),
         unhashed: how.unhashed,
         beside: how.beside,
+        again: how.again,
         each,
         tally: Tally::default(),
         empty: Vec::new(),
@@ -88,6 +91,7 @@ struct Files<'f, F> {
     deferred: bool,
     unhashed: bool,
     beside: Option<&'f Beside>,
+    again: bool,
     each: F,
     tally: Tally,
     /// Arguments without device code.
@@ -142,13 +146,15 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         match &bundle {
             Ok(bundle) => {
                 self.tally.found();
-                self.global.detail(&format!(
-                    "{}: {} in {}, {} bytes",
-                    leaf.path,
-                    units::counted(bundle.images.len(), "image"),
-                    units::counted(bundle.descriptors.len(), "descriptor"),
-                    facts.bytes
-                ));
+                if !self.again {
+                    self.global.detail(&format!(
+                        "{}: {} in {}, {} bytes",
+                        leaf.path,
+                        units::counted(bundle.images.len(), "image"),
+                        units::counted(bundle.descriptors.len(), "descriptor"),
+                        facts.bytes
+                    ));
+                }
                 facts.bundle = Some(bundle);
                 facts.problems.clone_from(&bundle.problems);
                 if self.deferred {
@@ -175,7 +181,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
             self.tally.damaged();
         }
         // The process ends next, and gives back at once what would be freed here piece by piece.
-        if self.last && form == Form::Plain {
+        if self.last && form == Form::Plain && !self.again {
             std::mem::forget(facts);
             bundle.map(std::mem::forget).unwrap_or_default();
         }
@@ -197,7 +203,9 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
 
     fn failed(&mut self, facts: &mut FileFacts<'_>, error: Error) {
         self.tally.failed(&error);
-        report(self.global, &error.clone().context(facts.path));
+        if !self.again {
+            report(self.global, &error.clone().context(facts.path));
+        }
         facts.problems.push(Problem::general(error));
     }
 
@@ -211,6 +219,9 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     }
 
     fn end(self) -> Exit {
+        if self.again {
+            return self.tally.exit();
+        }
         if let Some(error) = self.unmatched.filter(|_| !self.matched) {
             return report(self.global, &error);
         }

@@ -30,6 +30,8 @@ pub struct Gathered<'k> {
     pub origin: Origin,
     /// The exit code that reading calls for.
     pub exit: Exit,
+    /// How the images number aspects, where they have some whose numbers changed.
+    pub epoch: Epoch,
 }
 
 /// Reads inputs and copies what is selected into `arena`.
@@ -58,9 +60,10 @@ pub fn gather<'k>(
         gathering.add(facts)
     })?;
     let Gathering { images, labels, files, comments, numbering, abi, .. } = gathering;
+    let epoch = numbering.as_ref().map_or(Epoch::From2026, |(epoch, _)| *epoch);
     // Aspects beyond the common ones tell for which runtimes images are, whatever their files were linked to.
     let abi = numbering.map(|(epoch, _)| if epoch == Epoch::From2026 { 9 } else { 8 }).or(abi);
-    Ok(Gathered { images, labels, files, origin: Origin { comments, abi }, exit })
+    Ok(Gathered { images, labels, files, origin: Origin { comments, abi }, exit, epoch })
 }
 
 struct Gathering<'k> {

@@ -23,6 +23,7 @@ mod expand;
 mod explain;
 mod extract;
 mod files;
+mod filter;
 mod gather;
 #[cfg(test)]
 mod generated;
@@ -43,6 +44,7 @@ mod progress;
 mod prune;
 mod selection;
 mod sources;
+mod split;
 mod table;
 mod targets;
 mod worker;
@@ -126,10 +128,12 @@ verbs! {
     targets => Targets,
     devices => Devices,
     extract => Extract,
+    filter => Filter,
     build => Build,
     compile => Compile,
     link => Link,
     join => Join,
+    split => Split,
     wrap => Wrap,
     embed => Embed,
     prune => Prune,
@@ -148,5 +152,21 @@ mod tests {
     #[test]
     fn the_tree_is_sound() {
         super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_fits_the_width_that_it_is_wrapped_at() {
+        let mut tree = super::Cli::command();
+        tree.build();
+        let wrapped = ["build", "check", "embed", "extract", "filter", "prune", "wrap"];
+        let all = tree.get_subcommands().filter(|verb| wrapped.contains(&verb.get_name()));
+        let texts = all.filter_map(|verb| Some((verb.get_name().to_owned(), verb.get_after_help()?.to_string())));
+        let long = |(verb, text): (String, String)| {
+            text.lines()
+                .filter(|line| line.chars().count() > 100)
+                .map(|line| format!("{verb}: {line}"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(texts.flat_map(long).collect::<Vec<_>>(), Vec::<String>::new());
     }
 }

@@ -14,12 +14,14 @@ use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::select::Pattern;
 
 const AFTER_HELP: &str = "\
-Removed images are in the file's list of images no more. What an earlier `build` or `embed` added leaves the file: where
-nothing of it is left, the result is the file from before it, byte for byte. Payloads that the linker put there become
-zeros, since no other byte of the file may move; names and property sets stay. Code is never touched.
+Removed images are in the file's list of images no more. What an earlier `build` or `embed`
+added leaves the file: where nothing of it is left, the result is the file from before it, byte
+for byte. Payloads that the linker put there become zeros, since no other byte of the file may
+move; names and property sets stay. Code is never touched.
 
-With --drop, --keep and selectors an image must fulfil all that is given to be removed. The last image cannot be removed,
-and the last of a kernel with --lose-kernels only: runtimes crash (libsycl 2026.2) where such a kernel is launched.
+With --drop, --keep and selectors an image must fulfil all that is given to be removed. The last
+image cannot be removed, and the last of a kernel with --lose-kernels only: runtimes crash
+(libsycl 2026.2) where such a kernel is launched.
 
 Examples:
   sycl-bundle prune libfoo.so --drop spir64_x86_64 -o out/libfoo.so

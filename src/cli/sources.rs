@@ -6,6 +6,7 @@
 use super::global::Global;
 use super::input::Input;
 use super::selection;
+use super::table::Files as Parts;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
@@ -21,6 +22,8 @@ pub struct Source {
     path: PathBuf,
     input: Input,
     restored: Option<Vec<u8>>,
+    /// The files that a table names.
+    parts: Option<Parts>,
 }
 
 impl Source {
@@ -40,6 +43,8 @@ impl Source {
                 "`inspect` and `extract` read packages; to build, unpack it and name the libraries in it",
             ));
         }
+        let is_table = Kind::identify(input.bytes()).is_ok_and(|kind| kind == Kind::Table);
+        let parts = is_table.then(|| Parts::open(path, input.bytes())).transpose()?;
         let record = Host::read(input.bytes()).ok().and_then(|host| Record::find(&host));
         let restored = match record.map(|record| record.restore(input.bytes())) {
             Some(Ok(original)) => Some(original),
@@ -53,12 +58,25 @@ impl Source {
             }
             None => None,
         };
-        Ok(Source { path: path.to_owned(), input, restored })
+        Ok(Source { path: path.to_owned(), input, restored, parts })
     }
 
     /// The bytes to build from.
     pub fn bytes(&self) -> &[u8] {
         self.restored.as_deref().unwrap_or(self.input.bytes())
+    }
+
+    /// Its images, of the file as it is to be built from.
+    ///
+    /// # Errors
+    /// What [`Bundle::read`] says; for a table what its files say.
+    pub fn bundle<'a>(&'a self, host: &'a Host<'a>) -> Result<Bundle<'a>> {
+        self.parts.as_ref().map_or_else(|| Bundle::read(host), |parts| parts.bundle(host))
+    }
+
+    /// Its bytes, with those of the files that it names.
+    pub fn size(&self) -> u64 {
+        (self.bytes().len() as u64).saturating_add(self.parts.as_ref().map_or(0, Parts::bytes))
     }
 
     /// The path as the user gave it.

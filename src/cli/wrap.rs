@@ -7,7 +7,9 @@ use super::global::Global;
 use super::selection::Selection;
 use super::sources::same_file;
 use super::table::Beside;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units::{bytes, counted};
@@ -15,15 +17,18 @@ use sycl_bundle::rewrite::extract::{self, Names};
 use sycl_bundle::rewrite::settle::retarget;
 
 const AFTER_HELP: &str = "\
-Without --emit the form is told by the output's name: `.o` and `.obj` object, `.so` shared, `.syclbin`, `.table`, `.spv`.
+Without --emit the form is told by the output's name: `.o` and `.obj` object, `.so` shared,
+`.syclbin`, `.table`, `.spv`.
 
-An object is added to the link of any host program, by any linker; it needs the SYCL runtime beside it:
+An object is added to the link of any host program, by any linker; it needs the SYCL runtime
+beside it:
   g++ main.cpp kernels.o -l:libsycl.so.9
 
-What a form cannot say is left out: a table, a SYCLBIN and modules have no options of the device compiler, modules no
-property sets. An OffloadBinary holds property sets under a key of this tool's own, and a bundle holds an image with more
-to it than its payload as an OffloadBinary. Of a SYCLBIN, libsycl finds kernels that are free functions (named
-`__sycl_kernel_NAME`) as NAME, and no others.
+What a form cannot say is left out: a table, a SYCLBIN and modules have no options of the device
+compiler, modules no property sets. An OffloadBinary holds property sets under a key of this
+tool's own, and a bundle holds an image with more to it than its payload as an OffloadBinary. Of
+a SYCLBIN, libsycl finds kernels that are free functions (named `__sycl_kernel_NAME`) as NAME,
+and no others.
 
 Examples:
   sycl-bundle wrap kernel.spv -o kernel.o
@@ -51,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     symbols: Option<PathBuf>,
     /// Say that all images are for this target, whatever they were for: a name that the runtime compares
-    /// (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)
+    /// (`spir64_x86_64`), or one of a device, in any spelling (`intel_gpu_pvc`)
     #[arg(long, value_name = "TARGET")]
     as_target: Option<String>,
     #[command(flatten)]
@@ -75,9 +80,10 @@ impl Args {
             return Err(error.with_remedy("put `.prop` and `.sym` files beside the modules, or write a table"));
         }
         let beside = Beside { properties: self.properties, symbols: self.symbols };
+        let target = self.as_target.as_deref().map(|target| emit::known_target(global, target)).transpose()?;
         let arena = Arena::with_limit(u64::MAX);
         let inputs = Inputs { files: &self.files, selection: &self.selection, beside: Some(&beside) };
-        inputs.write(global, &form, self.as_target.as_deref(), &self.output, &arena)
+        inputs.write(global, &form, target.as_deref(), &self.output, &arena)
     }
 }
 
@@ -119,6 +125,12 @@ impl Inputs<'_> {
         if let Some(target) = target {
             gathered.images.iter_mut().try_for_each(|image| retarget(arena, image, target))?;
         }
+        let twice = twice(&gathered.images);
+        if twice > 0 {
+            let images = counted(twice, "image");
+            global
+                .note(&format!("{images} of the same code, target and entries as another: each is written as it came"));
+        }
         let mut earlier = Earlier::default();
         if form.emit == Emit::Table {
             let (stem, _) = emit::stem_and_folder(output);
@@ -129,8 +141,15 @@ impl Inputs<'_> {
         }
         let images = counted(gathered.images.len(), "image");
         let total = emit::write(global, form, gathered.images, &gathered.origin, output)?;
-        earlier.clear(output);
+        let _ = earlier.clear(output);
         global.note(&format!("{images}, {}, written to {} ({})", bytes(total), output.display(), form.emit.name()));
         Ok(gathered.exit)
     }
+}
+
+/// How many images say nothing that another one before them does not say.
+fn twice(images: &[Image<'_>]) -> usize {
+    let mut seen = HashSet::new();
+    let said = images.iter().map(|image| (image.target, image.compile_target(), &image.entries, image.stored));
+    said.filter(|said| !seen.insert(*said)).count()
 }

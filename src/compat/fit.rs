@@ -11,6 +11,8 @@ mod spirv;
 pub(super) mod tests;
 
 use super::examine::Examined;
+use crate::bundle::image::Image;
+use crate::bundle::requirements::Requirements;
 use crate::device::cpu::CpuArch;
 use crate::device::target::{Backend, Target};
 
@@ -173,8 +175,13 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
 
 /// What the runtime checks of an image that it has chosen; a failure is `errc::kernel_not_supported`.
 pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
+    requirement_checks(image.image, &image.requirements, target)
+}
+
+/// The same for an image that requires what is given, whatever is recorded for it.
+pub fn requirement_checks(image: &Image<'_>, required: &Requirements, target: &Target) -> Fit {
     let mut fit = Fit::default();
-    device::check(image, target, &mut fit);
+    device::check(image, required, target, &mut fit);
     fit
 }
 

@@ -15,6 +15,7 @@ pub mod remedy;
 mod tests;
 mod uses;
 
+use super::aspects::graph::of_the_device;
 use super::aspects::{Code, Graph};
 use super::choice::choose_among;
 use super::examine::Examined;
@@ -216,9 +217,13 @@ impl<'g> Gate<'g> {
             for symbol in &image.imports {
                 // Of several forms the one that needs least is what a device without their aspects is given.
                 let least = |at: &&usize| self.images.get(**at).map_or(0, |one| one.requirements.aspects.len());
-                match self.exporters.get(symbol.as_str()).and_then(|places| places.iter().min_by_key(least)) {
+                // The runtime links images of one format.
+                let alike = |at: &&usize| self.images.get(**at).is_some_and(|one| one.format == image.format);
+                let exporters = self.exporters.get(symbol.as_str()).map(Vec::as_slice).unwrap_or_default();
+                match exporters.iter().filter(alike).min_by_key(least) {
                     Some(place) if all.contains(place) => {}
                     Some(place) => all.push(*place),
+                    None if of_the_device(symbol) => {}
                     None => open = true,
                 }
             }

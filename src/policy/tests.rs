@@ -120,3 +120,25 @@ fn rules_that_undo_each_other_are_told_with_their_place() {
         assert!(wrong.len() == 1 && wrong[0].contains(message), "{text}\n{wrong:?}");
     }
 }
+
+/// Every text is a policy or told to be none, with a place: no damage to one is more than that.
+#[test]
+fn damaged_policies_are_told_with_their_place() {
+    let lines: Vec<&str> = EXAMPLE.lines().filter(|line| !line.starts_with('#')).collect();
+    let whole = lines.join("\n");
+    let mut refused = 0;
+    for (at, _) in whole.char_indices() {
+        let (before, after) = whole.split_at(at);
+        let without: String = before.chars().chain(after.chars().skip(1)).collect();
+        let with = format!("{before}[{after}");
+        for text in [before.to_owned(), without, with] {
+            let Err(errors) = read(&text) else { continue };
+            refused += 1;
+            assert!(errors.iter().all(|error| error.starts_with("p.toml:")), "{errors:?}");
+        }
+    }
+    assert!(refused > whole.len(), "{refused} of {}", whole.len());
+    for text in ["\0", "check = 1", "check = []", "[check]\ntarget = []", "[[check]]", "[check]\nexception = [1]"] {
+        assert!(read(text).unwrap_err().iter().all(|error| error.starts_with("p.toml:")), "{text}");
+    }
+}

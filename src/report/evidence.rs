@@ -1,5 +1,7 @@
 //! Why does a kernel use an aspect, in words and as JSON?
 
+pub(super) mod put;
+
 use super::name::{demangle, display};
 use crate::compat::aspects::{Comparison, Evidence};
 use crate::compat::warnings::{called, location};
@@ -66,6 +68,8 @@ pub struct Why<'a> {
     pub instruction: &'a str,
     /// The instruction's byte offset in the module of the chain's last function.
     pub offset: u64,
+    /// The number of the image that the instruction is in, where it is not the kernel's own.
+    pub used_in_image: Option<usize>,
     /// Where in the source the use is; null without debug information.
     pub location: Option<Location<'a>>,
     /// The functions from the kernel to the one that uses the aspect.
@@ -80,6 +84,7 @@ impl<'a> Why<'a> {
             certain: evidence.aspect.certain(),
             instruction: &evidence.instruction,
             offset: evidence.offset,
+            used_in_image: evidence.elsewhere,
             location: place(evidence),
             chain: chain(evidence),
         }
@@ -117,7 +122,10 @@ pub fn text(kernel: &str, evidence: &Evidence, names: Names) -> String {
         }
     });
     let uses = if evidence.aspect.certain() { "uses" } else { "may use" };
-    let place = evidence.place.as_ref().map(|place| format!(" at {}", location(place))).unwrap_or_default();
+    let mut place = evidence.place.as_ref().map(|place| format!(" at {}", location(place))).unwrap_or_default();
+    if let Some(image) = evidence.elsewhere {
+        place.push_str(&format!(" (in image {image})"));
+    }
     format!(
         "kernel `{}` {uses} aspect {}\n  {}: {}{place}\n",
         names.show(kernel),

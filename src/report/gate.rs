@@ -4,8 +4,11 @@ pub mod baseline;
 mod github;
 mod json;
 mod junit;
+pub mod links;
 mod markdown;
+mod providers;
 mod sarif;
+mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -14,6 +17,7 @@ pub use github::github;
 pub use json::{Trouble, json, jsonl};
 pub use junit::junit;
 pub use markdown::markdown;
+pub use providers::providers;
 pub use sarif::sarif;
 pub use table::{EXAMPLES, table};
 

@@ -3,6 +3,7 @@
 pub mod blobs;
 pub mod convert;
 pub mod embed;
+pub mod empty;
 pub mod extract;
 pub mod image_data;
 pub mod join;

@@ -10,22 +10,15 @@ use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
 
-/// A required work-group size.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WorkGroup {
-    /// The sizes in OpenCL's order, x first, as execution modes have them: three, filled up with ones.
-    pub size: [u32; 3],
-    /// How many dimensions the source gave, where something tells.
-    pub dimensions: Option<u32>,
-}
-
 /// What is known of one kernel beside its name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelFacts {
     /// Its mangled name.
     pub name: String,
-    /// The work-group size that it requires.
-    pub work_group: Option<WorkGroup>,
+    /// The work-group size that it requires, in OpenCL's order, x first, filled up with ones as in execution modes.
+    pub work_group: Option<[u32; 3]>,
+    /// How many dimensions the source gave for its sizes, where fewer than three and where something tells.
+    pub dimensions: Option<u32>,
     /// The sub-group size that it requires; none for the named sizes.
     pub sub_group: Option<u32>,
     /// The largest work-group size that it allows, x first.
@@ -39,8 +32,10 @@ pub struct ImageFacts {
     pub aspects: BTreeSet<String>,
     /// The targets that the image is fixed to, by the numbers of their aspects; none where it is not fixed.
     pub fixed_targets: Option<BTreeSet<u32>>,
-    /// The required work-group size.
-    pub work_group: Option<WorkGroup>,
+    /// The required work-group size, in OpenCL's order, x first, filled up with ones.
+    pub work_group: Option<[u32; 3]>,
+    /// How many dimensions the source gave for required and largest work-group sizes.
+    pub dimensions: Option<u32>,
     /// The required sub-group sizes. Sound images have one at most.
     pub sub_groups: BTreeSet<u32>,
     /// The kernels, in module order.
@@ -68,6 +63,7 @@ fn numbers<'k>(arena: &'k Arena, words: impl IntoIterator<Item = u32>) -> Result
 }
 
 /// "SYCL/device requirements": aspects always, in the order of their numbers; the rest where there is something to say.
+/// Keys are in DPC++'s order, which is that of their names.
 ///
 /// # Errors
 /// `Usage` where an aspect has no number in this epoch: a runtime of it cannot be told.
@@ -84,22 +80,21 @@ pub fn requirements<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> R
     if let Some(targets) = &facts.fixed_targets {
         put("fixed_target", numbers(arena, targets.iter().copied())?);
     }
-    if let Some(WorkGroup { size, dimensions }) = &facts.work_group {
+    if let (Some(size), 1) = (facts.sub_groups.first(), facts.sub_groups.len()) {
+        put("reqd_sub_group_size", Value::U32(*size));
+    } else if !facts.sub_groups.is_empty() {
+        put("reqd_sub_group_size", numbers(arena, facts.sub_groups.iter().copied())?);
+    }
+    if let Some(size) = &facts.work_group {
         if epoch == Epoch::Before2023 {
-            let given = dimensions.map_or(size.len(), |count| (count as usize).clamp(1, size.len()));
+            let given = facts.dimensions.map_or(size.len(), |count| (count as usize).clamp(1, size.len()));
             put("reqd_work_group_size", numbers(arena, size.iter().copied().take(given))?);
         } else {
             let wide: Vec<u8> = size.iter().flat_map(|size| u64::from(*size).to_le_bytes()).collect();
             put("reqd_work_group_size_uint64_t", byte_array(arena, &wide)?);
         }
     }
-    if let (Some(size), 1) = (facts.sub_groups.first(), facts.sub_groups.len()) {
-        put("reqd_sub_group_size", Value::U32(*size));
-    } else if !facts.sub_groups.is_empty() {
-        put("reqd_sub_group_size", numbers(arena, facts.sub_groups.iter().copied())?);
-    }
-    let dimensions = facts.work_group.as_ref().and_then(|size| size.dimensions);
-    if let Some(dimensions) = dimensions.filter(|_| epoch != Epoch::Before2023) {
+    if let Some(dimensions) = facts.dimensions.filter(|_| epoch != Epoch::Before2023) {
         put("work_group_num_dim", Value::U32(dimensions));
     }
     Ok(PropertySet { name: set::REQUIREMENTS, properties })
@@ -120,17 +115,17 @@ pub fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result
             properties.push(Property { name: text(arena, &format!("{}@{key}", kernel.name))?, value });
             Ok(())
         };
-        if let Some(WorkGroup { size, dimensions }) = &kernel.work_group {
-            put("reqd_work_group_size", numbers(arena, *size)?)?;
-            if let Some(dimensions) = dimensions {
-                put("work_group_num_dim", Value::U32(*dimensions))?;
-            }
-        }
-        if let Some(size) = kernel.max_work_group {
-            put("max_work_group_size", numbers(arena, size)?)?;
+        if let Some(size) = kernel.work_group {
+            put("reqd_work_group_size", numbers(arena, size)?)?;
         }
         if let Some(size) = kernel.sub_group {
             put("reqd_sub_group_size", Value::U32(size))?;
+        }
+        if let Some(dimensions) = kernel.dimensions {
+            put("work_group_num_dim", Value::U32(dimensions))?;
+        }
+        if let Some(size) = kernel.max_work_group {
+            put("max_work_group_size", numbers(arena, size)?)?;
         }
     }
     Ok(Some(PropertySet { name: set::PROGRAM_METADATA, properties }).filter(|set| !set.properties.is_empty()))

@@ -95,7 +95,7 @@ pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
 
 /// The target of an image whose container names none: tables and bare files do not. What the image was compiled for
 /// tells, or the payload itself.
-fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
+pub fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
     let image = examined.image;
     // A module without a target is read as one for every device. A blob in a table may say more.
     if !matches!(image.target, "" | "spir64") {
@@ -112,7 +112,12 @@ fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
 
 /// The `DeviceTargetSpec` of a target that `-fsycl-targets` takes, and whether the architecture is said beside it.
 fn spec_of(target: &str) -> Option<(&'static str, bool)> {
-    let prefixes = [("intel_gpu_", "spir64_gen"), ("nvidia_gpu_", "nvptx64"), ("amd_gpu_", "amdgcn")];
+    let prefixes = [
+        ("intel_gpu_", "spir64_gen"),
+        ("nvidia_gpu_", "nvptx64"),
+        ("amd_gpu_", "amdgcn"),
+        ("intel_cpu_", "spir64_x86_64"),
+    ];
     let family = prefixes.into_iter().find(|(prefix, _)| target.starts_with(prefix));
     family.map(|(_, spec)| (spec, true)).or((target == "spir64_x86_64").then_some(("spir64_x86_64", false)))
 }

@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod layout;
 pub mod lines;
 pub mod link;
+pub mod micro;
 pub mod names;
 pub mod op;
 pub mod operands;
@@ -21,4 +22,4 @@ pub mod types;
 mod words;
 
 pub use facts::{EntryPoint, Module};
-pub use words::{Instruction, Words};
+pub use words::{Instruction, MAGIC, Words};

@@ -24,14 +24,17 @@ pub trait Surroundings {
 }
 
 /// Calls `found` with the position (among the operand words, from 0) and role of every id in an instruction, in order.
-/// Returns false where no grammar knows the opcode: then nothing is known of its operands, and none is reported.
+/// Returns false where no grammar knows the opcode: then nothing is known of its operands, and none is reported; and where
+/// there are more operands than the grammar knows of.
 pub fn for_each_id(
     instruction: &Instruction<'_>,
     surroundings: &impl Surroundings,
     mut found: impl FnMut(usize, Role),
 ) -> bool {
     let Some(layout) = grammar::layout(instruction.opcode) else { return false };
-    Walk { instruction, surroundings, at: 0, found: &mut found }.layout(layout, false)
+    let mut walk = Walk { instruction, surroundings, at: 0, found: &mut found };
+    // Words beyond those that the layout has, as of a mask's bit that is newer than it, may be ids.
+    walk.layout(layout, false) && walk.at >= instruction.len()
 }
 
 struct Walk<'a, S, F> {

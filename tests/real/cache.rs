@@ -166,9 +166,20 @@ fn builds_that_share_a_cache_and_an_output_end_with_the_same() {
 fn a_killed_build_leaves_what_it_compiled_and_nothing_wrong() {
     let expected = expected();
     let place = Place::new();
-    for moment in 1..=12 {
-        let mut child = place.command(&["--jobs", "1"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(137 * moment));
+    for moment in 1..=12u64 {
+        let mut child = place.command(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // At any moment, and at the moment when an entry appears.
+        let before = place.entries().len();
+        let begin = std::time::Instant::now();
+        while child.try_wait().unwrap().is_none()
+            && (if moment % 2 == 0 {
+                begin.elapsed() < Duration::from_millis(137 * moment)
+            } else {
+                place.entries().len() <= before
+            })
+        {
+            std::thread::sleep(Duration::from_micros(500));
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         if let Ok(bytes) = std::fs::read(place.output()) {
@@ -186,9 +197,10 @@ fn a_killed_build_leaves_what_it_compiled_and_nothing_wrong() {
 #[test]
 fn ctrl_c_keeps_what_is_compiled_and_the_same_command_goes_on() {
     let place = Place::new();
-    let mut command = place.command(&["--jobs", "1"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut command = place.command(&[]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while place.entries().len() < 3 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
         std::thread::sleep(Duration::from_millis(2));
     }
     succeed(Command::new("kill").args(["-INT", &child.id().to_string()]));

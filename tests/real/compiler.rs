@@ -87,12 +87,52 @@ impl Made {
 /// Every source of `fixtures/sycl`, compiled every way, by name. A source that the compiler refuses ends the test.
 pub fn compiled() -> &'static [Compiled] {
     static COMPILED: OnceLock<Vec<Compiled>> = OnceLock::new();
-    COMPILED.get_or_init(|| {
-        let wanted = wanted();
-        let missing: Vec<&Wanted> = wanted.iter().filter(|one| !one.folder.join("status").exists()).collect();
-        compile(&missing);
-        wanted.into_iter().map(read).collect()
-    })
+    COMPILED.get_or_init(|| made(wanted("", ways)))
+}
+
+/// Those of a folder there whose names are wanted, with the optimiser.
+pub fn optimised_of(folder: &str, names: impl Fn(&str) -> bool) -> Vec<Compiled> {
+    let mut wanted = wanted(folder, ways);
+    wanted.retain(|one| names(one.path.file_stem().unwrap().to_str().unwrap()));
+    wanted.retain(|one| !one.options.iter().any(|option| option == "-g"));
+    made(wanted)
+}
+
+/// Every source of `fixtures/sycl`, its images split in a mode of the compiler (`off`, `per_kernel`, ...), by name. Each is
+/// compiled with the options of its first way, and without debug information.
+pub fn compiled_as(mode: &str) -> Vec<Compiled> {
+    made(wanted("", |text| {
+        let mut options = listed(text).into_iter().next().unwrap_or_default();
+        options.retain(|option| !option.starts_with(SPLIT));
+        options.push(format!("{SPLIT}{mode}"));
+        vec![options]
+    }))
+}
+
+/// The option that chooses how images are split.
+const SPLIT: &str = "-fsycl-device-code-split=";
+
+fn made(wanted: Vec<Wanted>) -> Vec<Compiled> {
+    let missing: Vec<&Wanted> = wanted.iter().filter(|one| !one.folder.join("status").exists()).collect();
+    compile(&missing);
+    wanted.into_iter().map(read).collect()
+}
+
+/// The options of the `// compile:` lines of a source.
+fn listed(text: &str) -> Vec<Vec<String>> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("// compile: "));
+    lines.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+/// The ways in which a source is compiled: as it says, and each with debug information.
+fn ways(text: &str) -> Vec<Vec<String>> {
+    let mut ways = listed(text);
+    if ways.is_empty() {
+        ways.push(Vec::new());
+    }
+    let with_debug = ways.iter().map(|way| [way.as_slice(), &["-g".to_owned()]].concat()).collect::<Vec<_>>();
+    ways.extend(with_debug);
+    ways
 }
 
 struct Wanted {
@@ -102,9 +142,10 @@ struct Wanted {
     folder: PathBuf,
 }
 
-fn wanted() -> Vec<Wanted> {
+fn wanted(folder: &str, ways: impl Fn(&str) -> Vec<Vec<String>>) -> Vec<Wanted> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sycl");
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(sources.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "cpp"));
     paths.sort();
     // What every compilation depends on: the compiler's version, how it is called, and the common header.
@@ -114,17 +155,7 @@ fn wanted() -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
-        let mut ways: Vec<Vec<String>> = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("// compile: "))
-            .map(|line| line.split_whitespace().map(str::to_owned).collect())
-            .collect();
-        if ways.is_empty() {
-            ways.push(Vec::new());
-        }
-        let with_debug = ways.iter().map(|way| [way.as_slice(), &["-g".to_owned()]].concat()).collect::<Vec<_>>();
-        ways.extend(with_debug);
-        for options in ways {
+        for options in ways(&text) {
             let all = [path.to_str().unwrap(), &common, &text, &options.join("\t")].join("\0");
             let folder = cache.join(blake3::hash(all.as_bytes()).to_hex().as_str());
             wanted.push(Wanted { path: path.clone(), text: text.clone(), options, folder });

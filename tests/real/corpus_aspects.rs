@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use sycl_bundle::compat::aspects::{Aspect, Code, Graph, Reason, compare};
+use sycl_bundle::compat::aspects::{Aspect, Code, Graph, Reason, Sets, compare};
 use sycl_bundle::spirv::index::Index;
 
 use crate::compiler::{Compiled, Made, compiled};
@@ -19,7 +19,16 @@ use crate::corpus::recorded;
 
 /// The call graph's nodes of every image of one compilation.
 pub fn codes(one: &Compiled) -> Vec<Code> {
-    one.images.iter().map(|made| Code::read(&Index::read(&made.module).unwrap())).collect()
+    let of = |made: &Made| {
+        let names = |key: &str| -> Vec<String> {
+            let text =
+                made.bytes("SYCL/virtual functions", key).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
+            text.iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
+        };
+        let sets = Sets { defined: names("virtual-functions-set"), used: names("uses-virtual-functions-set") };
+        Code { sets, ..Code::read(&Index::read(&made.module).unwrap()) }
+    };
+    one.images.iter().map(of).collect()
 }
 
 /// The name of a kernel in the source.

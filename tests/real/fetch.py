@@ -3,6 +3,7 @@
 
     fetch.py [DIR]             default: target/real-world of this project; about 3 GB, once
     fetch.py --library NAME    one library of dpnp alone, by the start of its name; prints its path; 50 MB, once
+    fetch.py --wheels [DIR]    the wheels of wheels.txt, into DIR/wheels; 150 MB, once
 
 Installs requirements.txt (every wheel by version and SHA-256) with pip into DIR/venv and writes DIR/icd, which
 tells the OpenCL loader of the CPU driver therein. DIR/ready holds the hash of requirements.txt and comes last: while it is
@@ -22,6 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 REQUIREMENTS = HERE / "requirements.txt"
+WHEELS = HERE / "wheels.txt"
 DEFAULT = HERE.parent.parent / "target" / "real-world"
 # The hashes of dpctl, dpnp and numpy are those of the wheels for this interpreter.
 PYTHON = (3, 11)
@@ -94,9 +96,36 @@ def library(name):
     print(found[0])
 
 
+def wheels(root):
+    """Downloads the wheels of wheels.txt, whose hashes pip checks, and prints where they are."""
+    folder = root / "wheels"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for line in WHEELS.read_text().splitlines():
+            if line.startswith("#"):
+                continue
+            platform, pinned = line.split(" ", 1)
+            package, version = pinned.split(" ", 1)[0].split("==")
+            if list(folder.glob(f"{package}-{version}-*{platform}.whl")):
+                continue
+            with tempfile.TemporaryDirectory(dir=folder) as scratch:
+                wanted = Path(scratch) / "wanted.txt"
+                wanted.write_text(pinned + "\n")
+                pip = [interpreter(), "-m", "pip", "--disable-pip-version-check", "download", "--no-input", "--quiet", "--no-deps"]
+                pip += ["--platform", platform, "--python-version", "{}.{}".format(*PYTHON)]
+                pip += ["--require-hashes", "--only-binary", ":all:", "--retries", "5", "-d", scratch, "-r", wanted]
+                run(f"fetching {package} {version} for {platform} (network?)", pip)
+                for wheel in Path(scratch).glob("*.whl"):
+                    wheel.replace(folder / wheel.name)
+    print(folder)
+
+
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--library":
         return library(sys.argv[2])
+    if len(sys.argv) in (2, 3) and sys.argv[1] == "--wheels":
+        return wheels(Path(sys.argv[2] if len(sys.argv) == 3 else DEFAULT).absolute())
     if len(sys.argv) > 2 or sys.argv[1:2] == ["--help"]:
         sys.exit(__doc__)
     root = Path(sys.argv[1] if len(sys.argv) == 2 else DEFAULT).absolute()

@@ -53,6 +53,8 @@ int main(int argc, char **argv) try {
   std::vector<size_t> sizes;
   for (const char *at = argv[4]; *at; at += *at == 'x')
     sizes.push_back(std::strtoul(at, const_cast<char **>(&at), 10));
+  // As sycl::get_kernel_id does, which throws where there is none; launching one that is not there ends the process.
+  sycl::detail::get_kernel_id_impl(std::string_view(argv[2]));
   sycl::queue queue;
   const int count = std::stoi(argv[3]);
   if (sizes.size() == 1)

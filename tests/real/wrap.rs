@@ -5,6 +5,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value as Stored, set};
+use sycl_bundle::bundle::property_text;
 
 use crate::support::spirv;
 use crate::tool::{inspect, tool};
@@ -152,6 +154,51 @@ fn native_images_in_every_form_that_runs() {
     native(run(&link(folder, &["wrapped.o"]), folder, FREE, &[]));
     native(run(&plain, folder, FREE, &["library", "./native.so"]));
     native(run(&plain, folder, "add_one", &["syclbin", "native.syclbin"]));
+}
+
+/// What `filter` leaves goes on through `wrap` and `build`: the kernels that stay run, the driver takes the empty modules,
+/// and of a kernel that the device cannot run the runtime says so by its properties.
+#[test]
+fn filtered_tables_are_wrapped_built_and_run() {
+    let folder = folder();
+    let folder = folder.path();
+    // A CPU has no explicit SIMD (aspect 49), and Tiger Lake no double (6); a device that has both runs all.
+    for (name, aspect) in [("simd", 49u32), ("wide", 6)] {
+        let module = spirv::assemble(&TEXT.replace("\"add_one\"", &format!("\"{name}\""))).unwrap();
+        std::fs::write(folder.join(format!("{name}.spv")), module).unwrap();
+        let raw = [&32u64.to_le_bytes()[..], &aspect.to_le_bytes()].concat();
+        let properties = vec![Property { name: "aspects", value: Stored::Bytes(&raw) }];
+        let sets = vec![PropertySet { name: set::REQUIREMENTS, properties }];
+        std::fs::write(folder.join(format!("{name}.prop")), property_text::write(&Properties { sets }).unwrap())
+            .unwrap();
+    }
+    let filter = |target: &str| {
+        let mut filter = tool();
+        let inputs = ["filter", "add_one.spv", "simd.spv", "wide.spv", "-t", target];
+        succeed(filter.current_dir(folder).args(inputs));
+    };
+    filter("spir64_x86_64,cpu.table");
+    for (row, empty) in [(0, false), (1, true), (2, false)] {
+        let module = folder.join(format!("cpu_{row}.spv"));
+        assert_eq!(module.metadata().unwrap().len() == 56, empty, "row {row}");
+        succeed(Command::new("spirv-val").arg(&module));
+    }
+    wrap(folder, &["cpu.table", "-o", "cpu.o"]);
+    let program = link(folder, &["cpu.o"]);
+    is_from_il(&run(&program, folder, "add_one", &[]), "add_one");
+    is_from_il(&run(&program, folder, "wide", &[]), "wide");
+    let refused = world().command(&program).current_dir(folder).args(["simd", "8"]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("incompatible with all devices"), "{said}");
+    // Empty for a GPU, but the CPU's driver compiles it: every module is a valid one.
+    filter("intel_gpu_tgllp,gpu.table");
+    let mut build = tool();
+    build.current_dir(folder).args(["build", "gpu.table", "-t", "spir64_x86_64", "-o", "gpu.o", "--format", "json"]);
+    let output = succeed(&mut build);
+    let built: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&built["compiled"], &built["failed"]), (&2.into(), &Value::Array(Vec::new())), "{built:#}");
+    let trace = run(&link(folder, &["gpu.o"]), folder, "add_one", &[]);
+    assert!(trace.from_binary.contains("add_one") && trace.from_il.is_empty(), "{trace:?}");
 }
 
 /// What must be the same of each image, whatever form it went through.

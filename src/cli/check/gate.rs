@@ -10,12 +10,14 @@ use super::super::exit::Exit;
 use super::super::files::{How, each_file_with, report_problems};
 use super::super::global::Global;
 use super::super::output;
-use super::{Format, baseline, policy};
+use super::{Format, baseline, others, policy};
 use findings::Findings;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::compat::gate::proof::Depth;
+use sycl_bundle::compat::offers::{Lent, Provider, are_open};
+use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
@@ -53,6 +55,7 @@ struct Shape<'s> {
     strict: bool,
     problems: &'s [Trouble],
     compared: Option<&'s Compared>,
+    providers: &'s [Provider],
 }
 
 impl GateArgs {
@@ -84,12 +87,31 @@ impl GateArgs {
         let mut findings = Findings::new(asked, states, policy.as_ref(), today, depth);
         let mut problems: Vec<Trouble> = Vec::new();
         let how = How { unhashed: true, ..How::default() };
+        let (mut open, mut count) = (false, 0usize);
         let exit = each_file_with(global, files, &selector, how, |facts| {
             report_problems(global, facts);
             problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
-            findings.file(facts, wanted);
+            open |= are_open(&facts.images);
+            count = count.saturating_add(1);
+            findings.file(facts, &Lent::default(), wanted);
             Ok(())
         })?;
+        let mut providers = Vec::new();
+        // What one file lacks another may have, or an image that was not selected.
+        let others = open && (count > 1 || !selector.is_all());
+        if others && !files.iter().any(|file| file == Path::new("-")) {
+            let arena = Arena::with_limit(u64::MAX);
+            let offers = others::collect(global, files, &arena)?;
+            findings = findings.again();
+            let how = How { again: true, ..how };
+            each_file_with(global, files, &selector, how, |facts| {
+                let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
+                let mut lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
+                findings.file(facts, &lent, wanted);
+                providers.append(&mut lent.providers);
+                Ok(())
+            })?;
+        }
         if !findings.any && exit == Exit::Done {
             if !kernels.is_empty() {
                 let error = Error::new(ErrorKind::NoMatch, "no kernel matches `--kernel`");
@@ -109,7 +131,7 @@ impl GateArgs {
             None => self.baseline.write(global, &mut targets, &seen)?,
         };
         let strict = self.strict || policy.as_ref().is_some_and(|policy| policy.strict);
-        let shape = Shape { format, strict, problems: &problems, compared: compared.as_ref() };
+        let shape = Shape { format, strict, problems: &problems, compared: compared.as_ref(), providers: &providers };
         print(global, &targets, &shape)?;
         let fails = match report::verdict(&targets) {
             Verdict::Incompatible => true,
@@ -129,7 +151,8 @@ fn print(global: &Global, targets: &[OfTarget], shape: &Shape<'_>) -> Result<()>
         Format::Github => report::github(targets, names),
         Format::Markdown => report::markdown(targets, names),
         Format::Json => {
-            return report::json(&mut out, targets, shape.problems, shape.compared).and_then(|()| flush(&mut out));
+            return report::json(&mut out, targets, shape.problems, shape.compared, shape.providers)
+                .and_then(|()| flush(&mut out));
         }
         Format::Jsonl => return report::jsonl(&mut out, targets, shape.compared).and_then(|()| flush(&mut out)),
         Format::Sarif => return report::sarif(&mut out, targets, shape.compared).and_then(|()| flush(&mut out)),
@@ -138,6 +161,10 @@ fn print(global: &Global, targets: &[OfTarget], shape: &Shape<'_>) -> Result<()>
         }
     };
     out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+    if matches!(shape.format, Format::Table | Format::Markdown) {
+        let text = report::providers(shape.providers, names);
+        out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+    }
     flush(&mut out)
 }
 

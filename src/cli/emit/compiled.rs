@@ -23,7 +23,7 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::rewrite::embed::{Addition, embed};
 use sycl_bundle::rewrite::extract::Names;
 use sycl_bundle::rewrite::object_file::ObjectFormat;
-use sycl_bundle::rewrite::settle::entries;
+use sycl_bundle::rewrite::settle::{entries, target_of};
 use sycl_bundle::rewrite::shared::Machine;
 
 /// What was compiled, and from what.
@@ -130,9 +130,12 @@ fn images<'c>(emit: Emit, compiled: &'c Compiled<'_, '_>) -> Vec<Image<'c>> {
     }
     let beside = matches!(emit, Emit::OffloadBinary | Emit::OffloadBundle);
     let registers = matches!(emit, Emit::Object | Emit::Shared);
+    // Tables and modules say nothing of targets.
+    let untold = matches!(compiled.bundle.kind, Kind::Table | Kind::SpirV | Kind::LlvmBitcode);
     let mut images = Vec::new();
     for examined in compiled.images {
-        let source = Image { entries: entries(examined), ..examined.image.clone() };
+        let target = target_of(examined).filter(|_| untold).unwrap_or(examined.image.target);
+        let source = Image { entries: entries(examined), target, ..examined.image.clone() };
         let natives = natives.remove(&source.index).unwrap_or_default();
         if beside || if registers { is_bare(compiled) } else { natives.is_empty() } {
             images.push(source.clone());

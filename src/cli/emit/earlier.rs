@@ -37,26 +37,36 @@ pub fn check<'n>(names: impl Iterator<Item = &'n str>, path: &Path, inputs: &[&P
     Ok(Earlier { parts: parts.filter(|part| !is_input(part)).collect() })
 }
 
+/// The parts of an earlier table in a folder, whatever stems they have; `inputs` stay.
+pub fn in_folder(path: &Path, inputs: &[&Path]) -> Earlier {
+    let (_, folder) = stem_and_folder(path);
+    // A stem may itself have what looks like a number: the last is the image's.
+    let is_ours = |name: &&String| name.rsplit_once('_').is_some_and(|(stem, _)| is_part(name, stem));
+    let parts = listed(path).iter().filter(is_ours).map(|name| folder.join(name)).collect::<Vec<_>>();
+    let is_input = |part: &PathBuf| inputs.iter().any(|input| same_file(input, part));
+    Earlier { parts: parts.into_iter().filter(|part| !is_input(part)).collect() }
+}
+
 impl Earlier {
-    /// Takes away what no table beside the new one lists any more. What cannot be removed stays, which harms nobody.
-    pub fn clear(self, path: &Path) {
+    /// Takes away what no table beside the new one lists any more; how many files that are. What cannot be removed stays,
+    /// which harms nobody.
+    pub fn clear(self, path: &Path) -> usize {
         if self.parts.is_empty() {
-            return;
+            return 0;
         }
         let (_, folder) = stem_and_folder(path);
         let mut kept = listed(path);
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         // A folder that cannot be listed may hold other tables.
-        let Ok(entries) = std::fs::read_dir(here) else { return };
+        let Ok(entries) = std::fs::read_dir(here) else { return 0 };
         for entry in entries.flatten().map(|entry| entry.path()) {
             if entry.extension() == Some(OsStr::new("table")) {
                 kept.extend(listed(&entry));
             }
         }
         let name = |part: &Path| part.file_name().and_then(OsStr::to_str).map(str::to_owned);
-        for part in self.parts.iter().filter(|part| name(part).is_some_and(|name| !kept.contains(&name))) {
-            let _ = std::fs::remove_file(part);
-        }
+        let gone = self.parts.iter().filter(|part| name(part).is_some_and(|name| !kept.contains(&name)));
+        gone.filter(|part| std::fs::remove_file(part).is_ok()).count()
     }
 }
 
@@ -68,6 +78,9 @@ fn listed(path: &Path) -> HashSet<String> {
 
 /// Whether a name is one that a table of that stem gives its parts: `STEM_NUMBER.EXTENSION`.
 fn is_part(name: &str, stem: &str) -> bool {
+    if name.contains(['/', '\\']) {
+        return false;
+    }
     let rest = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('_'));
     rest.and_then(|rest| rest.split_once('.')).is_some_and(|(number, extension)| {
         !number.is_empty()
@@ -87,6 +100,20 @@ mod tests {
         let others =
             ["out.spv", "out_.spv", "out_x.spv", "out_1", "out_1.", "../out_1.spv", "out_1.spv/../x", "in_1.spv"];
         assert!(!others.iter().any(|name| is_part(name, "out")));
+    }
+
+    #[test]
+    fn parts_of_any_stem_go_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let names = ["a_0.spv", "lib_x.so_1.prop", "notes.txt", "b_0.spv", "../out_0.spv"];
+        names.iter().take(4).for_each(|name| std::fs::write(at(name), "").unwrap());
+        std::fs::write(at("images.table"), names.map(|name| format!("{name}||\n")).concat()).unwrap();
+        let earlier = in_folder(&at("images.table"), &[]);
+        std::fs::write(at("images.table"), "b_0.spv||\n").unwrap();
+        assert_eq!(earlier.clear(&at("images.table")), 2);
+        let there = ["a_0.spv", "lib_x.so_1.prop", "notes.txt", "b_0.spv"].map(|name| at(name).exists());
+        assert_eq!(there, [false, false, true, true]);
     }
 
     #[test]

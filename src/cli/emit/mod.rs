@@ -7,14 +7,16 @@ mod args;
 pub mod compiled;
 mod earlier;
 mod parts;
+mod target;
 mod write;
 
 pub use args::{Emit, EmitArgs, Form};
-pub use earlier::{Earlier, check as check_parts};
+pub use earlier::{Earlier, check as check_parts, in_folder as parts_in_folder};
 pub use parts::stem_and_folder;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+pub use target::known as known_target;
 pub use write::{Origin, write, write_with_parts};
 
 /// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in

@@ -3,12 +3,15 @@
 //! One pass over the bodies. What is kept owns its text, so that the module itself need not stay in memory.
 
 use super::rules::{Aspect, Rules, aspects};
+use super::sets::Sets;
+use crate::bundle::image::Image;
 use crate::spirv::Instruction;
 use crate::spirv::calls::{Pointers, Via};
 use crate::spirv::grammar;
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::kernel::attributes::Attributes;
 use crate::spirv::lines::{Inlined, Lines, Place};
+use crate::spirv::op;
 use crate::spirv::types;
 use std::collections::HashMap;
 
@@ -24,6 +27,23 @@ pub struct Code {
     pub declared: Vec<Aspect>,
     /// Instructions that no grammar knows: what they need is not known either.
     pub unknown: usize,
+    /// The first call through a pointer of each function that makes one.
+    pub indirect: Vec<Indirect>,
+    /// The sets of virtual functions that the module's image takes part in; a module itself does not say.
+    pub sets: Sets,
+    /// The number of the module's image, where it is of one.
+    pub image: Option<usize>,
+}
+
+/// A call through a pointer, which may be of a virtual function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Indirect {
+    /// The place in [`Code::nodes`] of the function that calls.
+    pub from: usize,
+    /// Where in the source.
+    pub place: Option<Place>,
+    /// Functions that the call was inlined from, outermost first.
+    pub inlined: Vec<Inlined>,
 }
 
 /// A kernel.
@@ -163,6 +183,12 @@ impl Code {
                     seen |= fresh;
                     placed |= if at.is_some() { fresh } else { 0 };
                 }
+                if instruction.opcode == op::FUNCTION_POINTER_CALL
+                    && code.indirect.last().is_none_or(|last| last.from != place)
+                {
+                    let (at, inlined) = (lines.place(), lines.inlined());
+                    code.indirect.push(Indirect { from: place, place: at, inlined });
+                }
                 pointers.edges_of(index, function.id, number, &instruction, &mut edges);
                 for edge in edges.drain(..) {
                     // The first call tells the way; a module that calls one function a million times has one edge.
@@ -190,6 +216,12 @@ impl Code {
         code
     }
 
+    /// The code with what its image tells of it.
+    #[must_use]
+    pub fn of_image(self, image: &Image<'_>) -> Code {
+        Code { sets: Sets::of(image), image: Some(image.index), ..self }
+    }
+
     /// The aspects that any function of the module uses itself.
     pub fn used(&self) -> Vec<Aspect> {
         let mask = self.nodes.iter().flat_map(|node| &node.uses).fold(0, |mask, found| mask | found.aspect.bit());
@@ -215,7 +247,6 @@ fn node_of(index: &Index<'_>, function: &Function, entries: &HashMap<u32, &str>)
 
 /// A node that is no function; an id that is not defined at all counts as a function of elsewhere.
 fn data(index: &Index<'_>, id: u32) -> Node {
-    use crate::spirv::op;
     let kind = match index.defining(id).map(|instruction| instruction.opcode) {
         Some(op::TYPE_FUNCTION) => Kind::Signature,
         Some(_) => Kind::Data,

@@ -8,6 +8,7 @@
 use super::code::{Call, Code, Kernel, Kind, Node, Use};
 use super::origin;
 use super::rules::{Aspect, aspects};
+use super::sets::Linked;
 use crate::limits;
 use crate::spirv::calls::Via;
 use crate::spirv::lines::{Inlined, Place};
@@ -21,6 +22,10 @@ pub struct Graph<'m> {
     first: Vec<usize>,
     /// For each import, by its node, the node that provides it.
     provided: HashMap<usize, usize>,
+    /// The sets of virtual functions; the numbers of their nodes follow those of all functions.
+    sets: Linked,
+    /// The number of the first set's node.
+    functions: usize,
     /// For each aspect that occurs, every node's next step towards a use.
     ways: BTreeMap<Aspect, Ways>,
     /// For each node, whether it leads to an import that no module provides.
@@ -47,6 +52,10 @@ pub(super) enum Way {
     Call(u32),
     /// Through the import, to what provides it.
     Link,
+    /// Through a pointer, to a set of virtual functions.
+    Virtual(u32),
+    /// To the function of this place in the set.
+    Member(u32),
 }
 
 /// A function on the way to a use.
@@ -74,6 +83,8 @@ pub struct Evidence {
     pub offset: u64,
     /// Where in the source the use is.
     pub place: Option<Place>,
+    /// The number of the image that the instruction is in, where it is not that of the chain's first function.
+    pub elsewhere: Option<usize>,
 }
 
 impl<'m> Graph<'m> {
@@ -85,7 +96,11 @@ impl<'m> Graph<'m> {
             first.push(nodes);
             nodes = nodes.saturating_add(code.nodes.len());
         }
-        let mut graph = Graph { codes, first, provided: HashMap::new(), ways: BTreeMap::new(), open: Vec::new() };
+        let sets = Linked::of(codes, &first);
+        let functions = nodes;
+        nodes = nodes.saturating_add(sets.members.len());
+        let (provided, ways) = (HashMap::new(), BTreeMap::new());
+        let mut graph = Graph { codes, first, provided, sets, functions, ways, open: Vec::new() };
         graph.link();
         let into = graph.callers(nodes);
         let mask = graph.all().flat_map(|(_, node)| &node.uses).fold(0, |mask, found| mask | found.aspect.bit());
@@ -96,7 +111,8 @@ impl<'m> Graph<'m> {
         }
         let unresolved = |number, node: &Node| {
             let own = node.symbol.as_deref().unwrap_or_default();
-            node.kind == Kind::Declared && !graph.provided.contains_key(&number) && !of_the_device(own)
+            let import = node.kind == Kind::Declared && !graph.provided.contains_key(&number);
+            import && !of_the_device(own) || graph.sets.open.contains(&number)
         };
         graph.open = graph.ways_to(nodes, &into, unresolved).into_iter().map(|way| way != Way::None).collect();
         graph
@@ -146,6 +162,19 @@ impl<'m> Graph<'m> {
                     callers.push((number as u32, Way::Link));
                 }
                 number = number.saturating_add(1);
+            }
+        }
+        let mut lead = |to: usize, from: usize, way| {
+            if let Some(callers) = into.get_mut(to) {
+                callers.push((from as u32, way));
+            }
+        };
+        for (caller, set) in &self.sets.callers {
+            lead(self.functions.saturating_add(*set), *caller, Way::Virtual(*set as u32));
+        }
+        for (set, members) in self.sets.members.iter().enumerate() {
+            for (nth, member) in (0..).zip(members) {
+                lead(*member, self.functions.saturating_add(set), Way::Member(nth));
             }
         }
         into
@@ -208,6 +237,12 @@ impl<'m> Graph<'m> {
         self.first.get(module)?.checked_add(node)
     }
 
+    /// The module of a node, by its number, and the node's place there.
+    fn owner(&self, number: usize) -> Option<(usize, usize)> {
+        let module = self.first.partition_point(|first| *first <= number).checked_sub(1)?;
+        Some((module, number.checked_sub(*self.first.get(module)?)?))
+    }
+
     /// The aspects that a node of a module may need: its own and those of all it may call, in order.
     pub fn used(&self, module: usize, node: usize) -> Vec<Aspect> {
         let Some(number) = self.number(module, node) else { return Vec::new() };
@@ -236,6 +271,8 @@ impl<'m> Graph<'m> {
         let mut at = (module, node);
         let mut chain: Vec<Step> = Vec::new();
         let mut call: Option<&Call> = None;
+        // Where the virtual call is that the next function was reached by.
+        let mut jump: Option<Option<Place>> = None;
         let mut circle = false;
         loop {
             let (module, node) = at;
@@ -259,7 +296,7 @@ impl<'m> Graph<'m> {
                 if chain.len() >= limits::MAX_CHAIN {
                     chain.truncate(limits::MAX_CHAIN.saturating_sub(1));
                 }
-                let place = call.and_then(|call| call.place.clone());
+                let place = call.map_or_else(|| jump.take().flatten(), |call| call.place.clone());
                 chain.push(Step { module, function: found.name.clone(), call: place });
                 call = None;
             }
@@ -268,7 +305,9 @@ impl<'m> Graph<'m> {
                 Way::Here => {
                     let found: &Use = found.uses.iter().find(|found| found.aspect == aspect)?;
                     inlined(&mut chain, module, &found.inlined);
+                    let other = chain.first().is_some_and(|first| first.module != module);
                     return Some(Evidence {
+                        elsewhere: self.codes.get(module).and_then(|code| code.image).filter(|_| other),
                         aspect,
                         chain,
                         instruction: found.instruction.clone(),
@@ -282,11 +321,16 @@ impl<'m> Graph<'m> {
                     call = call.or(Some(next));
                     at = (module, next.to);
                 }
-                Way::Link => {
-                    let provider = *self.provided.get(&number)?;
-                    let owner = self.first.partition_point(|first| *first <= provider).checked_sub(1)?;
-                    at = (owner, provider.checked_sub(*self.first.get(owner)?)?);
+                Way::Link => at = self.owner(*self.provided.get(&number)?)?,
+                Way::Virtual(set) => {
+                    let set = set as usize;
+                    let Way::Member(nth) = *ways.near.get(self.functions.checked_add(set)?)? else { return None };
+                    let indirect = self.codes.get(module)?.indirect.iter().find(|call| call.from == node)?;
+                    inlined(&mut chain, module, &indirect.inlined);
+                    jump = Some(indirect.place.clone());
+                    at = self.owner(*self.sets.members.get(set)?.get(nth as usize)?)?;
                 }
+                Way::Member(_) => return None,
             }
         }
     }

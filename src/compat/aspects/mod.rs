@@ -11,9 +11,11 @@ pub mod graph;
 mod images;
 mod origin;
 mod rules;
+mod sets;
 
 pub use code::Code;
 pub use compare::{Comparison, Difference, Reason, compare, compare_kernel};
 pub use graph::{Evidence, Graph, Step};
-pub use images::{code, codes};
+pub use images::{code, codes, codes_where};
 pub use rules::Aspect;
+pub use sets::Sets;

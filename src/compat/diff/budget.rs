@@ -86,7 +86,7 @@ pub enum Forbidden {
 pub struct Budgets {
     /// How much the device code of all files together may grow, as it is stored.
     pub total: Option<Growth>,
-    /// How much the images of any one kernel may grow.
+    /// How much the images of any one kernel may grow for any one target.
     pub kernel: Option<Growth>,
     /// How many bytes more any one kernel may spill.
     pub spill: Option<Growth>,
@@ -132,14 +132,8 @@ pub fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff)]) -> 
             found.extend(diff.lost().map(|target| breach(None, format!("no image for {target} any more"))));
         }
         for kernel in &diff.diffs {
-            let [old, new] = kernel.bytes;
-            let both = !matches!(kernel.fate, Fate::Added | Fate::Removed);
             if forbids(Forbidden::LostKernels) && kernel.fate == Fate::Removed {
                 found.push(breach(Some(&kernel.name), "the kernel is gone".to_owned()));
-            }
-            if let Some(growth) = budgets.kernel.filter(|growth| both && !growth.allows(old, new)) {
-                let message = format!("its images grew from {old} to {new} bytes; the budget is {growth}");
-                found.push(breach(Some(&kernel.name), message));
             }
             for change in &kernel.changes {
                 let gained = change.new.is_some() && change.old.is_none();
@@ -150,21 +144,24 @@ pub fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff)]) -> 
                     let value = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
                     format!("{} to {} on {}", value(&change.old), value(&change.new), change.target)
                 };
-                if forbids(Forbidden::GainedRequirements) && required && (gained || change.what == What::Attributes) {
-                    if change.new.is_some() {
-                        let message = format!("{} {}: from {}", change.what.name(), change.name, values());
-                        found.push(breach(Some(&kernel.name), message));
-                    }
+                let more = gained || change.what == What::Attributes && change.new.is_some();
+                if forbids(Forbidden::GainedRequirements) && required && more {
+                    let message = format!("{} {}: from {}", change.what.name(), change.name, values());
+                    found.push(breach(Some(&kernel.name), message));
                 }
                 if forbids(Forbidden::ChangedArguments) && change.what == What::Arguments {
                     found.push(breach(Some(&kernel.name), format!("argument {}: from {}", change.name, values())));
                 }
-                if let Some(growth) = budgets.spill.filter(|_| change.name.starts_with("spill")) {
-                    let number = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok()).unwrap_or(0);
-                    if !growth.allows(number(&change.old), number(&change.new)) {
-                        let message = format!("{}: from {}; the budget is {growth}", change.name, values());
-                        found.push(breach(Some(&kernel.name), message));
-                    }
+                let budget = match change.what {
+                    What::Bytes => budgets.kernel,
+                    What::Resources if change.name.starts_with("spill") => budgets.spill,
+                    _ => None,
+                };
+                let number = |text: &Option<String>| text.as_ref().and_then(|text| text.parse().ok()).unwrap_or(0);
+                if let Some(growth) = budget.filter(|growth| !growth.allows(number(&change.old), number(&change.new))) {
+                    let name = if change.name.is_empty() { change.what.name() } else { &change.name };
+                    let message = format!("{name}: from {}; the budget is {growth}", values());
+                    found.push(breach(Some(&kernel.name), message));
                 }
             }
         }

@@ -163,10 +163,22 @@ fn arguments(facts: &KernelFacts) -> Vec<String> {
         None => "-".to_owned(),
         Some(own) => {
             let access = own.access.map(|access| format!(" {access}")).unwrap_or_default();
-            format!("{} {}{access} {}", own.type_name, own.address_space, size(own.size))
+            format!("{} {}{access} {}", kind(&own.type_name), own.address_space, size(own.size))
         }
     };
     facts.arguments.iter().map(one).collect()
+}
+
+/// A type without what is the compiler's own choice: how structures are called, and whether `bool` is a type.
+fn kind(name: &str) -> &str {
+    let structure = ["struct ", "class ", "union "].iter().find(|word| name.starts_with(*word));
+    match (structure, name) {
+        (Some(_), pointer) if pointer.ends_with('*') => "struct*",
+        (Some(_), _) => "struct",
+        (None, "bool") => "char",
+        (None, "bool*") => "char*",
+        (None, name) => name,
+    }
 }
 
 fn size(size: Option<u64>) -> String {
@@ -174,7 +186,8 @@ fn size(size: Option<u64>) -> String {
 }
 
 fn constant(constant: &crate::compat::kernels::NamedConstant) -> String {
-    let name = constant.name.clone().unwrap_or_else(|| constant.constant.id.to_string());
+    // The number of one without a name is the compiler's own choice.
+    let name = constant.name.clone().unwrap_or_else(|| format!("unnamed {}", constant.constant.type_name));
     match constant.offset.filter(|offset| *offset > 0) {
         Some(offset) => format!("{name}+{offset}"),
         None => name,

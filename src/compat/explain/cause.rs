@@ -21,9 +21,9 @@ pub struct Known<'k> {
 pub fn meaning(said: &Said) -> String {
     let text = match said {
         Said::NoKernel => {
-            "No image that is registered in the process lists the kernel. The host part of the program knows its name, the \
-             device part is not there: it was not linked in (no -fsycl at the link, or a static library whose members were \
-             dropped), its library was not loaded, or it was built without the file that defines the kernel."
+            "No image that is registered in the process lists the kernel: it was not linked in (no -fsycl at the link, or a \
+             static library whose members were dropped), its library was not loaded, or it was built without the file that \
+             defines the kernel. Runtimes before 2026 say so too where there are images, but none for the device."
         }
         Said::NoImage(targets) => {
             let known = if targets.is_empty() { "other devices".to_owned() } else { targets.join(", ") };
@@ -36,6 +36,10 @@ pub fn meaning(said: &Said) -> String {
         Said::NoBundle => {
             "None of the images of a kernel of the bundle fits any of its devices: no image is for the device, or the device \
              lacks what the images require (sycl::is_compatible tells it beforehand)."
+        }
+        Said::NotSupported => {
+            "The device lacks what the image of the kernel requires: an aspect, a work-group or sub-group size, or matrix \
+             operations (errc::kernel_not_supported); the text of the exception tells which."
         }
         Said::Aspect(name) => {
             return format!(
@@ -145,7 +149,7 @@ pub fn remedies(said: &Said, known: Known<'_>) -> Vec<String> {
             all.push("let the queue choose a device that there is an image for (ONEAPI_DEVICE_SELECTOR)".into());
             all
         }
-        Said::NoBundle => vec![choice(file, kernel, target), check],
+        Said::NoBundle | Said::NotSupported => vec![choice(file, kernel, target), check],
         Said::Aspect(name) => vec![remedy::aspect(name), check],
         Said::SubGroupSize(_) => vec![
             known.target.and_then(|target| target.sub_group_sizes.as_deref()).map_or(

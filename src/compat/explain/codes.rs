@@ -72,7 +72,8 @@ fn head(line: &'static str) -> Option<Code> {
 
 /// The code of a name with its prefix, as `PI_ERROR_INVALID_BINARY`.
 pub fn by_name(name: &str) -> Option<&'static Code> {
-    const PREFIXES: [&str; 5] = ["UR_RESULT_ERROR_", "PI_ERROR_", "ZE_RESULT_ERROR_", "CL_ERROR_", "CL_"];
+    const PREFIXES: [&str; 6] =
+        ["UR_RESULT_ERROR_", "PI_ERROR_", "ZE_RESULT_ERROR_", "CUDA_ERROR_", "CL_ERROR_", "CL_"];
     let stem = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
     codes().iter().find(|code| code.names.contains(&stem))
 }

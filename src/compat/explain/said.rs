@@ -15,6 +15,8 @@ pub enum Said {
     NoImage(Vec<String>),
     /// The kernels run on none of the devices of a bundle.
     NoBundle,
+    /// The device lacks something that is not told.
+    NotSupported,
     /// The device lacks an aspect, by SYCL name.
     Aspect(String),
     /// The device lacks a required sub-group size.
@@ -109,7 +111,7 @@ pub fn read(message: &str) -> Message {
 impl Said {
     /// Whether it says no more than that something failed.
     fn is_general(&self) -> bool {
-        matches!(self, Said::Code(_) | Said::Ocloc(_) | Said::NoBundle)
+        matches!(self, Said::Code(_) | Said::Ocloc(_) | Said::NoBundle | Said::NotSupported)
     }
 
     /// A word for programs.
@@ -118,6 +120,7 @@ impl Said {
             Said::NoKernel => "no-kernel",
             Said::NoImage(_) => "no-image",
             Said::NoBundle => "no-bundle",
+            Said::NotSupported => "not-supported",
             Said::Aspect(_) => "aspect",
             Said::SubGroupSize(_) => "sub-group-size",
             Said::WorkGroupSize(_) => "work-group-size",
@@ -148,12 +151,15 @@ fn rules(line: &str) -> Vec<Said> {
     if has("No kernel named ") && has(" was found") || has("No kernel found with the specified name") {
         found.push(Said::NoKernel);
     }
-    if has("no image for the selected device") {
+    if has("no image for the selected device") || has("No device image compatible with the current device") {
         let targets = between(line, "target: [", "]").unwrap_or_default();
         found.push(Said::NoImage(targets.split(", ").filter(|one| !one.is_empty()).map(str::to_owned).collect()));
     }
     if has("incompatible with all devices in devs") {
         found.push(Said::NoBundle);
+    }
+    if has("kernel_not_supported") {
+        found.push(Said::NotSupported);
     }
     let aspect = between(line, "Required aspect ", " is not supported")
         .or_else(|| between(line, "'aspect::", "'"))
@@ -250,7 +256,7 @@ fn code(line: &str) -> Option<Said> {
         return Some(Said::Code(code));
     }
     let numbers = || line.split(|c: char| !c.is_ascii_digit() && c != '-').filter_map(|text| text.parse::<i64>().ok());
-    if line.contains("ocloc") || line.contains("OCLOC_") {
+    if ["ocloc", "OCLOC_", "compiler command failed"].iter().any(|word| line.contains(word)) {
         let known = |number: &i64| *number != 0 && codes::by_ocloc(*number).is_some();
         return numbers().find(known).map(Said::Ocloc);
     }
@@ -270,6 +276,7 @@ fn kernels(line: &str) -> impl Iterator<Item = &str> {
         .or_else(|| {
             line.strip_prefix("Kernel ").and_then(|rest| rest.split_once(" has no image")).map(|(name, _)| name)
         })
+        .or_else(|| between(line, "was found for kernel ", ". The program"))
         .or_else(|| between(line, "in kernel: '", "'"))
         .or_else(|| after(line, "Failed to lookup symbol ").map(first_word))
         .or_else(|| after(line, "error in kernel ").map(first_word));

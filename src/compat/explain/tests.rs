@@ -54,6 +54,7 @@ fn what_libsycl_throws() {
         ),
         ("No kernel named _ZTS1k was found -46 (PI_ERROR_INVALID_KERNEL_NAME)", Said::NoKernel),
         ("Kernel is incompatible with all devices in devs", Said::NoBundle),
+        ("caught sycl::errc::kernel_not_supported", Said::NotSupported),
         ("error: undefined reference to `_Z3foov'", symbols(&["_Z3foov"])),
     ] {
         assert_eq!(one(text), said, "{text}");
@@ -129,6 +130,7 @@ fn what_ocloc_ends_with() {
     for (text, number, name) in [
         ("ocloc 245", 245, "OCLOC_BUILD_PROGRAM_FAILURE"),
         ("llvm-foreach: ocloc failed with exit status 223", 223, "OCLOC_INVALID_DEVICE"),
+        ("icpx: error: gen compiler command failed with exit code 245 (use -v)", 245, "OCLOC_BUILD_PROGRAM_FAILURE"),
         ("ocloc: 225", 225, "OCLOC_INVALID_FILE"),
         ("ocloc ended with 226", 226, "OCLOC_INVALID_COMMAND_LINE"),
     ] {

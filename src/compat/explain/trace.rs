@@ -50,6 +50,7 @@ impl<'f> Looked<'f> {
             let required = &image.requirements;
             match said {
                 Said::NoKernel | Said::NoImage(_) | Said::NoBundle => {}
+                Said::NotSupported => requirements(image).into_iter().for_each(image_says),
                 Said::Aspect(name) => found.extend(self.aspect(at, image, name, wanted)),
                 Said::SubGroupSize(size) => {
                     if required.reqd_sub_group_size.map(u64::from) == Some(*size) {
@@ -213,6 +214,16 @@ fn is_meant(said: &Said, own: &[u64]) -> bool {
 fn bare(size: &[u64]) -> &[u64] {
     let first = size.iter().position(|size| *size != 1).unwrap_or(size.len());
     size.get(first..).unwrap_or_default()
+}
+
+/// All that an image records as required.
+fn requirements(image: &Examined<'_, '_>) -> Option<String> {
+    let required = &image.requirements;
+    let mut all: Vec<String> = required.aspects.iter().map(|name| format!("aspect {name}")).collect();
+    all.extend(required.reqd_work_group_size.as_ref().map(|size| format!("work-groups of {}", times(size))));
+    all.extend(required.reqd_sub_group_size.map(|size| format!("sub-groups of {size}")));
+    all.extend(matrix(image).map(|_| "matrix operations".to_owned()));
+    (!all.is_empty()).then(|| format!("requires {}", all.join(", ")))
 }
 
 /// `4x16`.

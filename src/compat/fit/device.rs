@@ -1,15 +1,15 @@
 //! Does the device have what the image records as required?
 
 use super::{Finding, Fit, Rule};
+use crate::bundle::image::Image;
 use crate::bundle::property::set;
-use crate::compat::examine::Examined;
+use crate::bundle::requirements::Requirements;
 use crate::device::aspect::current;
 use crate::device::matrix::{unsupported_mad, unsupported_matrix};
 use crate::device::target::{Has, Target};
 
-/// Checks the set `SYCL/device requirements`.
-pub fn check(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
-    let required = &image.requirements;
+/// Checks what the set `SYCL/device requirements` holds: what is required, and the matrix operations of the image.
+pub fn check(image: &Image<'_>, required: &Requirements, target: &Target, fit: &mut Fit) {
     if let Some(fixed) = &required.fixed_targets {
         let numbers: Vec<String> = fixed.iter().map(u32::to_string).collect();
         let message =
@@ -21,7 +21,7 @@ pub fn check(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
     if let Some(size) = &required.reqd_work_group_size {
         work_group(size, target, fit);
     }
-    let esimd = image.image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number()) == Some(1);
+    let esimd = image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number()) == Some(1);
     if let Some(size) = required.reqd_sub_group_size.filter(|_| !esimd) {
         match &target.sub_group_sizes {
             Some(sizes) if sizes.contains(&size) => {}
@@ -54,8 +54,8 @@ pub fn aspects<'a>(names: impl Iterator<Item = &'a str>, target: &Target, fit: &
     }
 }
 
-fn matrix(image: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
-    let text = |name: &str| image.image.properties.get(set::REQUIREMENTS, name).and_then(|value| value.text());
+fn matrix(image: &Image<'_>, target: &Target, fit: &mut Fit) {
+    let text = |name: &str| image.properties.get(set::REQUIREMENTS, name).and_then(|value| value.text());
     let (single, mad) = (text("joint_matrix"), text("joint_matrix_mad"));
     if single.is_none() && mad.is_none() {
         return;

@@ -3,6 +3,7 @@
 //! An image whose types and instructions show no aspect beyond those that the compiler recorded is known without its
 //! code; of thousands that is nearly every one. Images that import from each other are looked at, all of them.
 
+use crate::bundle::property::set;
 use crate::compat::aspects::{Code, Graph, code};
 use crate::compat::examine::Examined;
 use rayon::prelude::*;
@@ -26,8 +27,16 @@ fn settled(image: &Examined<'_, '_>) -> bool {
     })
 }
 
-/// The places of images that import what another one defines, and of those that define it.
+/// The places of images that import what another one defines, and of those that define it; and of those that define or
+/// use sets of virtual functions, where any does.
 fn linked(images: &[Examined<'_, '_>]) -> HashSet<usize> {
+    let mut places = by_symbol(images);
+    let sets = |image: &Examined<'_, '_>| !image.image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty();
+    places.extend(images.iter().enumerate().filter(|(_, image)| sets(image)).map(|(at, _)| at));
+    places
+}
+
+fn by_symbol(images: &[Examined<'_, '_>]) -> HashSet<usize> {
     let modules = || images.iter().enumerate().filter_map(|(at, image)| Some((at, image.module.as_ref()?)));
     let imported: HashSet<&str> = modules().flat_map(|(_, module)| module.imports.iter().map(String::as_str)).collect();
     if imported.is_empty() {

@@ -29,6 +29,7 @@ fn what_is_written_fulfils_the_schema() {
         instruction: "OpFMul %double".into(),
         offset: 20,
         place: Some(place),
+        elsewhere: Some(1),
     };
     let warnings = [
         warning(Rule::DeviceHas, Some(evidence.clone())),

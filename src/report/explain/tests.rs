@@ -16,6 +16,7 @@ fn explanation() -> Explanation {
         instruction: "OpFMul %double".into(),
         offset: 20,
         place: None,
+        elsewhere: None,
     };
     let message =
         said::read("Required aspect fp64 is not supported on the device\nopencl backend failed with error: 7 (X)");

@@ -56,7 +56,7 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
 }
 
 /// Text in which nothing is markup.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
@@ -68,7 +68,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Code, whatever it holds.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }

@@ -35,6 +35,7 @@ fn answers() -> Vec<OfTarget> {
         instruction: "OpFMul %double".to_owned(),
         offset: 64,
         place: place(3),
+        elsewhere: None,
     };
     let kernels = ["wide", "open", "fine"].map(|name| (name.into(), vec![0])).into();
     let judged = Judged {

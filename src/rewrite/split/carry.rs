@@ -22,7 +22,11 @@ pub(super) struct Part<'p> {
     pub(super) variables: &'p [Variable],
     pub(super) facts: &'p Module,
     pub(super) checked: &'p Checked,
-    /// The numbers of specialization constants of the whole module.
+    /// The names of all kernels of the module, in the image or not.
+    pub(super) all: &'p HashSet<&'p str>,
+    /// The names of functions of the module that the image has not, where something is said of functions.
+    pub(super) elsewhere: &'p HashSet<String>,
+    /// The numbers of the specialization constants of all parts.
     pub(super) constants: &'p HashSet<u32>,
 }
 
@@ -75,8 +79,12 @@ pub(super) fn properties<'k>(
                 names(arena, set::EXPORTED, &symbols)?
             }
             set::IMPORTED => some(&|property| part.facts.imports.iter().any(|import| import == property.name)),
-            set::PARAM_OPT
-            | set::KERNEL_NAMES
+            // DPC++ lists functions here too, whose arguments it removes likewise.
+            set::PARAM_OPT => some(&|property| {
+                kernels.contains(property.name)
+                    || !part.all.contains(property.name) && !part.elsewhere.contains(property.name)
+            }),
+            set::KERNEL_NAMES
             | "SYCL/assert used"
             | "SYCL/malloc used"
             | "SYCL/implicit local arg"
@@ -118,12 +126,14 @@ fn facts(input: &Input<'_, '_>, part: &Part<'_>) -> ImageFacts {
     ImageFacts {
         aspects: part.checked.aspects.clone(),
         fixed_targets: part.checked.fixed_targets.clone(),
-        work_group: part.checked.work_group.clone(),
+        work_group: part.checked.work_group,
+        dimensions: part.checked.dimensions,
         sub_groups: part.checked.sub_groups.clone(),
         kernels: kernels
             .map(|entry| KernelFacts {
                 name: entry.name.clone(),
-                work_group: entry.work_group.clone(),
+                work_group: entry.work_group,
+                dimensions: entry.dimensions,
                 sub_group: entry.sub_group,
                 max_work_group: entry.max_work_group,
             })

@@ -11,7 +11,6 @@ use super::{Options, Source};
 use crate::compat::aspects::Graph;
 use crate::compat::aspects::code;
 use crate::error::{Error, ErrorKind, Result};
-use crate::rewrite::property_sets::WorkGroup;
 use std::collections::{BTreeSet, HashMap};
 
 /// What is odd about a function of an image.
@@ -65,7 +64,8 @@ impl Warning {
 pub(super) struct Checked {
     pub(super) aspects: BTreeSet<String>,
     pub(super) sub_groups: BTreeSet<u32>,
-    pub(super) work_group: Option<WorkGroup>,
+    pub(super) work_group: Option<[u32; 3]>,
+    pub(super) dimensions: Option<u32>,
     pub(super) fixed_targets: Option<BTreeSet<u32>>,
     pub(super) warnings: Vec<Warning>,
 }
@@ -203,13 +203,15 @@ pub(super) fn check(linked: &Linked, sources: &[Source], members: &[&Entry], opt
     // Internal aspects are for splitting alone.
     checked.aspects.retain(|name| !internal(name));
     // An image has room for one size; several kernels of different sizes are checked when they are launched.
-    let mut all = members.iter().map(|entry| entry.work_group.as_ref());
-    if let Some(Some(first)) = all.next()
-        && all.all(|size| size == Some(first))
-    {
-        checked.work_group = Some(first.clone());
-    }
+    checked.work_group = common(members.iter().map(|entry| entry.work_group));
+    checked.dimensions = common(members.iter().map(|entry| entry.dimensions));
     Ok(checked)
+}
+
+/// What all have, where all have the same.
+fn common<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let first = all.next()??;
+    all.all(|next| next.as_ref() == Some(&first)).then_some(first)
 }
 
 /// Whether an aspect is one of the compiler's own: they have negative numbers.

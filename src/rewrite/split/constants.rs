@@ -1,6 +1,6 @@
 //! Which specialization constants does an image still have, and what are their defaults?
 //!
-//! A constant stays where the module has any of its parts. The blob of defaults holds the values one after another in the
+//! A constant stays where the module has any of its parts, or no module of the split has. The blob of defaults holds the values one after another in the
 //! order of the set, each as long as its last part reaches, so it is cut to match.
 
 use crate::bundle::decode::spec_constant;
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 /// The set of defaults.
 pub(super) const DEFAULTS: &str = "SYCL/specialization constants default values";
 
-/// The two sets of an image, restricted to the constants whose numbers `has` tells to be there.
+/// The two sets of an image, restricted to the constants whose numbers are `here`, or not `anywhere` in the split.
 pub(super) fn restricted<'k>(
     arena: &'k Arena,
     all: &Properties<'k>,
@@ -32,7 +32,7 @@ pub(super) fn restricted<'k>(
         let split = rest.and_then(|rest| rest.split_at_checked(usize::try_from(size).ok()?));
         rest = split.map(|(_, tail)| tail);
         let mut ids = parts.iter().map(|part| part.id).filter(|id| *id != PADDING);
-        // A constant that the optimiser took out of the whole module is nobody's, and harms nobody.
+        // A constant that no kernel uses is nobody's, and harms nobody.
         if ids.clone().any(|id| here.contains(&id)) || !ids.any(|id| anywhere.contains(&id)) {
             kept.push(*property);
             values.extend_from_slice(split.map(|(value, _)| value).unwrap_or_default());

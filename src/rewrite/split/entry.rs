@@ -9,9 +9,8 @@ use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
 use crate::bundle::requirements::Requirements;
-use crate::compat::aspects::{Aspect, Graph};
+use crate::compat::aspects::{Aspect, Graph, code};
 use crate::error::Result;
-use crate::rewrite::property_sets::WorkGroup;
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::kernel::attributes::{Attributes, SubGroup};
 use crate::spirv::subset;
@@ -28,8 +27,10 @@ pub struct Entry {
     pub source: usize,
     /// The aspects that it uses or declares, by SYCL name. Internal ones (negative numbers) are among them.
     pub aspects: BTreeSet<String>,
-    /// The work-group size that it requires.
-    pub work_group: Option<WorkGroup>,
+    /// The work-group size that it requires, x first.
+    pub work_group: Option<[u32; 3]>,
+    /// How many dimensions its source gave for its work-group sizes, where something tells.
+    pub dimensions: Option<u32>,
     /// The sub-group size that it requires; none for named ones.
     pub sub_group: Option<u32>,
     /// The largest work-group size that it allows, x first.
@@ -106,13 +107,12 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
 /// The kernels and exported functions of an image, in the order of the module: kernels by their entry points, then
 /// functions. Where property sets tell what is exported, that counts.
 pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<Entry>> {
-    const KERNEL: u32 = 6;
     let needs: Vec<Needs> = input.sources.iter().map(Needs::of).collect();
     let recorded = Requirements::of(input.image, input.epoch);
     let told = !input.image.properties.sets.is_empty();
     let listed: HashSet<&str> = input.image.exports().into_iter().collect();
     let mut entries = Vec::new();
-    for (place, point) in index.entry_points.iter().enumerate().filter(|(_, point)| point.model == KERNEL) {
+    for (place, point) in index.entry_points.iter().enumerate() {
         let attributes = Attributes::of(index, point.function);
         let (source, aspects) = aspects(&needs, &point.name);
         entries.push(Entry {
@@ -120,10 +120,8 @@ pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<En
             kind: Kind::Kernel(place),
             source,
             aspects,
-            work_group: attributes.work_group_size.map(|size| {
-                let dimensions = dimensions(input.image, &point.name, size, &recorded);
-                WorkGroup { size, dimensions }
-            }),
+            work_group: attributes.work_group_size,
+            dimensions: dimensions(input.image, &point.name, attributes.work_group_size, &recorded),
             sub_group: match attributes.sub_group_size {
                 Some(SubGroup::Size(size)) => Some(size),
                 _ => None,
@@ -142,6 +140,7 @@ pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<En
             source,
             aspects,
             work_group: None,
+            dimensions: None,
             sub_group,
             max_work_group: None,
         });
@@ -149,19 +148,16 @@ pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<En
     Ok(entries)
 }
 
-/// How many dimensions the source of a kernel gave for its required work-group size, where property sets tell.
-fn dimensions(image: &Image<'_>, kernel: &str, size: [u32; 3], recorded: &Requirements) -> Option<u32> {
-    let of_kernel = image.properties.get(set::PROGRAM_METADATA, &format!("{kernel}@work_group_num_dim"));
-    if let Some(number) = of_kernel.and_then(|value| value.number()) {
-        return Some(number);
+/// How many dimensions the source of a kernel gave for its work-group sizes, where property sets tell: those of the kernel,
+/// or else those of the image, where that says nothing of kernels and requires the same size.
+fn dimensions(image: &Image<'_>, kernel: &str, size: Option<[u32; 3]>, recorded: &Requirements) -> Option<u32> {
+    if !image.properties.set(set::PROGRAM_METADATA).is_empty() {
+        return image.properties.get(set::PROGRAM_METADATA, &format!("{kernel}@work_group_num_dim"))?.number();
     }
     let of_image = image.properties.get(set::REQUIREMENTS, "work_group_num_dim").and_then(|value| value.number())?;
-    // It is about this kernel's size where the image requires that, or requires none.
-    let same = recorded.reqd_work_group_size.as_ref().is_none_or(|known| {
-        let x_first = known.iter().rev().copied().chain(std::iter::repeat(1));
-        x_first.zip(size).all(|(known, size)| known == u64::from(size))
-    });
-    same.then_some(of_image)
+    let (size, known) = (size?, recorded.reqd_work_group_size.as_ref()?);
+    let x_first = known.iter().rev().copied().chain(std::iter::repeat(1));
+    x_first.zip(size).all(|(known, size)| known == u64::from(size)).then_some(of_image)
 }
 
 /// What the entries of one source need.
@@ -178,7 +174,8 @@ impl Needs {
         };
         let mut found: HashMap<String, BTreeSet<Aspect>> = HashMap::new();
         for (place, node) in source.code.nodes.iter().enumerate() {
-            if let Some(symbol) = &node.symbol {
+            // What a source imports is another's.
+            if let (code::Kind::Defined, Some(symbol)) = (node.kind, &node.symbol) {
                 found.insert(symbol.clone(), used(Some(place)));
             }
         }

@@ -2,7 +2,6 @@
 
 use super::entry::Entry;
 use super::{Mode, Options};
-use crate::rewrite::property_sets::WorkGroup;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What all members of a group have in common.
@@ -15,7 +14,7 @@ enum Key<'e> {
     /// Of one source where the mode says so, and fixed to the same targets.
     Fixed(usize, Vec<&'e str>),
     /// Of one source where the mode says so, with the same requirements.
-    Needs(usize, &'e BTreeSet<String>, Option<&'e WorkGroup>, Option<u32>),
+    Needs(usize, &'e BTreeSet<String>, Option<[u32; 3]>, [Option<u32>; 2]),
 }
 
 /// The places of the entries of each group.
@@ -33,7 +32,7 @@ pub(super) fn groups(
             Some(group) => Key::Explicit(group),
             None if options.mode == Mode::PerKernel => Key::Alone(at),
             None if !targets.is_empty() => Key::Fixed(source, targets.iter().map(String::as_str).collect()),
-            None => Key::Needs(source, &entry.aspects, entry.work_group.as_ref(), entry.sub_group),
+            None => Key::Needs(source, &entry.aspects, entry.work_group, [entry.dimensions, entry.sub_group]),
         };
         let place = *places.entry(key).or_insert(groups.len());
         if place == groups.len() {

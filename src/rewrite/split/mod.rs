@@ -27,10 +27,10 @@ use crate::bundle::property::set;
 use crate::compat::aspects::Code;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use crate::rewrite::property_sets::text;
 use crate::spirv::Module;
 use crate::spirv::index::Index;
-use crate::spirv::op;
 use crate::spirv::subset::{Cutter, Keep};
 use check::Warning;
 use entry::Entry;
@@ -118,6 +118,10 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
         targets.into_iter().flatten().cloned().collect()
     };
     let groups = group::groups(&entries, options, &fixed);
+    if groups.is_empty() {
+        // A library of functions that are linked by other means than exports: nothing tells them apart.
+        return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
+    }
     let mut cutter = match Cutter::new(&index) {
         Ok(cutter) => cutter,
         // What cannot be taken apart need not be.
@@ -127,8 +131,13 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
         Err(error) => return Err(error),
     };
     let linked = check::Linked::of(input.sources);
-    let constants = spec_ids(&index);
+    let all: HashSet<&str> = index.entry_points.iter().map(|point| point.name.as_str()).collect();
+    let of_functions = image.properties.set(set::PARAM_OPT).iter().any(|property| !all.contains(property.name));
+    let functions = if of_functions { names(&index) } else { HashSet::new() };
+    let size = image.stored.len() as u64;
+    let mut room = size.saturating_mul(limits::MAX_SPLIT_RATIO).max(limits::MAX_SPLIT_FLOOR);
     let (mut images, mut warnings) = (Vec::with_capacity(groups.len()), Vec::new());
+    let mut made = Vec::with_capacity(groups.len());
     let mut users: Vec<Option<usize>> = vec![None; variables.len()];
     for group in &groups {
         let members: Vec<&Entry> = group.iter().filter_map(|at| entries.get(*at)).collect();
@@ -140,15 +149,24 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
             Err(_) if groups.len() <= 1 => image.stored.to_vec(),
             Err(error) => return Err(error),
         };
+        room = room.checked_sub(bytes.len() as u64).ok_or_else(|| {
+            let times = limits::MAX_SPLIT_RATIO;
+            Error::input(format!("the parts come to more than {times} times the module"))
+                .with_remedy("split into fewer")
+        })?;
         let facts = Module::parse(&bytes)?;
         for (variable, user) in variables.iter().zip(&mut users).filter(|(variable, _)| variable.image_scope) {
             if facts.exports.contains(&variable.symbol) && user.replace(images.len()).is_some() {
                 return Err(in_two_images(&variable.symbol));
             }
         }
+        let elsewhere: HashSet<String> = match of_functions {
+            true => functions.difference(&names(&Index::read(&bytes)?)).cloned().collect(),
+            false => HashSet::new(),
+        };
         let mut checked = check::check(&linked, input.sources, &members, options)?;
         warnings.append(&mut checked.warnings);
-        let mut part = Image {
+        images.push(Image {
             index: images.len(),
             declared: Declared::None,
             entries: members.iter().map(|entry| text(arena, &entry.name)).collect::<Result<Vec<_>>>()?,
@@ -156,30 +174,33 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
             inflated: true,
             properties: Default::default(),
             ..image.clone()
-        };
+        });
+        made.push((members, facts, checked, elsewhere));
+    }
+    // Constants that no part uses are nobody's, and stay with all.
+    let constants: HashSet<u32> = made.iter().flat_map(|(_, facts, ..)| facts.spec_constants.iter().copied()).collect();
+    for (part, (members, facts, checked, elsewhere)) in images.iter_mut().zip(&made) {
         part.properties = carry::properties(
             arena,
             input,
             options,
             &carry::Part {
-                members: &members,
+                members,
                 variables: &variables,
-                facts: &facts,
-                checked: &checked,
+                facts,
+                checked,
                 constants: &constants,
+                all: &all,
+                elsewhere,
             },
         )?;
-        images.push(part);
     }
     Ok(Outcome { images, warnings })
 }
 
-/// The numbers of the specialization constants of a module.
-fn spec_ids(index: &Index<'_>) -> HashSet<u32> {
-    const SPEC_ID: u32 = 1;
-    let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
-    let decorations = index.instructions(0..end).filter(|(_, found)| found.opcode == op::DECORATE);
-    decorations.filter(|(_, found)| found.word(1) == SPEC_ID).map(|(_, found)| found.word(2)).collect()
+/// What the functions of a module are called.
+fn names(index: &Index<'_>) -> HashSet<String> {
+    index.functions.iter().filter_map(|function| index.name(function.id)).collect()
 }
 
 fn in_two_images(symbol: &str) -> Error {

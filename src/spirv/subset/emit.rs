@@ -9,6 +9,7 @@ use crate::spirv::grammar::Set;
 use crate::spirv::op;
 use crate::spirv::operands::Surroundings as _;
 use crate::spirv::words::{Instruction, MAGIC};
+use std::ops::Range;
 
 /// The words of a subset that has been walked.
 pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
@@ -22,8 +23,8 @@ pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
     let (mut lines, mut line) = (cut.cutter.notes.lines.iter().peekable(), None);
     let mut bodies = cut.bodies.iter().peekable();
     for number in &cut.live {
-        while let Some((_, range)) = bodies.next_if(|(start, _)| start < number) {
-            out.words.extend_from_slice(cut.words.get(range.clone()).unwrap_or_default());
+        while let Some((start, range)) = bodies.next_if(|(start, _)| start < number) {
+            out.body(&cut, *start, range);
         }
         while let Some(at) = lines.next_if(|at| *at < number) {
             line = Some(*at);
@@ -43,13 +44,15 @@ pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
         }
         out.instruction(&mut cut.bound, &cut.cutter.places, cut.cutter.walk, index, &instruction)?;
     }
-    for (_, range) in bodies {
-        out.words.extend_from_slice(cut.words.get(range.clone()).unwrap_or_default());
+    for (start, range) in bodies {
+        out.body(&cut, *start, range);
     }
     if let Some(bound) = out.words.get_mut(3) {
         *bound = cut.bound;
     }
-    Ok(out.words.iter().flat_map(|word| word.to_le_bytes()).collect())
+    let mut bytes = Vec::with_capacity(out.words.len().saturating_mul(4));
+    out.words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    Ok(bytes)
 }
 
 /// The new id of an id that is kept.
@@ -68,6 +71,15 @@ impl Out {
     fn push(&mut self, opcode: u16, operands: &[u32]) {
         self.words.push((operands.len() as u32).wrapping_add(1) << 16 | u32::from(opcode));
         self.words.extend_from_slice(operands);
+    }
+
+    /// A function, with the line right before it, which is that of its declaration.
+    fn body(&mut self, cut: &Cut<'_, '_, '_>, start: u32, range: &Range<usize>) {
+        let before = (start as usize).checked_sub(1).and_then(|before| cut.cutter.index.instruction(before));
+        if let Some(line) = before.filter(|before| before.opcode == op::LINE) {
+            self.line(cut, &line);
+        }
+        self.words.extend_from_slice(cut.words.get(range.clone()).unwrap_or_default());
     }
 
     /// A line whose file is not kept says nothing of what is.

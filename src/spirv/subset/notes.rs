@@ -52,12 +52,16 @@ impl Notes {
         Ok(notes)
     }
 
-    /// What is said of what the instructions of a range define: the numbers of targets and notes.
-    pub(super) fn on(&self, range: Range<usize>) -> &[(u32, u32)] {
+    /// Which notes are about what the instructions of a range define.
+    pub(super) fn on(&self, range: &Range<usize>) -> Range<usize> {
         let from = self.notes.partition_point(|(target, _)| (*target as usize) < range.start);
         let rest = self.notes.get(from..).unwrap_or_default();
-        let count = rest.partition_point(|(target, _)| (*target as usize) < range.end);
-        rest.get(..count).unwrap_or_default()
+        from..from.saturating_add(rest.partition_point(|(target, _)| (*target as usize) < range.end))
+    }
+
+    /// A note: the numbers of the target and of what says something of it.
+    pub(super) fn note_at(&self, nth: usize) -> Option<(u32, u32)> {
+        self.notes.get(nth).copied()
     }
 
     /// Whether an id is linked to other modules.

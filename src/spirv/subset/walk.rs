@@ -7,9 +7,10 @@ use super::notes::GROUP_MEMBER_DECORATE;
 use super::seen::Seen;
 use super::{Cutter, Keep, Place, debug, links, undefined, unknown};
 use crate::error::{Error, Result};
+use crate::spirv::grammar::{self, Set};
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::op;
-use crate::spirv::operands::Role;
+use crate::spirv::operands::{Role, Surroundings as _};
 use crate::spirv::words::Instruction;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -125,7 +126,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         if !matches!(instruction.opcode, op::CAPABILITY | op::EXTENSION) {
             self.seen.see(index, &instruction);
         }
-        if instruction.opcode == op::EXT_INST && self.cutter.notes.doubtful.contains(&instruction.word(2)) {
+        if self.doubtful(&instruction) {
             return Err(unknown(&instruction));
         }
         let weak = debug::weak_operand(index, &instruction);
@@ -142,12 +143,22 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         }
     }
 
+    /// Whether an extended instruction may have operands that are no ids, and which ones is not known.
+    fn doubtful(&self, instruction: &Instruction<'_>) -> bool {
+        if instruction.opcode != op::EXT_INST {
+            return false;
+        }
+        let (import, number) = (instruction.word(2), instruction.word(3));
+        let set = self.cutter.index.set(import);
+        matches!(set, Set::OpenClStd | Set::OpenClDebug) && grammar::extended(set, number).is_none()
+            || self.cutter.notes.doubtful.contains(&import)
+    }
+
     /// Keeps what is said of what a range of instructions defines.
     fn noted(&mut self, range: Range<usize>) -> Result<()> {
         let index = self.cutter.index;
-        let count = self.cutter.notes.on(range.clone()).len();
-        for nth in 0..count {
-            let Some(&(target, note)) = self.cutter.notes.on(range.clone()).get(nth) else { continue };
+        for nth in self.cutter.notes.on(&range) {
+            let Some((target, note)) = self.cutter.notes.note_at(nth) else { continue };
             let Some(instruction) = index.instruction(note as usize) else { continue };
             let met = self.cutter.places.get(target as usize).is_some_and(|place| place.walk == self.cutter.walk);
             let again = self.cutter.places.get(note as usize).is_some_and(|place| place.walk == self.cutter.walk);
@@ -196,9 +207,14 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         let index = self.cutter.index;
         let begin = self.words.len();
         let range = function.instructions.clone();
+        let before = range.start.checked_sub(1).and_then(|before| index.instruction(before));
+        if let Some(line) = before.filter(|before| before.opcode == op::LINE) {
+            // Without its file it is left out.
+            self.meet(line.word(0));
+        }
         for (number, instruction) in index.instructions(range.clone()) {
             self.seen.see(index, &instruction);
-            if instruction.opcode == op::EXT_INST && self.cutter.notes.doubtful.contains(&instruction.word(2)) {
+            if self.doubtful(&instruction) {
                 return Err(unknown(&instruction));
             }
             let first = self.words.len().saturating_add(1);

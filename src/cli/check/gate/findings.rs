@@ -10,6 +10,7 @@ use sycl_bundle::compat::gate::judged::{Grouping, Item, Judged, Whose};
 use sycl_bundle::compat::gate::kernels::Kernels;
 use sycl_bundle::compat::gate::proof::Depth;
 use sycl_bundle::compat::gate::{Against, Clause, Demand, Gate, Matter, codes};
+use sycl_bundle::compat::offers::Lent;
 use sycl_bundle::device::yaml::Place;
 use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::budget::{self, Over};
@@ -56,14 +57,24 @@ impl<'f> Findings<'f> {
         Findings { asked, states, policy, today, depth, targets, general, excuses, met, any: false, files }
     }
 
-    /// Judges a file, of which `wanted` selects kernels by their mangled names.
-    pub fn file(&mut self, facts: &FileFacts<'_>, wanted: impl Fn(&str) -> bool) {
+    /// The same with nothing found yet.
+    pub fn again(self) -> Self {
+        Findings::new(self.asked, self.states, self.policy, self.today, self.depth)
+    }
+
+    /// Judges a file, of which `wanted` selects kernels by their mangled names. Its images may be linked to those that
+    /// are lent.
+    pub fn file(&mut self, facts: &mut FileFacts<'_>, lent: &Lent<'_>, wanted: impl Fn(&str) -> bool) {
         let file: Arc<str> = facts.path.into();
+        let mut images = std::mem::take(&mut facts.images);
+        let own = images.len();
+        images.extend(lent.examined());
         if facts.bundle.is_some() {
             self.files.push(file.clone());
         }
-        self.any |= facts.images.iter().any(|image| image.kernels.iter().any(|name| wanted(name)));
-        let codes = codes(&facts.images);
+        self.any |= images.iter().any(|image| image.kernels.iter().any(|name| wanted(name)));
+        let codes = codes(&images);
+        let own_images = images.get(..own).unwrap_or_default();
         // Targets that demand the same kernels are judged together.
         let mut sets: Vec<(&[Pattern], Vec<usize>)> = Vec::new();
         for (at, one) in self.asked.iter().enumerate() {
@@ -78,14 +89,14 @@ impl<'f> Findings<'f> {
         }
         for (globs, members) in sets {
             let gate =
-                Gate::new(&facts.images, &codes, |name| wanted(name) && (globs.is_empty() || any_matches(globs, name)));
+                Gate::new(&images, &codes, |name| wanted(name) && (globs.is_empty() || any_matches(globs, name)));
             let own: Vec<&Asked<'_>> = members.iter().filter_map(|at| self.asked.get(*at)).collect();
             let demands: Vec<_> = own.iter().map(|one| demand(one, &self.states)).collect();
             let mut judged = gate.judge_each(&demands);
             let mut whole: Vec<Vec<Against>> = Vec::new();
             for (one, judged) in own.iter().zip(&mut judged) {
                 let limits = one.demanded.as_ref().map(|demanded| demanded.budget).unwrap_or_default();
-                whole.push(add(judged, budget::of_target(&limits, one.target, &facts.images)));
+                whole.push(add(judged, budget::of_target(&limits, one.target, own_images)));
                 if let Some((policy, today)) = self.policy.zip(self.today) {
                     excuse(policy, today, &one.target.name, judged, &mut self.excuses);
                 }
@@ -106,14 +117,14 @@ impl<'f> Findings<'f> {
             }
         }
         if let Some(policy) = self.policy.filter(|_| facts.bundle.is_some()) {
-            let found = budget::of_file(&policy.budget, facts.bytes, &facts.images);
+            let found = budget::of_file(&policy.budget, facts.bytes, own_images);
             let (kernels, whole): (Vec<Over>, Vec<Over>) = found.into_iter().partition(|one| one.kernel.is_some());
             if !whole.is_empty() {
                 let whole = whole.into_iter().map(|one| one.against).collect();
                 self.general.push(OfFile::whole(file.clone(), whole));
             }
             if !kernels.is_empty() {
-                let numbers = facts.images.iter().map(|image| image.image.index).collect();
+                let numbers = own_images.iter().map(|image| image.image.index).collect();
                 self.general.push(OfFile { file, judged: alone(kernels, numbers), proofs: Arc::default() });
             }
         }

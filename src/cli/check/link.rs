@@ -1,0 +1,87 @@
+//! `check --link`: do device symbols find their definitions across files?
+
+use super::super::exit::Exit;
+use super::super::files::{How, each_file, each_file_with, report_problems};
+use super::super::global::Global;
+use super::super::output;
+use super::Format;
+use std::collections::{HashMap, HashSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use sycl_bundle::compat::aspects::codes_where;
+use sycl_bundle::compat::kernels::bodies;
+use sycl_bundle::compat::link::{self, Piece};
+use sycl_bundle::error::Result;
+use sycl_bundle::report::check::Verdict;
+use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::gate::{Trouble, links};
+use sycl_bundle::report::inspect::View;
+use sycl_bundle::report::link as report;
+use sycl_bundle::select::Selector;
+
+/// Links the images of the files and tells what is wrong.
+///
+/// # Errors
+/// What cannot be read, selected or written.
+pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Format, strict: bool) -> Result<Exit> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut partial = false;
+    let mut problems: Vec<Trouble> = Vec::new();
+    let exit = each_file(global, files, selector, |facts| {
+        report_problems(global, facts);
+        problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
+        let file: Arc<str> = facts.path.into();
+        let codes = codes_where(&facts.images, |image| !image.imports.is_empty());
+        partial |= facts.images.iter().any(|image| image.problem.is_some());
+        pieces.extend(link::pieces(&file, &facts.images, &codes));
+        Ok(())
+    })?;
+    compare(global, files, selector, &mut pieces)?;
+    let linked = link::link(&pieces);
+    let partial = partial || exit == Exit::Input;
+    let names = Names { demangle: global.demangle };
+    let mut out = output::stdout();
+    let text = match format {
+        Format::Table => {
+            let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+            report::table(&linked, partial, &view)
+        }
+        Format::Github => links::github(&linked, names),
+        Format::Markdown => links::markdown(&linked, names),
+        Format::Json => report::json(&mut out, &linked, partial, &problems).map(|()| String::new())?,
+        Format::Jsonl => report::jsonl(&mut out, &linked).map(|()| String::new())?,
+        Format::Sarif => links::sarif(&linked)?,
+        Format::Junit => links::junit(&linked, &pieces, names, strict),
+    };
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+    let fails = match report::verdict(&linked, partial) {
+        Verdict::Incompatible => true,
+        Verdict::Unknown => strict,
+        Verdict::Compatible => false,
+    };
+    Ok(if fails && exit == Exit::Done { Exit::No } else { exit })
+}
+
+/// Looks into the kernels that several files have: images of several kernels may differ in others. Standard input cannot be
+/// read again; its images are taken as wholes.
+fn compare(global: &Global, files: &[PathBuf], selector: &Selector, pieces: &mut [Piece]) -> Result<()> {
+    let wanted: HashSet<String> = link::in_several_files(pieces).into_iter().map(str::to_owned).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let wanted: HashSet<&str> = wanted.iter().map(String::as_str).collect();
+    let mut places: HashMap<(Arc<str>, usize), &mut Piece> =
+        pieces.iter_mut().map(|piece| ((piece.file.clone(), piece.image), piece)).collect();
+    let files: Vec<PathBuf> = files.iter().filter(|file| **file != Path::new("-")).cloned().collect();
+    each_file_with(global, &files, selector, How { again: true, ..How::default() }, |facts| {
+        let file: Arc<str> = facts.path.into();
+        for image in &facts.images {
+            if let Some(piece) = places.get_mut(&(file.clone(), image.image.index)) {
+                piece.bodies = bodies(image, &wanted);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

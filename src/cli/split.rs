@@ -1,0 +1,208 @@
+//! `split`: which images do the kernels of a module make?
+
+mod sources;
+
+use super::edited::{self, Linked};
+use super::emit::{self, Emit, EmitArgs};
+use super::exit::{Exit, report};
+use super::gather::gather;
+use super::global::Global;
+use super::output;
+use super::selection::Selection;
+use super::sources::same_file;
+use super::table::Beside;
+use sources::Fixed;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use sycl_bundle::bundle::aspect::Epoch;
+use sycl_bundle::bundle::format::Format;
+use sycl_bundle::bundle::image::Image;
+use sycl_bundle::container::arena::Arena;
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::report::name::demangle;
+use sycl_bundle::report::units::{bytes, counted};
+use sycl_bundle::rewrite::convert::out_image;
+use sycl_bundle::rewrite::image_data::OutImage;
+use sycl_bundle::rewrite::split::{Mode, Options, split};
+use sycl_bundle::select::Pattern;
+
+const AFTER_HELP: &str = "\
+per_kernel gives every kernel and every exported function an image. per_source and auto, which are the same, keep those of
+one source together, off those of all; then kernels that need different things of a device are separated: aspects that
+they use or declare, the required work-group size, the required sub-group size. Only kernels that are fixed to the same
+targets (--fixed-targets), and those of an --entry, stay together whatever they need.
+
+An image of one compiler is one source: a module does not say which of its functions come from which file. Images that
+import from each other are linked first, and each counts as a source.
+
+An image lists what its code needs. Aspects that were recorded for the whole input and that no code shows, such as those
+that a kernel declares and does not use, are listed for every image, since nothing tells whose they are.
+
+Images come in the order of the input. Those that hold no SPIR-V, and the device library, stay as they are.
+
+Examples:
+  sycl-bundle split module.spv --mode per_kernel -o out.table
+  sycl-bundle split a.spv b.spv --mode auto -o out.table
+  sycl-bundle split a.spv --entry 'first,second' --entry '*third*' -o out.table
+  sycl-bundle split libfoo.so --mode per_kernel --emit embed -o out/libfoo.so
+
+Exit status:
+  0  done
+  1  no image matches what is selected
+  2  a device global that each image has for itself would be in two
+  3  an input cannot be read, or a module cannot be taken apart
+  6  there is no device code";
+
+/// Split SPIR-V images by kernel, source and requirements
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// SPIR-V modules (with the `.prop` and `.sym` beside them), file tables, executables, libraries, packages and folders
+    /// of these; `-` is standard input
+    #[arg(value_name = "INPUT", required = true)]
+    files: Vec<PathBuf>,
+    /// The file to write; of a table its parts lie beside it and are named after it
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// How to split
+    #[arg(long, value_name = "MODE", default_value = "auto")]
+    mode: ModeName,
+    /// An image for the kernels and functions that match, by glob, mangled or demangled (repeatable); others follow the
+    /// mode
+    #[arg(long, value_name = "GLOB,...")]
+    entry: Vec<String>,
+    /// The targets of `-fsycl-fixed-targets`: of one input (`a.spv=intel_gpu_pvc,cpu`), or of all (repeatable)
+    #[arg(long, value_name = "[INPUT=]TARGET,...")]
+    fixed_targets: Vec<String>,
+    /// The generation of the runtime whose numbers aspects get; by default that of the input
+    #[arg(long, value_name = "YEAR")]
+    abi: Option<Abi>,
+    #[command(flatten)]
+    form: EmitArgs,
+    // Last, for the heading it opens.
+    #[command(flatten)]
+    selection: Selection,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum ModeName {
+    /// An image for each kernel and each exported function
+    PerKernel,
+    /// An image for each source and set of requirements
+    PerSource,
+    /// The same as per_source
+    Auto,
+    /// An image for each set of requirements
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Abi {
+    /// libsycl.so.6 to .8
+    #[value(name = "2025")]
+    Of2025,
+    /// libsycl.so.9
+    #[value(name = "2026")]
+    Of2026,
+}
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        let emit = self.emit();
+        let form = self.form.form(emit, &self.output)?;
+        emit::check_place(Some(emit), &self.output)?;
+        if self.files.iter().any(|file| same_file(file, &self.output)) {
+            let error = Error::new(ErrorKind::Usage, "the output would replace an input");
+            return Err(error.with_remedy("name another file with `-o`"));
+        }
+        let fixed = Fixed::parse(&self.fixed_targets, &self.files)?;
+        let groups = self.groups()?;
+        let arena = Arena::with_limit(u64::MAX);
+        let mut gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
+        if gathered.images.is_empty() && gathered.exit != Exit::Done {
+            // Why has been said.
+            return Ok(gathered.exit);
+        }
+        let theirs = if gathered.origin.abi.is_some_and(|abi| abi < 9) { Epoch::From2023 } else { Epoch::From2026 };
+        let epoch = match self.abi {
+            Some(Abi::Of2025) => Epoch::From2023,
+            Some(Abi::Of2026) => Epoch::From2026,
+            None => theirs,
+        };
+        gathered.origin.abi = Some(if epoch == Epoch::From2026 { 9 } else { 8 });
+        let mode = match self.mode {
+            ModeName::PerKernel => Mode::PerKernel,
+            ModeName::PerSource => Mode::PerSource,
+            ModeName::Auto => Mode::Auto,
+            ModeName::Off => Mode::Off,
+        };
+        let explicit = |name: &str| {
+            let plain = demangle(name);
+            groups.iter().position(|group| group.iter().any(|glob| glob.matches(name) || glob.matches(&plain)))
+        };
+        let options =
+            Options { mode, explicit: &explicit, epoch, target_aspect: &|target| sources::aspect_of(target, epoch) };
+        let mut made = Vec::new();
+        let mut replaced = HashSet::new();
+        let mut exit = gathered.exit;
+        let units = sources::units(&arena, &gathered, mode, theirs, &fixed, emit == Emit::Embed)?;
+        for unit in &units {
+            let outcome = match split(&arena, &unit.input(), &options).context(|| unit.label.clone()) {
+                Ok(outcome) => outcome,
+                // One image that cannot be taken apart does not keep the others from it.
+                Err(error) if error.kind() == ErrorKind::Input && units.len() > 1 => {
+                    exit = report(global, &error);
+                    made.push(unit.image.clone());
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            for warning in &outcome.warnings {
+                let name = |name: &str| if global.demangle { demangle(name).into_owned() } else { name.to_owned() };
+                output::say(&format!("warning: {}", warning.text(name)));
+            }
+            replaced.extend(unit.replaces.iter().copied());
+            made.extend(outcome.images);
+        }
+        let from = counted(gathered.images.len(), "image");
+        if emit == Emit::Embed {
+            return self.embed(global, &made, &replaced, exit);
+        }
+        for (number, image) in made.iter_mut().enumerate() {
+            image.index = number;
+        }
+        let images = counted(made.len(), "image");
+        let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
+        let total = emit::write_with_parts(global, &form, made, &gathered.origin, &self.output, &paths)?;
+        let (total, output) = (bytes(total), self.output.display());
+        global.note(&format!("{images} of {from}, {total}, written to {output} ({})", form.emit.name()));
+        Ok(exit)
+    }
+
+    /// The form that is asked for: by the output's name, or a table.
+    fn emit(&self) -> Emit {
+        self.form.emit.or(Emit::by_extension(&self.output)).unwrap_or(Emit::Table)
+    }
+
+    fn groups(&self) -> Result<Vec<Vec<Pattern>>> {
+        let group = |text: &String| text.split(',').map(Pattern::new).collect::<Result<Vec<_>>>();
+        self.entry.iter().map(group).collect()
+    }
+
+    /// Puts the new images in the place of the old ones.
+    fn embed(&self, global: &Global, made: &[Image<'_>], replaced: &HashSet<usize>, exit: Exit) -> Result<Exit> {
+        let [file] = self.files.as_slice() else {
+            let error = Error::new(ErrorKind::Usage, "images go back into one linked file, and there are several");
+            return Err(error.with_remedy("split one file at a time, or choose another --emit"));
+        };
+        let target =
+            edited::Target { output: self.output.clone(), drop_signature: false, format: edited::Format::Text };
+        let linked = Linked::open(file, &target)?;
+        let new: Vec<OutImage<'_>> =
+            made.iter().filter(|image| image.format() == Format::SpirV).map(out_image).collect();
+        let done = linked.change(global, &target, replaced, &new, true)?;
+        Ok(if done == Exit::Done { exit } else { done })
+    }
+}

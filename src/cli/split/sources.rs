@@ -1,0 +1,224 @@
+//! Which images are one piece of code, and which translation units are in it?
+//!
+//! An image that imports what another one exports is linked with it; each of them counts as a source. With `off` all
+//! images that can be one are.
+
+use super::super::gather::Gathered;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+use sycl_bundle::bundle::aspect::{self, Epoch};
+use sycl_bundle::bundle::format::Format;
+use sycl_bundle::bundle::image::Image;
+use sycl_bundle::bundle::property::set;
+use sycl_bundle::bundle::requirements::Requirements;
+use sycl_bundle::compat::aspects::Code;
+use sycl_bundle::container::arena::Arena;
+use sycl_bundle::device;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::rewrite::link::{self, link};
+use sycl_bundle::rewrite::settle::{Payload, store};
+use sycl_bundle::rewrite::split::{Input, Mode, Source};
+use sycl_bundle::spirv::Module;
+use sycl_bundle::spirv::index::Index;
+
+/// The targets that inputs are fixed to.
+#[derive(Debug, Default)]
+pub struct Fixed {
+    all: Option<BTreeSet<String>>,
+    by_file: HashMap<String, BTreeSet<String>>,
+}
+
+impl Fixed {
+    /// Reads `TARGET,...` and `INPUT=TARGET,...`.
+    ///
+    /// # Errors
+    /// `Usage` where an input is none, or a target unknown.
+    pub fn parse(texts: &[String], files: &[PathBuf]) -> Result<Fixed> {
+        let mut fixed = Fixed::default();
+        for text in texts {
+            let (file, names) =
+                text.rsplit_once('=').map_or((None, text.as_str()), |(file, names)| (Some(file), names));
+            let names = names.split(',').filter(|name| !name.is_empty());
+            let mut targets = BTreeSet::new();
+            for name in names {
+                targets.extend(named(name)?);
+            }
+            match file {
+                None => fixed.all = Some(targets),
+                Some(file) if files.iter().any(|known| known.as_os_str() == file) => {
+                    fixed.by_file.insert(file.to_owned(), targets);
+                }
+                Some(file) => {
+                    let error = Error::new(ErrorKind::Usage, format!("--fixed-targets: `{file}` is no input"));
+                    return Err(error.with_remedy("write the input as on the command line"));
+                }
+            }
+        }
+        Ok(fixed)
+    }
+
+    fn of(&self, file: &str) -> Option<BTreeSet<String>> {
+        self.by_file.get(file).or(self.all.as_ref()).cloned()
+    }
+}
+
+/// The targets of the device configuration that a spelling means, or the aspect that it names.
+fn named(spelling: &str) -> Result<Vec<String>> {
+    if aspect::number(Epoch::From2026, spelling).is_some() {
+        return Ok(vec![spelling.to_owned()]);
+    }
+    Ok(device::table().resolve(spelling)?.targets.iter().map(|target| target.name.clone()).collect())
+}
+
+/// The number of the aspect that stands for a target. No aspect is of one device alone, so it is that of the kind of
+/// device.
+pub fn aspect_of(target: &str, epoch: Epoch) -> Option<u32> {
+    aspect::number(epoch, target).or_else(|| {
+        let kind = device::table().target(target)?.device_type?.name();
+        aspect::number(epoch, kind)
+    })
+}
+
+/// One piece of code.
+pub struct Unit<'k> {
+    /// What messages call it.
+    pub label: String,
+    /// The image, linked where it is made of several.
+    pub image: Image<'k>,
+    sources: Vec<Source>,
+    epoch: Epoch,
+    /// The images of the input that it stands for.
+    pub replaces: Vec<usize>,
+}
+
+impl<'k> Unit<'k> {
+    /// As the library takes it.
+    pub fn input(&self) -> Input<'_, 'k> {
+        Input { image: &self.image, label: &self.label, sources: &self.sources, epoch: self.epoch }
+    }
+}
+
+/// The pieces of code among the images, in the order of their first ones. Where only SPIR-V counts (`spirv`), others are
+/// left out.
+///
+/// # Errors
+/// What cannot be inflated or linked.
+pub fn units<'k>(
+    arena: &'k Arena,
+    gathered: &Gathered<'k>,
+    mode: Mode,
+    epoch: Epoch,
+    fixed: &Fixed,
+    spirv: bool,
+) -> Result<Vec<Unit<'k>>> {
+    let mut images = gathered.images.clone();
+    for image in &mut images {
+        store(arena, image, Payload::Plain)?;
+    }
+    let is_code: Vec<bool> = images.iter().map(|image| image.format() == Format::SpirV).collect();
+    let files: Vec<&str> =
+        gathered.files.iter().flat_map(|(file, count)| std::iter::repeat_n(file.as_str(), *count)).collect();
+    let mut pieces: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (at, first) in united(&images, &is_code, mode).into_iter().enumerate() {
+        pieces.entry(first).or_default().push(at);
+    }
+    let mut units = Vec::with_capacity(pieces.len());
+    for members in pieces.into_values() {
+        let of = |at: &usize| Some((images.get(*at)?, gathered.labels.get(*at)?, *is_code.get(*at)?, files.get(*at)?));
+        let members: Vec<_> = members.iter().filter_map(of).collect();
+        if spirv && !members.iter().all(|(_, _, is_code, _)| *is_code) {
+            continue;
+        }
+        let source = |(image, _, is_code, file): &(&Image<'k>, &String, bool, &&str)| -> Source {
+            let index = Some(image.stored).filter(|_| *is_code).and_then(|bytes| Index::read(bytes).ok());
+            let requirements = Requirements::of(image, epoch);
+            let recorded = image.properties.get(set::REQUIREMENTS, "aspects").is_some();
+            Source {
+                code: index.map(|index| Code::read(&index)).unwrap_or_default(),
+                recorded: recorded.then(|| requirements.aspects.iter().cloned().collect()),
+                sub_group: requirements.reqd_sub_group_size,
+                fixed_targets: fixed.of(file),
+            }
+        };
+        let label = members.iter().map(|(_, label, _, _)| label.as_str()).collect::<Vec<_>>().join(", ");
+        let image = match members.as_slice() {
+            [(image, ..)] => (*image).clone(),
+            several => {
+                let inputs: Vec<link::Input<'_, '_>> =
+                    several.iter().map(|(image, label, ..)| link::Input { image, label, internal: false }).collect();
+                let options = sycl_bundle::spirv::link::Options { partial: true };
+                link(arena, &inputs, &options).map_err(|errors| first(errors, &label))?.image
+            }
+        };
+        units.push(Unit {
+            image,
+            sources: members.iter().map(source).collect(),
+            epoch,
+            replaces: members.iter().filter(|(_, _, is_code, _)| *is_code).map(|(image, ..)| image.index).collect(),
+            label,
+        });
+    }
+    Ok(units)
+}
+
+fn first(errors: Vec<Error>, label: &str) -> Error {
+    let error = errors.into_iter().next();
+    error.unwrap_or_else(|| Error::input("cannot be linked")).context(format!("linking {label}"))
+}
+
+/// For each image the first one of its piece of code.
+fn united(images: &[Image<'_>], is_code: &[bool], mode: Mode) -> Vec<usize> {
+    let mut firsts: Vec<usize> = (0..images.len()).collect();
+    let mut providers: HashMap<String, Option<usize>> = HashMap::new();
+    let mut imports: Vec<(usize, String)> = Vec::new();
+    let mut alike: HashMap<(&str, &str, &str), usize> = HashMap::new();
+    for (at, image) in images.iter().enumerate().filter(|(at, _)| is_code.get(*at) == Some(&true)) {
+        // The runtime chooses among the images of the device library, and links those of virtual functions.
+        let apart = !image.properties.set(set::DEVICELIB).is_empty()
+            || !image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty();
+        if apart {
+            continue;
+        }
+        if mode == Mode::Off {
+            let first = *alike.entry((image.target, image.compile_options, image.link_options)).or_insert(at);
+            unite(&mut firsts, first, at);
+        }
+        let told = !image.properties.sets.is_empty();
+        let facts = Module::parse(image.stored).unwrap_or_default();
+        let kernels: HashSet<&str> = facts.kernels().collect();
+        let exports: Vec<String> = match told {
+            true => image.exports().into_iter().map(str::to_owned).collect(),
+            false => facts.exports.iter().filter(|name| !kernels.contains(name.as_str())).cloned().collect(),
+        };
+        for symbol in exports {
+            // Which of several is meant is the runtime's to say.
+            providers.entry(symbol).and_modify(|known| *known = None).or_insert(Some(at));
+        }
+        let wanted = if told { image.imports().into_iter().map(str::to_owned).collect() } else { facts.imports };
+        imports.extend(wanted.into_iter().map(|symbol| (at, symbol)));
+    }
+    for (at, symbol) in imports {
+        if let Some(Some(provider)) = providers.get(&symbol) {
+            unite(&mut firsts, *provider, at);
+        }
+    }
+    (0..images.len()).map(|at| root(&mut firsts, at)).collect()
+}
+
+fn root(firsts: &mut [usize], mut at: usize) -> usize {
+    while let Some(next) = firsts.get(at).copied().filter(|next| *next != at) {
+        let after = firsts.get(next).copied().unwrap_or(next);
+        if let Some(place) = firsts.get_mut(at) {
+            *place = after;
+        }
+        at = next;
+    }
+    at
+}
+
+fn unite(firsts: &mut [usize], one: usize, other: usize) {
+    let (one, other) = (root(firsts, one), root(firsts, other));
+    if let Some(place) = firsts.get_mut(one.max(other)) {
+        *place = one.min(other);
+    }
+}

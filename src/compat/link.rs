@@ -1,0 +1,388 @@
+//! Do device symbols find their definitions across a set of files?
+//!
+//! As the runtime links images when a kernel is first used (DPC++ `program_manager.cpp`, `collectDeviceImageDeps`): what an
+//! image imports may come from any image of any loaded library that exports it and is of the same format; of several it
+//! takes whichever it meets first. Only images for `spir64` and `spir64_gen` are linked. Kernels go by name alone: of two
+//! libraries with a kernel of the same name one may run for both.
+
+use super::aspects::Code;
+use super::aspects::code::Kind;
+use super::aspects::graph::of_the_device;
+use super::examine::Examined;
+use super::fit;
+use crate::bundle::format::Format;
+use crate::bundle::property::set;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// What of an image matters for linking.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    /// The file, as the user gave it.
+    pub file: Arc<str>,
+    /// The image's number in it.
+    pub image: usize,
+    /// What it offers itself as: images that differ in it are never taken for one another.
+    kind: Like,
+    /// Mangled names of its kernels.
+    pub kernels: Vec<String>,
+    /// Symbols that it defines for others.
+    pub exports: Vec<String>,
+    /// Symbols that others must define, each with who needs it.
+    pub imports: Vec<Import>,
+    /// The hash of its contents.
+    hash: [u8; 32],
+    /// Hashes of the code of kernels alone, where they have been looked for.
+    pub bodies: Vec<(String, [u8; 32])>,
+    /// Whether it is a part of the device library, of which the runtime keeps one copy.
+    devicelib: bool,
+}
+
+/// Target, what it is compiled for, and whether specialization constants are replaced by their defaults.
+type Like = (String, Option<String>, &'static str, bool);
+
+/// A symbol that an image needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// Its mangled name.
+    pub symbol: String,
+    /// Mangled names of the image's kernels that may call it.
+    pub kernels: Vec<String>,
+    /// Mangled names of functions that the image exports and that may call it.
+    pub functions: Vec<String>,
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Wrong {
+    /// No image defines a symbol.
+    Unresolved,
+    /// Several images define it, in different ways.
+    Duplicate,
+    /// Two files have different kernels of one name.
+    Clash,
+}
+
+impl Wrong {
+    /// The rule's name in reports.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Wrong::Unresolved => "unresolved-symbol",
+            Wrong::Duplicate => "duplicate-symbol",
+            Wrong::Clash => "kernel-in-two-files",
+        }
+    }
+
+    /// What it is about, in a line.
+    pub fn title(self) -> &'static str {
+        match self {
+            Wrong::Unresolved => "No image defines a symbol that a kernel needs",
+            Wrong::Duplicate => "Several images define a symbol in different ways",
+            Wrong::Clash => "Two files have kernels of one name",
+        }
+    }
+
+    /// What becomes of it at run time.
+    pub fn help(self) -> &'static str {
+        match self {
+            Wrong::Unresolved => "Linking fails when a kernel that needs the symbol is first submitted.",
+            Wrong::Duplicate => "Which definition is linked is not specified, and may change from run to run.",
+            Wrong::Clash => "Either kernel may run for both, or the images of one are ignored.",
+        }
+    }
+}
+
+/// An image, by file and number.
+pub type Place = (Arc<str>, usize);
+
+/// Something that is wrong.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// What is wrong.
+    pub wrong: Wrong,
+    /// Whether it is so for sure; else it hangs on the device or the runtime's version.
+    pub certain: bool,
+    /// The mangled name of the symbol or kernel.
+    pub name: String,
+    /// What it says.
+    pub message: String,
+    /// What can be done.
+    pub remedy: &'static str,
+    /// Who needs the symbol.
+    pub wanted: Vec<(Place, Import)>,
+    /// The images that define it.
+    pub defined: Vec<Place>,
+}
+
+/// Symbols that one file takes from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The file that imports.
+    pub from: Arc<str>,
+    /// The file that defines.
+    pub to: Arc<str>,
+    /// The mangled names, in order.
+    pub symbols: Vec<String>,
+}
+
+/// How the files of a set link.
+#[derive(Debug, Clone, Default)]
+pub struct Linked {
+    /// Symbols that are imported.
+    pub imports: usize,
+    /// Symbols that are exported.
+    pub exports: usize,
+    /// Imported symbols that the runtime and the device bring.
+    pub of_the_device: usize,
+    /// Symbols that one file takes from another, where its own images have none.
+    pub links: Vec<Link>,
+    /// What is wrong, by kind and name.
+    pub findings: Vec<Finding>,
+}
+
+/// What of the images of a file matters for linking. `codes` is the code of those that import something.
+pub fn pieces(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Vec<Piece> {
+    let one = |(at, image): (usize, &Examined<'_, '_>)| Piece {
+        file: file.clone(),
+        image: image.image.index,
+        kind: kind(image),
+        kernels: image.kernels.clone(),
+        exports: image.exports.clone(),
+        imports: image.imports.iter().map(|symbol| import(image, codes.get(at), symbol)).collect(),
+        hash: image.blake3,
+        bodies: Vec::new(),
+        devicelib: !image.image.properties.set(set::DEVICELIB).is_empty(),
+    };
+    images.iter().enumerate().map(one).collect()
+}
+
+fn kind(image: &Examined<'_, '_>) -> Like {
+    let compiled = image.image.compile_target().map(str::to_owned);
+    let defaults = image.image.properties.get(set::MISC, "specConstsReplacedWithDefault");
+    (
+        fit::spec(image.image).to_owned(),
+        compiled,
+        image.format.name(),
+        defaults.and_then(|flag| flag.number()) == Some(1),
+    )
+}
+
+/// Who of an image may call a symbol: along the calls of its code; where that is not known, every kernel.
+fn import(image: &Examined<'_, '_>, code: Option<&Code>, symbol: &str) -> Import {
+    let declares = |code: &&Code| {
+        image.format == Format::SpirV
+            && code.nodes.iter().any(|node| node.kind == Kind::Declared && node.symbol.as_deref() == Some(symbol))
+    };
+    let Some(code) = code.filter(declares) else {
+        return Import { symbol: symbol.to_owned(), kernels: image.kernels.clone(), functions: Vec::new() };
+    };
+    let mut into: Vec<Vec<usize>> = vec![Vec::new(); code.nodes.len()];
+    for (from, node) in code.nodes.iter().enumerate() {
+        for call in &node.calls {
+            if let Some(callers) = into.get_mut(call.to) {
+                callers.push(from);
+            }
+        }
+    }
+    let wanted = |node: &&super::aspects::code::Node| node.symbol.as_deref() == Some(symbol);
+    let mut reached: BTreeSet<usize> =
+        code.nodes.iter().enumerate().filter(|(_, node)| wanted(node)).map(|(at, _)| at).collect();
+    let mut next: Vec<usize> = reached.iter().copied().collect();
+    while let Some(at) = next.pop() {
+        next.extend(into.get(at).into_iter().flatten().filter(|from| reached.insert(**from)));
+    }
+    let kernels = code.kernels.iter().filter(|kernel| kernel.node.is_some_and(|node| reached.contains(&node)));
+    let functions = reached.iter().filter_map(|at| code.nodes.get(*at)).filter(|node| node.kind == Kind::Defined);
+    Import {
+        symbol: symbol.to_owned(),
+        kernels: kernels.map(|kernel| kernel.name.clone()).collect(),
+        functions: functions.filter_map(|node| node.symbol.clone()).collect(),
+    }
+}
+
+impl Piece {
+    /// What the code of a kernel is known by: its hash, else that of the image.
+    fn code(&self, kernel: &str) -> [u8; 32] {
+        self.bodies.iter().find(|(name, _)| name == kernel).map_or(self.hash, |(_, hash)| *hash)
+    }
+}
+
+/// The kernels that are in several files.
+pub fn in_several_files(pieces: &[Piece]) -> HashSet<&str> {
+    let mut first: HashMap<&str, &str> = HashMap::new();
+    let all = pieces.iter().flat_map(|piece| piece.kernels.iter().map(|kernel| (kernel.as_str(), &*piece.file)));
+    all.filter(|(kernel, file)| *first.entry(kernel).or_insert(file) != *file).map(|(kernel, _)| kernel).collect()
+}
+
+/// Links the images of a set of files.
+pub fn link(pieces: &[Piece]) -> Linked {
+    let mut exporters: BTreeMap<&str, Vec<&Piece>> = BTreeMap::new();
+    let mut importers: BTreeMap<&str, Vec<(&Piece, &Import)>> = BTreeMap::new();
+    for piece in pieces {
+        piece.exports.iter().for_each(|symbol| exporters.entry(symbol).or_default().push(piece));
+        piece.imports.iter().for_each(|import| importers.entry(&import.symbol).or_default().push((piece, import)));
+    }
+    let mut linked = Linked { imports: importers.len(), exports: exporters.len(), ..Linked::default() };
+    let mut links: BTreeMap<(&Arc<str>, &Arc<str>), BTreeSet<&str>> = BTreeMap::new();
+    for (symbol, wanting) in &importers {
+        let all = exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
+        if all.is_empty() && of_the_device(symbol) {
+            linked.of_the_device = linked.of_the_device.saturating_add(1);
+            continue;
+        }
+        linked.findings.extend(unresolved(symbol, wanting, all));
+        for (piece, _) in wanting {
+            let found: Vec<&&Piece> = all.iter().filter(|other| format(other) == format(piece)).collect();
+            // What a file defines itself is no link to another, though the runtime may take either.
+            if !found.iter().any(|other| other.file == piece.file) {
+                for other in found {
+                    links.entry((&piece.file, &other.file)).or_default().insert(symbol);
+                }
+            }
+        }
+    }
+    linked.findings.extend(exporters.iter().filter_map(|(symbol, all)| {
+        let wanted = importers.get(symbol).map(Vec::as_slice).unwrap_or_default();
+        duplicate(symbol, all, wanted)
+    }));
+    linked.findings.extend(clashes(pieces));
+    linked.links = links
+        .into_iter()
+        .map(|((from, to), symbols)| Link {
+            from: from.clone(),
+            to: to.clone(),
+            symbols: symbols.into_iter().map(str::to_owned).collect(),
+        })
+        .collect();
+    linked
+}
+
+fn format(piece: &Piece) -> &'static str {
+    piece.kind.2
+}
+
+fn place(piece: &Piece) -> Place {
+    (piece.file.clone(), piece.image)
+}
+
+/// What of those who want a symbol do not get it, by why.
+fn unresolved(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Vec<Finding> {
+    let mut by_why: BTreeMap<(String, &'static str), Vec<(Place, Import)>> = BTreeMap::new();
+    for (piece, import) in wanting {
+        let own = spec(piece);
+        let why = if !matches!(own, "spir64" | "spir64_gen") {
+            let message =
+                format!("Cannot resolve external symbols of an image for {own}: it is not linked at run time.");
+            (message, "link the definitions into the image when it is compiled, or ship it as spir64")
+        } else if all.is_empty() {
+            let message = format!("No device image found for external symbol {symbol}");
+            (message, "check the library that defines it together with these, or define it (SYCL_EXTERNAL)")
+        } else if !all.iter().any(|other| format(other) == format(piece)) {
+            let formats: BTreeSet<&str> = all.iter().map(|other| format(other)).collect();
+            let formats: Vec<&str> = formats.into_iter().collect();
+            let message = format!(
+                "External symbol {symbol} is defined in images of format {} only, and imported by one of format {}: the \
+                 runtime links images of one format.",
+                formats.join(", "),
+                format(piece)
+            );
+            (message, "ship both as SPIR-V, or link them when they are compiled")
+        } else {
+            continue;
+        };
+        by_why.entry(why).or_default().push((place(piece), (*import).clone()));
+    }
+    let finding = |((message, remedy), wanted)| Finding {
+        wrong: Wrong::Unresolved,
+        certain: true,
+        name: symbol.to_owned(),
+        message,
+        remedy,
+        wanted,
+        defined: all.iter().map(|piece| place(piece)).collect(),
+    };
+    by_why.into_iter().map(finding).collect()
+}
+
+fn spec(piece: &Piece) -> &str {
+    &piece.kind.0
+}
+
+/// Images of one kind that define a symbol in different ways.
+fn duplicate(symbol: &str, all: &[&Piece], wanted: &[(&Piece, &Import)]) -> Option<Finding> {
+    let mut kinds: BTreeMap<&Like, Vec<&Piece>> = BTreeMap::new();
+    for piece in all.iter().filter(|piece| !piece.devicelib) {
+        kinds.entry(&piece.kind).or_default().push(piece);
+    }
+    let differ = |own: &&Vec<&Piece>| own.iter().any(|piece| Some(piece.hash) != own.first().map(|first| first.hash));
+    let several: Vec<&Piece> = kinds.values().filter(differ).flatten().copied().collect();
+    let files: BTreeSet<&str> = several.iter().map(|piece| &*piece.file).collect();
+    let first = several.first()?;
+    let by = match files.len() {
+        1 => format!("{} images of one file", several.len()),
+        files => format!("images of {files} files"),
+    };
+    Some(Finding {
+        wrong: Wrong::Duplicate,
+        certain: !wanted.is_empty(),
+        name: symbol.to_owned(),
+        message: format!(
+            "Symbol {symbol} is defined by {by} for {}; the runtime takes whichever it meets first.",
+            spec(first)
+        ),
+        remedy: "give the functions names of their own, or a namespace for each library",
+        wanted: wanted.iter().map(|(piece, import)| (place(piece), (*import).clone())).collect(),
+        defined: several.iter().map(|piece| place(piece)).collect(),
+    })
+}
+
+/// The code of a kernel in each file.
+fn hashes<'p>(pieces: &[&'p Piece], kernel: &str) -> BTreeMap<&'p str, BTreeSet<[u8; 32]>> {
+    let mut of_file: BTreeMap<&str, BTreeSet<[u8; 32]>> = BTreeMap::new();
+    for piece in pieces {
+        of_file.entry(&piece.file).or_default().insert(piece.code(kernel));
+    }
+    of_file
+}
+
+/// Kernels of one name in two files.
+fn clashes(pieces: &[Piece]) -> Vec<Finding> {
+    let mut kernels: BTreeMap<&str, Vec<&Piece>> = BTreeMap::new();
+    for piece in pieces {
+        piece.kernels.iter().for_each(|kernel| kernels.entry(kernel).or_default().push(piece));
+    }
+    let one = |(kernel, all): (&str, Vec<&Piece>)| {
+        let files: BTreeSet<&str> = all.iter().map(|piece| &*piece.file).collect();
+        if files.len() < 2 {
+            return None;
+        }
+        let mut kinds: BTreeMap<&Like, Vec<&Piece>> = BTreeMap::new();
+        all.iter().for_each(|piece| kinds.entry(&piece.kind).or_default().push(piece));
+        let differs = kinds.values().any(|own| hashes(own, kernel).values().collect::<BTreeSet<_>>().len() > 1);
+        let same = kinds.values().all(|own| hashes(own, kernel).len() == files.len());
+        let (certain, message) = match (differs, same) {
+            (true, _) => {
+                (true, "has different code in different files, and the runtime may run either for both.".to_owned())
+            }
+            // The same code under the same name: whichever runs, it is the same.
+            (false, true) => return None,
+            (false, false) => (
+                false,
+                "is in one file for targets that the other does not have; runtimes that tell the kernels of libraries \
+                 apart (after 2026.2) do not take the other's images."
+                    .to_owned(),
+            ),
+        };
+        Some(Finding {
+            wrong: Wrong::Clash,
+            certain,
+            name: kernel.to_owned(),
+            message: format!("Kernel {message}"),
+            remedy: "give the kernel another name in one of them; where one only adds images, put these into the other's \
+                     own list (sycl-bundle embed)",
+            wanted: Vec::new(),
+            defined: all.iter().map(|piece| place(piece)).collect(),
+        })
+    };
+    kernels.into_iter().filter_map(one).collect()
+}

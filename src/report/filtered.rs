@@ -1,0 +1,98 @@
+//! What came of filtering images for targets?
+
+use super::units::counted;
+use crate::compat::fit::Finding;
+use serde::Serialize;
+
+/// The result of one `filter`.
+#[derive(Debug, Default, Serialize)]
+pub struct Filtered {
+    /// Version of this document's schema.
+    pub schema_version: u32,
+    /// The inputs.
+    pub inputs: Vec<String>,
+    /// What was written.
+    pub outputs: Vec<Output>,
+}
+
+/// One file that was written.
+#[derive(Debug, Default, Serialize)]
+pub struct Output {
+    /// The file.
+    pub output: String,
+    /// Its form.
+    pub emit: &'static str,
+    /// The targets of the name that was given; none where all images stay.
+    pub targets: Vec<String>,
+    /// Images in it.
+    pub images: usize,
+    /// Images with an empty module.
+    pub emptied: Vec<Emptied>,
+    /// Mangled names of kernels that have code in no image of it, though they had before.
+    pub kernels_without_code: Vec<String>,
+    /// Bytes written.
+    pub bytes: u64,
+}
+
+/// An image whose module became an empty one.
+#[derive(Debug, Serialize)]
+pub struct Emptied {
+    /// The image's number.
+    pub image: usize,
+    /// The mangled names of its kernels.
+    pub kernels: Vec<String>,
+    /// What speaks against it, on the first target.
+    pub findings: Vec<Against>,
+}
+
+/// What speaks against an image.
+#[derive(Debug, Serialize)]
+pub struct Against {
+    /// The rule.
+    pub rule: &'static str,
+    /// What it says.
+    pub message: String,
+    /// The aspect, where it is about one.
+    pub aspect: Option<String>,
+}
+
+impl Against {
+    /// The JSON of a finding.
+    pub fn of(finding: &Finding) -> Against {
+        Against { rule: finding.rule.name(), message: finding.message.clone(), aspect: finding.aspect.clone() }
+    }
+}
+
+impl Filtered {
+    /// The document as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
+impl Output {
+    /// The result for a person, a line; `verbose` adds one for each image whose module is empty, with `kernel` giving the
+    /// name that a kernel is shown by.
+    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String) -> String {
+        let target = match self.targets.as_slice() {
+            [] => "all targets".to_owned(),
+            [one] => one.clone(),
+            [first, ..] => format!("{first} and {} more", self.targets.len().saturating_sub(1)),
+        };
+        let images = counted(self.images, "image");
+        let empty = match self.emptied.len() {
+            0 => "none of them empty".to_owned(),
+            count => format!("{count} of them empty"),
+        };
+        let mut text = format!("{} ({}) for {target}: {images}, {empty}", self.output, self.emit);
+        if !self.kernels_without_code.is_empty() {
+            text.push_str(&format!("; {} without code", counted(self.kernels_without_code.len(), "kernel")));
+        }
+        for emptied in self.emptied.iter().filter(|_| verbose) {
+            let name = emptied.kernels.first().map(|name| format!(" ({})", kernel(name))).unwrap_or_default();
+            let why: Vec<&str> = emptied.findings.iter().map(|finding| finding.message.as_str()).collect();
+            text.push_str(&format!("\n  image {}{name}: {}", emptied.image, why.join(" ")));
+        }
+        text
+    }
+}

@@ -1,0 +1,194 @@
+//! What is wrong with how files link, in the forms of other tools?
+//!
+//! The same forms as those of the gate, of findings that are about symbols and files rather than kernels on targets.
+
+use super::github::{data, property};
+use super::markdown::{code, escaped as plain};
+use super::sarif::{SCHEMA, reference};
+use crate::compat::link::{Finding, Linked, Piece, Place, Wrong};
+use crate::error::{Error, Result};
+use crate::report::evidence::Names;
+use crate::report::name::{demangle, display, shorten};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Characters of a name that are shown.
+const SHOWN: usize = 120;
+/// Images that are named of each finding.
+const EXAMPLES: usize = 3;
+
+/// The images that a finding is about: those that want the symbol, else those that have it.
+fn places(finding: &Finding) -> impl Iterator<Item = &Place> {
+    let wanted = finding.wanted.iter().map(|(place, _)| place);
+    let defined = finding.defined.iter().filter(|_| finding.wanted.is_empty());
+    wanted.chain(defined)
+}
+
+/// The files that a finding is about, each once.
+fn files(finding: &Finding) -> BTreeSet<&str> {
+    places(finding).map(|(file, _)| &**file).collect()
+}
+
+/// The sentence with the name as it is to be shown; of kernels it does not hold it.
+fn message(finding: &Finding, names: Names) -> String {
+    let shown = names.show(&finding.name);
+    let shown = shorten(&shown, SHOWN);
+    match finding.wrong {
+        Wrong::Clash => finding.message.replacen("Kernel ", &format!("Kernel {shown} "), 1),
+        _ => finding.message.replace(&finding.name, &shown),
+    }
+}
+
+/// An annotation for each file and each thing that is found in it.
+pub fn github(linked: &Linked, names: Names) -> String {
+    let mut out = String::new();
+    for finding in &linked.findings {
+        let level = if finding.certain { "error" } else { "warning" };
+        for file in files(finding) {
+            let title = property(finding.wrong.rule());
+            let text = data(&format!("{}\nhelp: {}", message(finding, names), finding.remedy));
+            let _ = writeln!(out, "::{level} file={},title={title}::{text}", property(file));
+        }
+    }
+    out
+}
+
+/// A section for each thing that is found.
+pub fn markdown(linked: &Linked, names: Names) -> String {
+    let mut out = String::from("### Device symbols across files\n\n");
+    let _ = writeln!(out, "| imported | exported | findings |\n|--:|--:|--:|");
+    let _ = writeln!(out, "| {} | {} | {} |", linked.imports, linked.exports, linked.findings.len());
+    for finding in &linked.findings {
+        let sure = if finding.certain { "error" } else { "warning" };
+        let _ = writeln!(out, "\n**{sure} ({})**\n\n> {}\n", finding.wrong.rule(), plain(&message(finding, names)));
+        for (file, image) in places(finding).take(EXAMPLES) {
+            let _ = writeln!(out, "- {}", code(&format!("{file} image {image}")));
+        }
+        let more = places(finding).count().saturating_sub(EXAMPLES);
+        if more > 0 {
+            let _ = writeln!(out, "- and {more} more");
+        }
+        let _ = writeln!(out, "\n{}", plain(finding.remedy));
+    }
+    out
+}
+
+/// SARIF 2.1.0: a result for each file and each thing that is found in it.
+///
+/// # Errors
+/// `Input` where the document cannot be made.
+pub fn sarif(linked: &Linked) -> Result<String> {
+    let rules: BTreeSet<Wrong> = linked.findings.iter().map(|finding| finding.wrong).collect();
+    let rules: Vec<Wrong> = rules.into_iter().collect();
+    let result = |(finding, file): (&Finding, &str)| {
+        json!({
+            "ruleId": finding.wrong.rule(),
+            "ruleIndex": rules.iter().position(|own| *own == finding.wrong),
+            "kind": "fail",
+            "level": if finding.certain { "error" } else { "warning" },
+            "message": { "text": message(finding, Names { demangle: true }) },
+            "locations": [{
+                "physicalLocation": { "artifactLocation": { "uri": reference(file) } },
+                "logicalLocations": [{
+                    "name": demangle(&finding.name),
+                    "fullyQualifiedName": finding.name,
+                    "kind": "function",
+                }],
+            }],
+            "partialFingerprints": { "syclBundleFinding/v1": fingerprint(finding, file) },
+            "properties": {
+                "file": file,
+                "images": places(finding).filter(|place| *place.0 == *file).map(|place| place.1).collect::<Vec<_>>(),
+                "remedy": finding.remedy,
+            },
+        })
+    };
+    let all = linked.findings.iter().flat_map(|finding| files(finding).into_iter().map(move |file| (finding, file)));
+    let results: Vec<Value> = all.map(result).collect();
+    let rule = |wrong: &Wrong| {
+        json!({
+            "id": wrong.rule(),
+            "shortDescription": { "text": wrong.title() },
+            "fullDescription": { "text": wrong.title() },
+            "help": { "text": wrong.help() },
+            "defaultConfiguration": { "level": "error" },
+        })
+    };
+    let described: Vec<Value> = rules.iter().map(rule).collect();
+    let document = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "sycl-bundle",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": described,
+            } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    });
+    let text = serde_json::to_string(&document).map_err(|error| Error::input(error.to_string()))?;
+    Ok(text + "\n")
+}
+
+/// What a finding is known by from one build to the next: its rule, the name of the file, and the symbol.
+fn fingerprint(finding: &Finding, file: &str) -> String {
+    let file = file.rsplit(['/', '\\', '!']).next().unwrap_or(file);
+    [finding.wrong.rule(), file, &finding.name].join("\u{1f}")
+}
+
+/// JUnit's XML: a suite for each file, a case for each symbol and kernel of it that another file could have to do with.
+pub fn junit(linked: &Linked, pieces: &[Piece], names: Names, strict: bool) -> String {
+    use super::junit::escaped;
+    let mut cases: BTreeMap<&str, BTreeMap<&str, Vec<&Finding>>> = BTreeMap::new();
+    for piece in pieces {
+        let own = cases.entry(&piece.file).or_default();
+        let imports = piece.imports.iter().map(|import| &import.symbol);
+        imports.chain(&piece.exports).chain(&piece.kernels).for_each(|name| {
+            own.entry(name).or_default();
+        });
+    }
+    for finding in &linked.findings {
+        for file in files(finding) {
+            cases.entry(file).or_default().entry(&finding.name).or_default().push(finding);
+        }
+    }
+    let mut out =
+        String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sycl-bundle check --link\">\n");
+    let fails = |finding: &&&Finding| finding.certain || strict;
+    for (file, cases) in &cases {
+        let failures = cases.values().filter(|found| found.iter().any(|one| fails(&one))).count();
+        let skipped = cases.values().filter(|found| !found.is_empty()).count().saturating_sub(failures);
+        let (file, tests) = (escaped(file), cases.len());
+        let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"");
+        let _ = writeln!(out, "  <testsuite name=\"{file}\" {counts}>");
+        for (name, found) in cases {
+            let head = format!("    <testcase classname=\"{file}\" name=\"{}\"", escaped(&names.show(name)));
+            if found.is_empty() {
+                let _ = writeln!(out, "{head}/>");
+                continue;
+            }
+            let _ = writeln!(out, "{head}>");
+            let failing: Vec<&&Finding> = found.iter().filter(fails).collect();
+            if failing.is_empty() {
+                let texts: Vec<String> = found.iter().map(|one| message(one, names)).collect();
+                let _ = writeln!(out, "      <skipped message=\"{}\"/>", escaped(&texts.join(" ")));
+            }
+            for finding in failing {
+                let text = message(finding, Names { demangle: true });
+                let at: Vec<String> =
+                    places(finding).take(EXAMPLES).map(|(file, image)| format!("{file} image {image}")).collect();
+                let more = format!("{}\nin {}\nhelp: {}", display(&finding.name), at.join(", "), finding.remedy);
+                let (text, rule, more) = (escaped(&text), finding.wrong.rule(), escaped(&more));
+                let _ = writeln!(out, "      <failure message=\"{text}\" type=\"{rule}\">{more}</failure>");
+            }
+            out.push_str("    </testcase>\n");
+        }
+        out.push_str("  </testsuite>\n");
+    }
+    out.push_str("</testsuites>\n");
+    out
+}

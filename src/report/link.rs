@@ -1,0 +1,273 @@
+//! How do the files of a set link, and what is wrong?
+
+use super::check::Verdict;
+use super::evidence::Names;
+use super::gate::Trouble;
+use super::inspect::View;
+use super::name::{demangle, shorten};
+use super::units::{count, counted};
+use crate::compat::link::{Finding, Import, Linked, Place, Wrong};
+use crate::error::{Error, Result};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::Write;
+
+/// Places and names that are shown of each thing; `--format json` has all.
+const EXAMPLES: usize = 3;
+
+/// The verdict: a sure finding says no, one that is not sure or a damaged image leaves it open.
+pub fn verdict(linked: &Linked, partial: bool) -> Verdict {
+    match (linked.findings.iter().map(|finding| finding.certain).max(), partial) {
+        (Some(true), _) => Verdict::Incompatible,
+        (Some(false), _) | (None, true) => Verdict::Unknown,
+        (None, false) => Verdict::Compatible,
+    }
+}
+
+/// The findings, which files take symbols from which, and the verdict in a line.
+pub fn table(linked: &Linked, partial: bool, view: &View) -> String {
+    let names = Names { demangle: view.demangle };
+    let mut out = String::new();
+    for finding in &linked.findings {
+        section(&mut out, finding, names, view);
+        out.push('\n');
+    }
+    for link in &linked.links {
+        let first = link.symbols.first().map(|symbol| names.show(symbol)).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "{} takes {} from {}, such as {}",
+            link.from,
+            counted(link.symbols.len(), "symbol"),
+            link.to,
+            shorten(&first, view.width.saturating_sub(10))
+        );
+    }
+    let of = |wrong| linked.findings.iter().filter(|finding| finding.wrong == wrong).count();
+    let word = match verdict(linked, partial) {
+        Verdict::Compatible => "compatible",
+        Verdict::Unknown => "unknown",
+        Verdict::Incompatible => "incompatible",
+    };
+    let _ = writeln!(
+        out,
+        "linking: {word}; {} imported ({} by the device library), {} exported; {} unresolved, {} duplicate, {} in two files",
+        counted(linked.imports, "symbol"),
+        count(linked.of_the_device),
+        count(linked.exports),
+        count(of(Wrong::Unresolved)),
+        count(of(Wrong::Duplicate)),
+        counted(of(Wrong::Clash), "kernel")
+    );
+    out
+}
+
+fn section(out: &mut String, finding: &Finding, names: Names, view: &View) {
+    let sure = if finding.certain { "error" } else { "warning" };
+    let shown = names.show(&finding.name);
+    let message = finding.message.replace(&finding.name, &format!("`{shown}`"));
+    let subject = if finding.wrong == Wrong::Clash { format!(" `{shown}`") } else { String::new() };
+    let _ = writeln!(out, "{sure}:{subject} {message}");
+    let places: Vec<String> = finding.defined.iter().take(EXAMPLES).map(shown_place).collect();
+    if !places.is_empty() {
+        let more = finding.defined.len().saturating_sub(places.len());
+        let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
+        let _ = writeln!(out, "  in {}{more}", places.join(", "));
+    }
+    for (place, import) in finding.wanted.iter().take(EXAMPLES) {
+        let _ = writeln!(out, "  wanted in {}{}", shown_place(place), wanting(import, names, view.width));
+    }
+    let more = finding.wanted.len().saturating_sub(EXAMPLES);
+    if more > 0 {
+        let _ = writeln!(out, "  and in {}", counted(more, "more image"));
+    }
+    let _ = writeln!(out, "  help: {}", finding.remedy);
+}
+
+fn shown_place(place: &Place) -> String {
+    format!("{} image {}", place.0, place.1)
+}
+
+/// Who of an image wants a symbol.
+fn wanting(import: &Import, names: Names, width: usize) -> String {
+    let (what, all) =
+        if import.kernels.is_empty() { ("function", &import.functions) } else { ("kernel", &import.kernels) };
+    let Some(first) = all.first() else { return String::new() };
+    let more = all.len().saturating_sub(1);
+    let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
+    format!(" by {what} {}{more}", shorten(&names.show(first), width.saturating_sub(20)))
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    verdict: Verdict,
+    targets: [(); 0],
+    link: Body<'a>,
+    problems: &'a [Trouble],
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    imports: usize,
+    exports: usize,
+    of_the_device: usize,
+    links: Vec<Link<'a>>,
+    findings: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Link<'a> {
+    from: &'a str,
+    to: &'a str,
+    symbols: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    rule: &'static str,
+    certain: bool,
+    name: &'a str,
+    demangled: String,
+    message: &'a str,
+    remedy: &'a str,
+    wanted_by: Vec<Wanted<'a>>,
+    defined_in: Vec<Image<'a>>,
+}
+
+#[derive(Serialize)]
+struct Wanted<'a> {
+    file: &'a str,
+    image: usize,
+    kernels: &'a [String],
+    functions: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Image<'a> {
+    file: &'a str,
+    image: usize,
+}
+
+fn entry(finding: &Finding) -> Entry<'_> {
+    Entry {
+        rule: finding.wrong.rule(),
+        certain: finding.certain,
+        name: &finding.name,
+        demangled: demangle(&finding.name).into_owned(),
+        message: &finding.message,
+        remedy: finding.remedy,
+        wanted_by: finding
+            .wanted
+            .iter()
+            .map(|((file, image), import)| Wanted {
+                file,
+                image: *image,
+                kernels: &import.kernels,
+                functions: &import.functions,
+            })
+            .collect(),
+        defined_in: finding.defined.iter().map(|(file, image)| Image { file, image: *image }).collect(),
+    }
+}
+
+/// Writes one JSON document, with what could not be read.
+///
+/// # Errors
+/// `Io` where the writer fails.
+pub fn json(out: &mut impl Write, linked: &Linked, partial: bool, problems: &[Trouble]) -> Result<()> {
+    let links = linked.links.iter().map(|link| Link { from: &link.from, to: &link.to, symbols: &link.symbols });
+    let document = Document {
+        schema_version: super::json::SCHEMA_VERSION,
+        verdict: verdict(linked, partial),
+        targets: [],
+        link: Body {
+            imports: linked.imports,
+            exports: linked.exports,
+            of_the_device: linked.of_the_device,
+            links: links.collect(),
+            findings: linked.findings.iter().map(entry).collect(),
+        },
+        problems,
+    };
+    line(out, &document)
+}
+
+/// Writes a line for each finding.
+///
+/// # Errors
+/// `Io` where the writer fails.
+pub fn jsonl(out: &mut impl Write, linked: &Linked) -> Result<()> {
+    linked.findings.iter().try_for_each(|finding| line(out, &entry(finding)))
+}
+
+fn line(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_vec(value).map_err(|error| Error::input(error.to_string()))?;
+    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::link::Link as Taken;
+    use crate::report::check::SCHEMA;
+    use crate::report::json::schema::against;
+
+    fn linked() -> Linked {
+        let place = |file: &str| (file.into(), 3);
+        let import = Import { symbol: "_Z3farf".into(), kernels: vec!["foo".into()], functions: Vec::new() };
+        let finding = |wrong, certain, name: &str, message: &str| Finding {
+            wrong,
+            certain,
+            name: name.into(),
+            message: message.into(),
+            remedy: "do something",
+            wanted: vec![(place("a.so"), import.clone())],
+            defined: vec![place("b.so"), place("c.so"), place("d.so"), place("e.so")],
+        };
+        Linked {
+            imports: 2,
+            exports: 1,
+            of_the_device: 1,
+            links: vec![Taken { from: "a.so".into(), to: "b.so".into(), symbols: vec!["_Z3farf".into()] }],
+            findings: vec![
+                finding(Wrong::Unresolved, true, "_Z3farf", "No device image found for external symbol _Z3farf"),
+                finding(Wrong::Clash, false, "k", "Kernel is in two."),
+            ],
+        }
+    }
+
+    #[test]
+    fn what_is_written_fulfils_the_schema() {
+        let mut out = Vec::new();
+        json(&mut out, &linked(), false, &[]).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(document["verdict"], "incompatible");
+        assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
+        let mut lines = Vec::new();
+        jsonl(&mut lines, &linked()).unwrap();
+        assert_eq!(String::from_utf8(lines).unwrap().lines().count(), 2);
+    }
+
+    #[test]
+    fn people_see_a_few_places_and_all_counts() {
+        let view = View { width: 100, demangle: true, color: false };
+        let text = table(&linked(), false, &view);
+        for line in [
+            "error: No device image found for external symbol `far(float)`",
+            "  in b.so image 3, c.so image 3, d.so image 3 and 1 more",
+            "  wanted in a.so image 3 by kernel foo",
+            "warning: `k` Kernel is in two.",
+            "a.so takes 1 symbol from b.so, such as far(float)",
+        ] {
+            assert!(text.lines().any(|own| own == line), "{line}\n{text}");
+        }
+        assert!(text.ends_with("1 unresolved, 0 duplicate, 1 kernel in two files\n"), "{text}");
+    }
+
+    #[test]
+    fn damage_leaves_the_verdict_open() {
+        assert_eq!(verdict(&Linked::default(), false), Verdict::Compatible);
+        assert_eq!(verdict(&Linked::default(), true), Verdict::Unknown);
+    }
+}
