@@ -54,14 +54,14 @@ mod operands;
 mod prune;
 #[path = "real/recipes.rs"]
 mod recipes;
+#[path = "real/releases.rs"]
+mod releases;
 #[path = "real/spirv_val.rs"]
 mod spirv_val;
 #[path = "real/split.rs"]
 mod split;
 #[path = "real/split_groups.rs"]
 mod split_groups;
-#[path = "real/releases.rs"]
-mod releases;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]
