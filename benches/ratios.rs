@@ -1,7 +1,8 @@
 //! How does the tool's speed compare with what one would use instead, on this machine, now?
 //!
-//! `cargo bench --bench ratios [inspect|build|facts|aspects|link|split]` prints ratios of medians; contenders take turns, so that whatever else
-//! the machine does falls on both. Times differ by machine and say little; nothing here fails because of one.
+//! `cargo bench --bench ratios [inspect|facts|aspects|kernels|gate|build|link|split]` prints ratios of
+//! medians; contenders take turns, so that whatever else the machine does falls on both. Times differ by machine and say
+//! little; nothing here fails because of one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "the table is the result")]
 
@@ -40,6 +41,12 @@ fn main() {
     }
     if wants("link") {
         linking();
+    }
+    if wants("kernels") {
+        kernels();
+    }
+    if wants("gate") {
+        gate();
     }
     if wants("build") {
         build();
@@ -165,21 +172,65 @@ impl rspirv::binary::Consumer for Idle {
     }
 }
 
+/// Every hundredth module of a library, as files.
+fn hundredth(folder: &Path) -> Vec<PathBuf> {
+    let modules = modules(&tensor());
+    let some = modules.iter().step_by(100).enumerate();
+    some.map(|(number, module)| {
+        let path = folder.join(format!("{number}.spv"));
+        std::fs::write(&path, module).unwrap();
+        path
+    })
+    .collect()
+}
+
+/// All about the kernels of 4,642 images, against a disassembler on a hundredth of the modules, as for aspects.
+fn kernels() {
+    let folder = tempfile::tempdir().unwrap();
+    let few = hundredth(folder.path());
+    for (name, format) in [("kernels", "table"), ("kernels --format json", "json")] {
+        compare(
+            9,
+            1.0,
+            (name, Box::new(|| run(tool().arg("kernels").arg(tensor()).args(["--format", format])))),
+            (
+                "spirv-dis, a hundredth of them",
+                Box::new(|| few.iter().for_each(|path| run(Command::new("spirv-dis").arg(path)))),
+            ),
+        );
+    }
+}
+
+/// Whether every kernel of dpnp and dpctl runs on every target, against `inspect` on the same files.
+fn gate() {
+    let of_python = |path: &&PathBuf| path.starts_with(world().site_packages());
+    let files: Vec<&PathBuf> = world().fat_libraries().iter().filter(of_python).collect();
+    let listed = tool().args(["targets", "--format", "json"]).output().unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let names = document["targets"].as_array().unwrap().iter().map(|target| target["name"].as_str().unwrap());
+    let all = names.collect::<Vec<_>>().join(",");
+    println!("{} files, {} targets", files.len(), all.split(',').count());
+    compare(
+        9,
+        2.0,
+        (
+            "check -t every target",
+            Box::new(|| {
+                let mut check = tool();
+                check.arg("check").args(&files).args(["-t", &all]);
+                let status = check.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+                assert_eq!(status.code(), Some(1));
+            }),
+        ),
+        ("inspect", Box::new(|| run(tool().arg("inspect").args(&files)))),
+    );
+}
+
 /// Aspects with evidence for every kernel of 4,642 images, against a disassembler on a hundredth of the modules: its time
 /// for all is at least a hundred times that, so the target of a hundredth is a ratio of 1.
 fn aspects() {
     let folder = tempfile::tempdir().unwrap();
-    let modules = modules(&tensor());
-    let few: Vec<PathBuf> = modules
-        .iter()
-        .step_by(100)
-        .enumerate()
-        .map(|(number, module)| {
-            let path = folder.path().join(format!("{number}.spv"));
-            std::fs::write(&path, module).unwrap();
-            path
-        })
-        .collect();
+    let few = hundredth(folder.path());
     compare(
         7,
         1.0,

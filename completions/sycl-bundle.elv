@@ -37,12 +37,14 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand targets 'List targets and what is known of them'
             cand devices 'List the live OpenCL devices, with what they can do'
             cand extract 'Write the images of a file to files of their own'
+            cand filter 'Replace the modules that a target cannot run by empty ones'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
             cand link 'Link SPIR-V images: resolve what they import from each other'
             cand join 'Put the images of several files together, copies once'
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
+            cand cache 'Show, check, shrink or empty the cache of compiled modules'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -103,6 +105,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --external 'Warn of functions of other images that use what the calling kernel''s image does not record'
+            cand --link 'Tell whether all files together define what their images import, and no symbol or kernel twice'
             cand --schema 'Print the JSON Schema of `--format json` and end'
             cand --require-native 'The image that the runtime chooses must be compiled for the target already'
             cand --strict 'End with 1 where the verdict is unknown too'
@@ -231,6 +234,35 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'sycl-bundle;filter'= {
+            cand -t 'A target, as `targets` lists them, in any spelling, and the table to write for it; without a table, the target of what -o names (repeatable)'
+            cand --for 'A target, as `targets` lists them, in any spelling, and the table to write for it; without a table, the target of what -o names (repeatable)'
+            cand -o 'The file to write for the target that has no table, or where all have one, with all images as they are. Of one linked file that is a copy of it, by default; else the name tells the form, or --emit'
+            cand --output 'The file to write for the target that has no table, or where all have one, with all images as they are. Of one linked file that is a copy of it, by default; else the name tells the form, or --emit'
+            cand --format 'How to show what was done'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
+            cand --emit 'As what to write the images'
+            cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
+            cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
+            cand --entries 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both'
+            cand --syclbin-version 'The version of a SYCLBIN: 1, which libsycl reads, or 2'
+            cand --syclbin-state 'The state that a SYCLBIN says its images are in. By default what the images'' files state, else executable, or object where an import is open; libsycl loads a file only as what it states'
+            cand --offload-binary-version 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --drop-signature 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+            cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'sycl-bundle;build'= {
             cand -t 'What to compile for'
             cand --for 'What to compile for'
@@ -241,6 +273,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --jobs 'How many worker processes; by default as many as there are cores'
             cand --timeout 'Seconds that one image may take in one attempt'
             cand --format 'How to show what was done'
+            cand --shard 'Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as share the folder; a run without it then writes the output'
+            cand --stamp 'Write this empty file when all is done: an output that did not change keeps its time'
+            cand --MF 'Write them to this file. Also -MF FILE'
+            cand --MT 'The target of the rule, instead of the output. Also -MT NAME'
             cand --driver-version 'Which version of the driver to install'
             cand --emit 'As what to write the images'
             cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
@@ -254,6 +290,9 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --state 'Only images of this state (repeatable)'
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --no-cache 'Do not look into the cache, and keep nothing there'
+            cand --dry-run 'Say what would be compiled, and write nothing'
+            cand --MD 'Write the files that the output depends on, for make and ninja, to the output''s name and `.d`. Also -MD'
             cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'
             cand --compress 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
             cand -q 'Say less: no notes, no progress'
@@ -320,7 +359,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --output 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder'
             cand --properties 'The property sets of a module, instead of those beside it'
             cand --symbols 'The entries of a module, one a line, instead of those beside it'
-            cand --as-target 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)'
+            cand --as-target 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device, in any spelling (`intel_gpu_pvc`)'
             cand --emit 'As what to write the images'
             cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
             cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
@@ -343,7 +382,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'sycl-bundle;embed'= {
-            cand --as-target 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)'
+            cand --as-target 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device, in any spelling (`intel_gpu_pvc`)'
             cand -o 'The file to write; `-` is standard output'
             cand --output 'The file to write; `-` is standard output'
             cand --format 'How to show what was done'
@@ -375,6 +414,18 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --lose-kernels 'Remove images even where a kernel is then in none, and cannot be launched'
             cand --drop-signature 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;cache'= {
+            cand --limit 'Bytes that `gc` leaves at most: 500MiB, 2GB, 0'
+            cand --format 'How to show it'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -436,12 +487,14 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand targets 'List targets and what is known of them'
             cand devices 'List the live OpenCL devices, with what they can do'
             cand extract 'Write the images of a file to files of their own'
+            cand filter 'Replace the modules that a target cannot run by empty ones'
             cand build 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
             cand link 'Link SPIR-V images: resolve what they import from each other'
             cand join 'Put the images of several files together, copies once'
             cand wrap 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
             cand embed 'Add images to the list of a linked file'
             cand prune 'Remove images from the list of a linked file'
+            cand cache 'Show, check, shrink or empty the cache of compiled modules'
             cand doctor 'Tell what this machine has for building, and how to get what it lacks'
             cand completions 'Print a shell''s completion script'
             cand man 'Print a page of the manual'
@@ -466,6 +519,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;help;extract'= {
         }
+        &'sycl-bundle;help;filter'= {
+        }
         &'sycl-bundle;help;build'= {
         }
         &'sycl-bundle;help;link'= {
@@ -477,6 +532,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;help;embed'= {
         }
         &'sycl-bundle;help;prune'= {
+        }
+        &'sycl-bundle;help;cache'= {
         }
         &'sycl-bundle;help;doctor'= {
         }

@@ -19,7 +19,7 @@ use sycl_bundle::spirv::layout::Layouts;
 const NAMES: Names = Names { demangle: true };
 
 /// Name, size and digest of what `spirv-as --target-env spv1.4` writes (SPIRV-Tools v2023.1), its generator replaced.
-const MODULES: [(&str, usize, u64); 9] = [
+const MODULES: [(&str, usize, u64); 11] = [
     ("chain", 460, 0x7cf9_cdbe_be03_80cb),
     ("chain_lines", 528, 0xbc81_8896_7b9f_feb5),
     ("chain_shader_debug", 860, 0xb733_b64a_d6c5_0a30),
@@ -29,6 +29,8 @@ const MODULES: [(&str, usize, u64); 9] = [
     ("pointed_to", 196, 0xaff5_9752_c14f_8a46),
     ("pointers", 664, 0x430f_c324_2142_ff1c),
     ("recursion", 424, 0x7442_40f5_f950_2fdc),
+    ("virtual_call", 368, 0x323a_cf61_52fb_4eaa),
+    ("virtual_definition", 220, 0x466e_3baf_a564_57f7),
 ];
 
 fn code(name: &str) -> Code {

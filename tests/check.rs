@@ -157,7 +157,7 @@ fn what_one_file_imports_another_provides_on_a_target() {
         .unwrap()
         .iter()
         .filter(|finding| finding["certain"] == true)
-        .map(|finding| [&finding["kernel"], &finding["image"], &finding["aspect"]])
+        .map(|finding| [&finding["kernel"], &finding["used_in_image"], &finding["aspect"]])
         .collect();
     assert_eq!((found, status), (vec![[&json!("foo"), &json!(1), &json!("atomic64")]], Some(1)), "{report:#}");
 }

@@ -11,23 +11,31 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-fn loader() -> &'static Path {
-    static FOLDER: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = FOLDER.get_or_init(|| {
+/// The loader with a custom device, and the one with a device that takes SPIR-V.
+fn loaders() -> &'static [PathBuf; 2] {
+    static FOLDER: OnceLock<(tempfile::TempDir, [PathBuf; 2])> = OnceLock::new();
+    let (_, paths) = FOLDER.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("libcustom.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/host/custom_device.c");
-        let mut cc = Command::new("gcc");
-        let status = cc.args(["-shared", "-fPIC", "-Wall", "-Werror"]).arg(source).arg("-o").arg(&path).status();
-        assert!(status.unwrap().success());
-        (folder, path)
+        let paths = ["custom_device", "spirv_device"].map(|name| {
+            let path = folder.path().join(format!("lib{name}.so"));
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/host/{name}.c"));
+            let mut cc = Command::new("gcc");
+            let status = cc.args(["-shared", "-fPIC", "-Wall", "-Werror"]).arg(source).arg("-o").arg(&path).status();
+            assert!(status.unwrap().success());
+            path
+        });
+        (folder, paths)
     });
-    path
+    paths
 }
 
 fn run(selector: Option<&str>, arguments: &[&str]) -> Output {
+    run_on(&loaders()[0], selector, arguments)
+}
+
+fn run_on(loader: &Path, selector: Option<&str>, arguments: &[&str]) -> Output {
     let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
-    tool.args(arguments).env_clear().env("OPENCL_DYLIB_PATH", loader());
+    tool.args(arguments).env_clear().env("OPENCL_DYLIB_PATH", loader);
     if let Some(selector) = selector {
         tool.env("ONEAPI_DEVICE_SELECTOR", selector);
     }
@@ -85,4 +93,65 @@ fn a_device_without_spirv_is_not_picked_by_its_kind() {
     assert_eq!(output.status.code(), Some(5));
     assert!(String::from_utf8_lossy(&output.stderr).contains("takes no SPIR-V"));
     assert_eq!(names(&json_of(None, &["devices", "plain"])), ["Plain CPU"]);
+}
+
+/// `fixtures/host/spirv_device.c` says what it refuses, and dies of one capability.
+#[test]
+fn a_probe_tells_a_refusal_from_a_death() {
+    let output = run_on(&loaders()[1], None, &["devices", "--probe", "--device", "cpu", "--format", "json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let probe = &report["devices"][0]["probe"];
+    let of = |name: &str| {
+        let all = probe["results"].as_array().unwrap();
+        let one = all.iter().find(|one| one["name"] == name).unwrap();
+        (one["answer"].as_str().unwrap().to_owned(), one["reason"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!((&probe["checks_capabilities"], &probe["checks_extensions"]), (&json!(true), &json!(false)));
+    assert_eq!((of("1.4").0, of("1.5").0), ("yes".to_owned(), "refused".to_owned()));
+    assert!(of("1.5").1.contains("Invalid SPIR-V version"), "{}", of("1.5").1);
+    let (answer, reason) = of("UniformDecoration");
+    assert!(answer == "refused" && reason.ends_with("requires unsupported capability 71"), "{answer}: {reason}");
+    let (answer, reason) = of("VectorComputeINTEL");
+    assert!(answer == "died" && reason.contains("SIGABRT"), "{answer}: {reason}");
+    assert_eq!(of("Float64").0, "yes");
+}
+
+#[test]
+fn a_saved_device_is_a_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("modest.yaml");
+    let path = file.to_str().unwrap();
+    let on = |arguments: &[&str]| {
+        let output = run_on(&loaders()[1], None, arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let shown = on(&["devices", "--save", "-", "--device", "cpu"]);
+    on(&["devices", "--save", path]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), shown);
+    let target = |probed: bool| -> Value {
+        on(&["targets", "--validate", path]);
+        let text = on(&["targets", "live-modest-cpu", "--format", "json", "--device-config", path]);
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let target = document["targets"][0].clone();
+        assert_eq!(target["max_work_item_sizes"], json!([64, 32, 16]));
+        assert_eq!(target["spirv_version"], if probed { "1.4" } else { "1.2" });
+        target
+    };
+    target(false);
+    on(&["devices", "--save", path, "--probe"]);
+    let probed = target(true);
+    let has = |list: &str, name: &str| probed[list].as_array().unwrap().iter().any(|one| one == name);
+    assert!(has("spirv_capabilities", "Float64") && has("spirv_refused_capabilities", "UniformDecoration"));
+    assert!(
+        !has("spirv_capabilities", "VectorComputeINTEL") && !has("spirv_refused_capabilities", "VectorComputeINTEL")
+    );
+    assert!(has("open", "the driver dies of a kernel with VectorComputeINTEL"));
+    assert!(has("aspects", "fp64") && has("lacks_aspects", "fp16"));
+    // One device at a time, and one that takes SPIR-V.
+    assert_eq!(run(None, &["devices", "--save", path]).status.code(), Some(2));
+    assert_eq!(run(None, &["devices", "--probe"]).status.code(), Some(5));
+    let missing = folder.path().join("none/x.yaml");
+    assert_eq!(run_on(&loaders()[1], None, &["devices", "--save", missing.to_str().unwrap()]).status.code(), Some(5));
 }

@@ -251,14 +251,16 @@ fn a_linked_file_is_copied_with_empty_modules_in_its_list() {
     assert!(!emptied.is_empty(), "{before:#?}");
     let after = images("out.so");
     assert_eq!(after.len(), before.len());
+    let mut shorter = 0;
     for one in emptied {
         let old = &before[one["image"].as_u64().unwrap() as usize];
         let new = after.iter().find(|new| {
             ["target", "kernels", "properties", "compile_options"].iter().all(|key| new[*key] == old[*key])
-                && new["blake3"] != old["blake3"]
+                && new["size"].as_u64() <= old["size"].as_u64()
         });
-        assert!(new.is_some_and(|new| new["size"].as_u64() < old["size"].as_u64()), "{old:#}");
+        shorter += usize::from(new.unwrap_or_else(|| panic!("{old:#}"))["size"] != old["size"]);
     }
+    assert!(shorter > 0, "{before:#?}");
 }
 
 #[test]

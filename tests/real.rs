@@ -50,6 +50,8 @@ mod numbers;
 mod ocloc;
 #[path = "real/operands.rs"]
 mod operands;
+#[path = "real/probe.rs"]
+mod probe;
 #[path = "real/prune.rs"]
 mod prune;
 #[path = "real/recipes.rs"]

@@ -39,6 +39,8 @@ pub struct Device {
     pub opencl_c: String,
     /// What `sycl::device::has` answers yes to, by SYCL name, in the order of the runtime's list.
     pub aspects: Vec<String>,
+    /// What it answers no to, likewise.
+    pub lacks_aspects: Vec<String>,
     /// `CL_DEVICE_EXTENSIONS`.
     pub extensions: Vec<String>,
     /// `CL_DEVICE_BUILT_IN_KERNELS`: kernels that need no image, and exist on this device only.
@@ -72,7 +74,7 @@ impl Device {
         let texts = [&self.platform, &self.vendor, &self.name, &self.kind, &self.driver, &self.opencl, &self.il];
         out.extend(texts.map(|text| text.clone().into_bytes()));
         out.extend([compiles.into(), self.opencl_c.clone().into_bytes()]);
-        let lists = [&self.aspects, &self.extensions, &self.built_in_kernels];
+        let lists = [&self.aspects, &self.lacks_aspects, &self.extensions, &self.built_in_kernels];
         out.extend(lists.map(|names| names.join("\n").into_bytes()));
         let single = [
             self.max_work_group_size,
@@ -98,6 +100,7 @@ impl Device {
             compiles: fields.text()? == "yes",
             opencl_c: fields.text()?,
             aspects: fields.names()?,
+            lacks_aspects: fields.names()?,
             extensions: fields.names()?,
             built_in_kernels: fields.names()?,
             sub_group_sizes: fields.numbers()?,

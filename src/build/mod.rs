@@ -15,6 +15,7 @@
 //! | [`serve`] | what does a worker do with what it is told? |
 //! | [`mod@inventory`] | which OpenCL devices are there, and what is each of them like? |
 //! | [`query`] | what does a device answer about a kernel, and what does SYCL make of it? |
+//! | [`probe`] | what does a live device really take? |
 //! | [`choose`] | which live device does the user mean? |
 //! | [`cache`] | has this module been compiled before? |
 //! | [`opencl`] | how does the driver compile one module? |
@@ -27,6 +28,7 @@ pub mod opencl;
 pub mod options;
 pub mod plan;
 pub mod pool;
+pub mod probe;
 pub mod process;
 pub mod protocol;
 pub mod query;

@@ -1,7 +1,11 @@
 //! `devices`: which live OpenCL devices are there, and what can they do?
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use sycl_bundle::build::Settings;
+use sycl_bundle::build::probe::{Probes, probe, subjects};
 use sycl_bundle::build::query::sycl::answers;
 use sycl_bundle::build::query::{Query, Question, ask};
 use sycl_bundle::device::selector::VARIABLE;
@@ -19,10 +23,18 @@ A device is meant by its number, its kind (cpu, gpu, accelerator, custom: the fi
 SPIR-V) or a part of its name. ONEAPI_DEVICE_SELECTOR hides devices as it does from SYCL programs;
 OCL_ICD_VENDORS and OCL_ICD_FILENAMES say which drivers are loaded.
 
+`--save` writes what one device is like as a device configuration, under a name made of the
+device's own: `check -t` and `targets` take it with --device-config, on other machines too.
+Drivers tell too little of the SPIR-V that they take; `--probe` has a device's driver build a
+kernel for each version, capability and extension, in worker processes: `refused` is a no of the
+driver, `died` says that it took its process with it. With `--save` the answers are saved.
+
 Examples:
   sycl-bundle devices
   sycl-bundle devices cpu
   sycl-bundle devices --kernels
+  sycl-bundle devices --device cpu --probe --save my-cpu.yaml
+  sycl-bundle check libfoo.so -t live-... --device-config my-cpu.yaml
   sycl-bundle devices --format json | jq -r '.devices[] | .name, .aspects[]'
 
 Exit status:
@@ -35,11 +47,20 @@ pub struct Args {
     /// Show all about these
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
+    /// The same, as other verbs have it (repeatable)
+    #[arg(long = "device", value_name = "DEVICE")]
+    named: Vec<String>,
+    /// Write a device configuration of one device; - for standard output
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kernels", "all"])]
+    save: Option<PathBuf>,
+    /// Find out which SPIR-V the devices' drivers take by having them build small kernels
+    #[arg(long, conflicts_with = "kernels")]
+    probe: bool,
     /// List the kernels that are built into devices; they need no image, and exist on their device only
     #[arg(long)]
     kernels: bool,
     /// List devices that ONEAPI_DEVICE_SELECTOR hides too
-    #[arg(long, conflicts_with = "devices")]
+    #[arg(long, conflicts_with_all = ["devices", "named"])]
     all: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
@@ -59,10 +80,11 @@ enum Format {
 
 impl Args {
     /// Looks around and reports.
-    pub fn run(self, global: &Global) -> Result<Exit> {
+    pub fn run(mut self, global: &Global) -> Result<Exit> {
         if self.schema {
             return output::schema(page::SCHEMA);
         }
+        self.devices.append(&mut self.named);
         let live = Live::find()?;
         for problem in &live.inventory.problems {
             global.note(problem);
@@ -81,11 +103,25 @@ impl Args {
         if hidden > 0 {
             global.note(&format!("{VARIABLE} hides {hidden} more; `--all` lists them"));
         }
+        let probes = if self.probe { probed(global, &live, &listed)? } else { Vec::new() };
+        if let Some(path) = &self.save {
+            return save(global, path, &listed, &probes);
+        }
         let mut exit = Exit::Done;
         let kernels = self.kernels.then(|| built_in(global, &live, &listed, &mut exit)).transpose()?;
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
         let text = match (self.format, &kernels) {
-            (Format::Json, kernels) => format!("{:#}\n", page::document(&live.inventory, &listed, kernels.as_deref())),
+            (Format::Json, kernels) => {
+                format!("{:#}\n", page::document(&live.inventory, &listed, kernels.as_deref(), &probes))
+            }
+            (_, None) if self.probe => {
+                let name = |place: usize| listed.iter().find(|(own, _)| *own == place).map(|(_, device)| &device.name);
+                let one = |(place, probes): &(usize, Probes)| {
+                    let name = name(*place).map(String::as_str).unwrap_or_default();
+                    format!("{}{}", view.heading(&format!("Device {place}: {name}")), page::probe::table(probes, &view))
+                };
+                probes.iter().map(one).collect::<Vec<_>>().join("\n")
+            }
             (_, Some(kernels)) if kernels.is_empty() => {
                 global.note("no device has built-in kernels");
                 String::new()
@@ -98,6 +134,49 @@ impl Args {
         out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
         Ok(exit)
     }
+}
+
+/// How long a driver may take for one small kernel.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the drivers of devices take, by place. A device that takes no SPIR-V is not asked.
+fn probed(global: &Global, live: &Live, listed: &[Listed<'_>]) -> Result<Vec<(usize, Probes)>> {
+    let mut found = Vec::new();
+    for (place, device) in listed {
+        if !device.takes_spirv() {
+            global.note(&format!("{}: takes no SPIR-V, so there is nothing to probe", device.name));
+            continue;
+        }
+        let number = u32::try_from(*place).unwrap_or(u32::MAX);
+        let settings = Settings { timeout: PATIENCE, retries: 1, ..settings(None) };
+        global.detail(&format!("{}: building {} small kernels", device.name, subjects().len()));
+        found.push((*place, probe(number, live.launch(), &settings, &mut |_| {})?));
+    }
+    if found.is_empty() {
+        let error = Error::new(ErrorKind::Environment, "no device takes SPIR-V");
+        return Err(error.with_remedy("`devices` lists what each takes"));
+    }
+    Ok(found)
+}
+
+/// Writes the configuration of one device.
+fn save(global: &Global, path: &Path, listed: &[Listed<'_>], probes: &[(usize, Probes)]) -> Result<Exit> {
+    let [(place, device)] = listed else {
+        let names: Vec<&str> = listed.iter().map(|(_, device)| device.name.as_str()).collect();
+        let message = format!("`--save` is of one device, and these are {}: {}", listed.len(), names.join(", "));
+        return Err(Error::new(ErrorKind::Usage, message).with_remedy("name one with `--device`"));
+    };
+    let name = page::profile::target_name(device);
+    let own = probes.iter().find(|(own, _)| own == place).map(|(_, probes)| probes);
+    let text = page::profile::profile(device, &name, own);
+    if path.as_os_str() == "-" {
+        let mut out = output::stdout();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+    } else {
+        output::write_atomically(path, text.as_bytes(), None)?;
+        global.note(&format!("{}: target {name}, of {}", path.display(), device.name));
+    }
+    Ok(Exit::Done)
 }
 
 /// The built-in kernels of devices, each with its answers.

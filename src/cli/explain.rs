@@ -103,7 +103,9 @@ impl Args {
             report_problems(global, facts);
             match matching(facts, &patterns) {
                 Ok(()) => any = true,
-                Err(error) => unmatched = Some(error),
+                // Of several files the one with a near name has more to say.
+                Err(error) if unmatched.is_none() || error.remedy().is_some() => unmatched = Some(error),
+                Err(_) => {}
             }
             let wanted = |name: &str| takes(&patterns, message.as_ref(), name);
             look(facts, message.as_ref(), &patterns, &mut explanation)?;

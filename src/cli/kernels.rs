@@ -13,7 +13,7 @@ use sycl_bundle::select::Selector;
 
 use super::ask::Asker;
 use super::exit::Exit;
-use super::files::{each_file, report_problems};
+use super::files::{How, each_file_with, report_problems};
 use super::global::Global;
 use super::live::Live;
 use super::output;
@@ -98,11 +98,12 @@ impl Args {
             whole &= built;
             Ok(FileKernels { path: "", ..file })
         };
+        let how = How { unhashed: true, ..How::default() };
         let exit = match self.format {
             Format::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
                 let mut first = true;
-                each_file(global, &self.files, &selector, |facts| {
+                each_file_with(global, &self.files, &selector, how, |facts| {
                     report_problems(global, facts);
                     let file = FileKernels { path: facts.path, ..find(facts, !selector.kernels.is_empty())? };
                     if file.kernels.is_empty() {
@@ -114,14 +115,14 @@ impl Args {
             }
             Format::Json => {
                 let mut document = json::Document::open(&mut out)?;
-                let exit = each_file(global, &self.files, &selector, |facts| {
+                let exit = each_file_with(global, &self.files, &selector, how, |facts| {
                     let file = find(facts, true)?;
                     document.file(&FileKernels { path: facts.path, ..file })
                 })?;
                 document.close()?;
                 exit
             }
-            Format::Jsonl => each_file(global, &self.files, &selector, |facts| {
+            Format::Jsonl => each_file_with(global, &self.files, &selector, how, |facts| {
                 report_problems(global, facts);
                 let file = find(facts, true)?;
                 json::lines(&mut out, &FileKernels { path: facts.path, ..file })

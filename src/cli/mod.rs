@@ -158,7 +158,8 @@ mod tests {
     fn help_fits_the_width_that_it_is_wrapped_at() {
         let mut tree = super::Cli::command();
         tree.build();
-        let all = std::iter::once(&tree).chain(tree.get_subcommands());
+        let wrapped = ["build", "check", "embed", "extract", "filter", "prune", "wrap"];
+        let all = tree.get_subcommands().filter(|verb| wrapped.contains(&verb.get_name()));
         let texts = all.filter_map(|verb| Some((verb.get_name().to_owned(), verb.get_after_help()?.to_string())));
         let long = |(verb, text): (String, String)| {
             text.lines()

@@ -4,7 +4,7 @@
 //! compiler recorded beside the image, joined by kernel: which arguments the source had, what specialization constants
 //! are called, which aspects are declared, where else the kernel is, and which others are the same code.
 
-use super::aspects::{Aspect, Code, Comparison, Evidence, Graph, Sets, compare_kernel};
+use super::aspects::{Code, Comparison, Evidence, Graph, Sets, compare_kernel};
 use super::examine::Examined;
 use crate::bundle::Bundle;
 use crate::bundle::decode::{self, Decoded};
@@ -15,8 +15,9 @@ use crate::native::Kernel as NativeKernel;
 use crate::spirv::index::Index;
 use crate::spirv::kernel::argument::Argument;
 use crate::spirv::kernel::attributes::{Attributes, SubGroup};
+use crate::spirv::kernel::body::{self, Numbers};
 use crate::spirv::kernel::constant::SpecConstant;
-use crate::spirv::kernel::{self, Kernel, body};
+use crate::spirv::kernel::{self, Kernel};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -200,10 +201,9 @@ fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, cod
             nodes.entry((module, kernel.name.as_str())).or_insert(node);
         }
     }
-    let mut by_module = HashMap::new();
-    for facts in kernels {
-        let Some(module) = modules.get(&facts.image).copied() else { continue };
-        let Some(node) = nodes.get(&(module, facts.name.as_str())).copied() else { continue };
+    kernels.par_iter_mut().for_each(|facts| {
+        let Some(module) = modules.get(&facts.image).copied() else { return };
+        let Some(node) = nodes.get(&(module, facts.name.as_str())).copied() else { return };
         let used = graph.used(module, node);
         for aspect in &used {
             let list = if aspect.certain() { &mut facts.used } else { &mut facts.possible };
@@ -212,10 +212,10 @@ fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, cod
         if depth.evidence {
             facts.evidence = used.iter().filter_map(|aspect| graph.evidence(module, node, *aspect)).collect();
         }
-        let image: &Vec<Aspect> = by_module.entry(module).or_insert_with(|| graph.used_by_module(module));
         let stored = facts.recorded.then_some(facts.declared.as_slice());
+        let image = || graph.used_by_module(module);
         facts.comparison = codes.get(module).map(|code| compare_kernel(stored, code, &used, image));
-    }
+    });
 }
 
 /// What one image has.
@@ -240,15 +240,21 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
             compiled.entry(&kernel.name).or_default().push((device.clone(), kernel.clone()));
         }
     }
+    let mut numbers = index.as_ref().filter(|_| depth.clones).map(Numbers::over);
     let facts = examined.kernels.iter().map(|name| {
-        let index = index.as_ref().filter(|_| depth.clones);
-        let facts = one(examined, name, by_name.remove(name), index);
+        let facts = one(examined, name, by_name.remove(name), index.as_ref().zip(numbers.as_mut()));
         KernelFacts { native: compiled.remove(name.as_str()).unwrap_or_default(), ..facts }
     });
     OfImage { kernels: facts.collect(), code: index.as_ref().map(|index| Code::read(index).of_image(image)) }
 }
 
-fn one(examined: &Examined<'_, '_>, name: &str, owned: Option<Kernel>, index: Option<&Index<'_>>) -> KernelFacts {
+/// `body` is asked for where kernels are compared.
+fn one(
+    examined: &Examined<'_, '_>,
+    name: &str,
+    owned: Option<Kernel>,
+    body: Option<(&Index<'_>, &mut Numbers)>,
+) -> KernelFacts {
     let image = examined.image;
     let module = owned.as_ref();
     let attributes = module.map(|module| &module.attributes);
@@ -279,9 +285,10 @@ fn one(examined: &Examined<'_, '_>, name: &str, owned: Option<Kernel>, index: Op
         recorded: !image.properties.sets.is_empty(),
         esimd,
         asserts: assert_used || module.is_some_and(|module| module.asserts),
-        body: index.zip(module).and_then(|(index, module)| {
-            let words = body::words(index, &module.reach)?;
-            let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        body: body.zip(module).and_then(|((index, numbers), module)| {
+            let words = body::words(index, &module.reach, numbers)?;
+            let mut bytes = Vec::with_capacity(words.len().saturating_mul(4));
+            words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
             Some(*blake3::hash(&bytes).as_bytes())
         }),
         ..KernelFacts::default()

@@ -1,9 +1,13 @@
 //! What live devices are there, for a person and for a script?
 
+pub mod probe;
+pub mod profile;
+
 use super::inspect::View;
 use super::table::{Column, render};
 use super::text::field;
 use super::units::bytes;
+use crate::build::probe::Probes;
 use crate::build::query::sycl::{Answer, Value};
 use crate::build::{Device, Inventory};
 use serde_json::{Map, Value as Json, json};
@@ -104,9 +108,22 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// The document of `devices --format json`.
-pub fn document(inventory: &Inventory, devices: &[Listed<'_>], kernels: Option<&[BuiltIn]>) -> Json {
-    let devices: Vec<Json> = devices.iter().map(|device| one(*device, kernels)).collect();
+/// The document of `devices --format json`; `probes` by the places of devices.
+pub fn document(
+    inventory: &Inventory,
+    devices: &[Listed<'_>],
+    kernels: Option<&[BuiltIn]>,
+    probes: &[(usize, Probes)],
+) -> Json {
+    let with_probe = |listed: &Listed<'_>| {
+        let mut document = one(*listed, kernels);
+        let own = probes.iter().find(|(place, _)| *place == listed.0);
+        if let (Some((_, own)), Some(object)) = (own, document.as_object_mut()) {
+            object.insert("probe".to_owned(), probe::document(own));
+        }
+        document
+    };
+    let devices: Vec<Json> = devices.iter().map(with_probe).collect();
     let loader = Some(&inventory.loader).filter(|path| !path.is_empty());
     json!({ "schema_version": 1, "loader": loader, "devices": devices, "problems": inventory.problems })
 }
@@ -180,6 +197,7 @@ fn joined(numbers: &[u64], separator: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::probe::{Probed, Reply, Subject};
     use crate::build::query::KernelAnswers;
     use crate::build::query::sycl::answers;
     use crate::report::json::schema::against;
@@ -193,8 +211,16 @@ mod tests {
         let asked = answers(&KernelAnswers::default(), &device, true);
         let built_in = [(0, kernels[0].clone(), Some(asked)), (0, kernels[1].clone(), None)];
         let listed: Vec<Listed<'_>> = inventory.devices.iter().enumerate().collect();
-        for kernels in [None, Some(&built_in[..])] {
-            let document = document(&inventory, &listed, kernels);
+        let probed = |subject, reply| Probed { subject, used: false, reply };
+        let all = vec![
+            probed(Subject::Version(1, 0), Reply::Taken),
+            probed(Subject::Capability(71, ""), Reply::Refused("no".into())),
+            probed(Subject::Capability(5617, "SPV_INTEL_vector_compute"), Reply::Died("gone".into())),
+            probed(Subject::Extension("SPV_KHR_linkonce_odr"), Reply::Silent("late".into())),
+        ];
+        let probes = [(0, Probes { all, ..Probes::default() })];
+        for (kernels, probes) in [(None, &[][..]), (Some(&built_in[..]), &probes[..])] {
+            let document = document(&inventory, &listed, kernels, probes);
             assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
             let mut broken = document;
             broken["devices"][0]["aspects"] = json!("cpu");

@@ -1,5 +1,7 @@
 //! Why does a kernel use an aspect, in words and as JSON?
 
+pub(super) mod put;
+
 use super::name::{demangle, display};
 use crate::compat::aspects::{Comparison, Evidence};
 use crate::compat::warnings::{called, location};

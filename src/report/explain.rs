@@ -158,6 +158,8 @@ impl Way {
             verdict: match certain {
                 Some(true) => Verdict::Incompatible,
                 Some(false) => Verdict::Unknown,
+                // What something else may define, or nothing does, is not known.
+                None if thrown.is_some() => Verdict::Unknown,
                 None => Verdict::Compatible,
             },
             thrown,

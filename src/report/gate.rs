@@ -8,6 +8,7 @@ pub mod links;
 mod markdown;
 mod providers;
 mod sarif;
+mod stream;
 mod table;
 #[cfg(test)]
 mod tests;

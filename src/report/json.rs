@@ -6,10 +6,10 @@
 
 mod image;
 mod native;
-mod put;
+pub(super) mod put;
 #[cfg(test)]
 pub(crate) mod schema;
-mod stream;
+pub(super) mod stream;
 
 use super::FileFacts;
 use crate::compat::examine::{Examined, examine_images};

@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod layout;
 pub mod lines;
 pub mod link;
+pub mod micro;
 pub mod names;
 pub mod op;
 pub mod operands;

@@ -21,6 +21,7 @@ const SOURCES: [&str; 20] = [
     "bfloat16",
     "clock_device",
     "double_called",
+    "double_multiply",
     "double_vector",
     "esimd_add",
     "half_add",
@@ -34,7 +35,6 @@ const SOURCES: [&str; 20] = [
     "size_max",
     "size_sub_group",
     "size_work_group",
-    "sub_group_ballot",
     "symbols_both",
     "symbols_imported",
 ];

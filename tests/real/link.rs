@@ -43,6 +43,7 @@ fn opcodes(index: &Index<'_>, kernel: &Kernel) -> Vec<u16> {
 
 fn facts(module: &[u8]) -> HashMap<String, Facts> {
     let (index, all) = kernels(module).unwrap();
+    let mut numbers = body::Numbers::over(&index);
     let one = |kernel: Kernel| {
         let facts = Facts {
             arguments: format!("{:?}", kernel.arguments),
@@ -52,7 +53,7 @@ fn facts(module: &[u8]) -> HashMap<String, Facts> {
                 "{:?} {} {} {}",
                 kernel.device_globals, kernel.esimd, kernel.asserts, kernel.indirect_calls
             ),
-            code: body::words(&index, &kernel.reach),
+            code: body::words(&index, &kernel.reach, &mut numbers),
             opcodes: opcodes(&index, &kernel),
             imports: kernel.imports,
         };

@@ -169,8 +169,10 @@ fn kernels_of_libraries_need_fp64_where_ocloc_refuses_them() {
     );
 }
 
-/// GPUs that Debian's ocloc knows, by their names as targets.
-const GPUS: [(&str, &str); 6] = [
+/// GPUs that Debian's ocloc knows, by their names as targets; it is older than Meteor Lake.
+const GPUS: [(&str, &str); 8] = [
+    ("acm-g10", "intel_gpu_acm_g10"),
+    ("pvc", "intel_gpu_pvc"),
     ("dg1", "intel_gpu_dg1"),
     ("tgllp", "intel_gpu_tgllp"),
     ("adl-p", "intel_gpu_adl_p"),
@@ -180,9 +182,10 @@ const GPUS: [(&str, &str); 6] = [
 ];
 
 /// The gate says of a GPU that some kernel of an image cannot run there if and only if the compiler refuses the image.
+/// `SYCL_BUNDLE_OCLOC_KERNELS=600` judges 600 on each GPU, which takes hours.
 #[test]
 fn the_gate_refuses_what_ocloc_refuses() {
-    let count = std::env::var("SYCL_BUNDLE_OCLOC_KERNELS").map_or(48, |count| count.parse().unwrap());
+    let count = std::env::var("SYCL_BUNDLE_OCLOC_KERNELS").map_or(36, |count| count.parse().unwrap());
     let all: Vec<Candidate> = world().fat_libraries().iter().flat_map(|library| candidates(library)).collect();
     let (with, without): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.needs);
     let chosen: Vec<Candidate> =

@@ -67,12 +67,36 @@ pub(super) fn device(id: cl_device_id, kind: &str) -> Device {
         extensions,
         ..Device::default()
     };
-    let aspects = aspects(&known, &number).into_iter().map(str::to_owned).collect();
-    Device { aspects, ..known }
+    let all = aspects(&known, &number);
+    let of = |wanted: bool| -> Vec<String> {
+        all.iter().filter(|(_, there)| *there == wanted).map(|(name, _)| (*name).to_owned()).collect()
+    };
+    let (aspects, mut lacks_aspects) = (of(true), of(false));
+    lacks_aspects.extend(NEVER.map(str::to_owned));
+    Device { aspects, lacks_aspects, ..known }
 }
 
-/// The aspects of a device, whose other numbers are asked for by query; 0 where it does not answer.
-fn aspects(device: &Device, number: &dyn Fn(cl_device_info) -> u64) -> Vec<&'static str> {
+/// What the runtime says no to for every device of the OpenCL adapter.
+const NEVER: [&str; 14] = [
+    "host",
+    "emulated",
+    "host_debuggable",
+    "ext_intel_gpu_eu_simd_width",
+    "ext_intel_free_memory",
+    "ext_intel_max_mem_bandwidth",
+    "ext_intel_memory_clock_rate",
+    "ext_intel_memory_bus_width",
+    "ext_intel_spill_memory_size",
+    "ext_oneapi_bindless_images",
+    "ext_oneapi_external_memory_import",
+    "ext_oneapi_external_semaphore_import",
+    "ext_oneapi_virtual_mem",
+    "ext_oneapi_ipc_memory",
+];
+
+/// The aspects that the runtime asks a device for, each with whether it has it. Other numbers are asked for by query; 0
+/// where it does not answer.
+fn aspects(device: &Device, number: &dyn Fn(cl_device_info) -> u64) -> Vec<(&'static str, bool)> {
     let has = |name: &str| device.extensions.iter().any(|known| known == name);
     let (cpu, gpu) = (device.kind == "cpu", device.kind == "gpu");
     let usm = has("cl_intel_unified_shared_memory");
@@ -82,7 +106,7 @@ fn aspects(device: &Device, number: &dyn Fn(cl_device_info) -> u64) -> Vec<&'sta
     let graph = has("cl_khr_command_buffer") && number(COMMAND_BUFFER) & 4 != 0;
     let atomic64 = has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics");
     // In the order of their numbers since 2026.
-    let all = [
+    vec![
         ("cpu", cpu),
         ("gpu", gpu),
         ("accelerator", device.kind == "accelerator"),
@@ -122,8 +146,7 @@ fn aspects(device: &Device, number: &dyn Fn(cl_device_info) -> u64) -> Vec<&'sta
         ("ext_oneapi_clock_sub_group", clock & 4 != 0),
         ("ext_oneapi_clock_work_group", clock & 2 != 0),
         ("ext_oneapi_clock_device", clock & 1 != 0),
-    ];
-    all.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect()
+    ]
 }
 
 /// A number of four or eight bytes.

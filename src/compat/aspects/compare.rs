@@ -109,13 +109,18 @@ pub fn compare(stored: &[String], code: &Code, found: &[Aspect]) -> Comparison {
     Comparison { stored: stored.to_vec(), declared: code.declared.clone(), found: found.to_vec(), differences }
 }
 
-/// The same for one kernel of an image: `found` is what it uses itself, `image` what all functions of its image use, and
+/// The same for one kernel of an image: `found` is what it uses itself, `image` what all functions of its image use (rarely asked for), and
 /// `stored` is none where nobody stored anything, as for a bare module.
-pub fn compare_kernel(stored: Option<&[String]>, code: &Code, found: &[Aspect], image: &[Aspect]) -> Comparison {
+pub fn compare_kernel(
+    stored: Option<&[String]>,
+    code: &Code,
+    found: &[Aspect],
+    image: impl Fn() -> Vec<Aspect>,
+) -> Comparison {
     let mut comparison = compare(stored.unwrap_or_default(), code, found);
     for difference in &mut comparison.differences {
         let absent = matches!(difference.reason, Reason::NotInModule | Reason::Unused | Reason::DeclaredOnly);
-        if absent && image.iter().any(|aspect| aspect.name() == difference.aspect) {
+        if absent && image().iter().any(|aspect| aspect.name() == difference.aspect) {
             difference.reason = Reason::Elsewhere;
         }
     }

@@ -144,11 +144,10 @@ pub fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff)]) -> 
                     let value = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
                     format!("{} to {} on {}", value(&change.old), value(&change.new), change.target)
                 };
-                if forbids(Forbidden::GainedRequirements) && required && (gained || change.what == What::Attributes) {
-                    if change.new.is_some() {
-                        let message = format!("{} {}: from {}", change.what.name(), change.name, values());
-                        found.push(breach(Some(&kernel.name), message));
-                    }
+                let more = gained || change.what == What::Attributes && change.new.is_some();
+                if forbids(Forbidden::GainedRequirements) && required && more {
+                    let message = format!("{} {}: from {}", change.what.name(), change.name, values());
+                    found.push(breach(Some(&kernel.name), message));
                 }
                 if forbids(Forbidden::ChangedArguments) && change.what == What::Arguments {
                     found.push(breach(Some(&kernel.name), format!("argument {}: from {}", change.name, values())));

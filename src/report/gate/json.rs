@@ -1,11 +1,13 @@
 //! What did the gate find, as JSON?
 
 use super::baseline::Compared;
+use super::stream::{self, Share, Texts};
 use super::{Counts, Finding, OfTarget, verdict};
 use crate::compat::offers::Provider;
 use crate::error::{Error, Problem, Result};
 use crate::report::check::Verdict;
-use crate::report::evidence::{self, Location, Step};
+use crate::report::evidence::{self, put::quoted};
+use crate::report::json::put::{Object, With};
 use crate::report::name::demangle;
 use serde::Serialize;
 use std::io::Write;
@@ -46,27 +48,6 @@ struct Kernels {
     incompatible: usize,
 }
 
-#[derive(Serialize)]
-struct Entry<'a> {
-    rule: &'static str,
-    certain: bool,
-    file: &'a str,
-    image: Option<usize>,
-    kernel: Option<&'a str>,
-    demangled: Option<String>,
-    message: &'a str,
-    aspect: Option<&'a str>,
-    instruction: Option<&'a str>,
-    offset: Option<u64>,
-    used_in_image: Option<usize>,
-    location: Option<Location<'a>>,
-    chain: Vec<Step>,
-    remedy: &'a str,
-    fingerprint: String,
-    excused: Option<&'a str>,
-    known: Option<bool>,
-}
-
 /// An image of another file that one is linked to.
 #[derive(Serialize)]
 struct Provides<'a> {
@@ -89,37 +70,39 @@ impl<'a> Provides<'a> {
     }
 }
 
-/// A finding that stands on a line of its own.
-#[derive(Serialize)]
-struct Line<'a> {
-    target: Option<&'a str>,
-    #[serde(flatten)]
-    entry: Entry<'a>,
+/// A finding as it is written.
+struct Entry<'e> {
+    finding: Finding<'e>,
+    /// The target's name; empty for what holds whatever the target.
+    target: &'e str,
+    /// The kernel's demangled name as JSON.
+    demangled: &'e str,
+    compared: Option<&'e Compared>,
 }
 
-fn entry<'f>(finding: &Finding<'f>, target: &str, compared: Option<&Compared>) -> Entry<'f> {
-    let Finding { of, found } = *finding;
-    let kernel = Some(&**found.kernel).filter(|name| !name.is_empty());
-    let evidence = finding.evidence();
-    Entry {
-        rule: found.against.matter.rule(),
-        certain: found.against.certain,
-        file: &of.file,
-        image: found.image,
-        kernel,
-        demangled: kernel.map(|name| demangle(name).into_owned()),
-        message: &found.against.message,
-        aspect: found.against.aspect.as_deref(),
-        instruction: evidence.map(|evidence| evidence.instruction.as_str()),
-        offset: evidence.map(|evidence| evidence.offset),
-        used_in_image: evidence.and_then(|evidence| evidence.elsewhere),
-        location: evidence.and_then(evidence::place),
-        chain: evidence.map(evidence::chain).unwrap_or_default(),
-        remedy: &found.against.remedy,
-        fingerprint: finding.fingerprint(target),
-        excused: found.excused.map(|why| &**why),
-        known: compared.map(|compared| compared.knows(&found)),
+impl Entry<'_> {
+    fn fields(&self, object: &mut Object<'_>) {
+        let Finding { of, found } = self.finding;
+        let kernel = Some(&**found.kernel).filter(|name| !name.is_empty());
+        object.field("rule", found.against.matter.rule());
+        object.field("certain", found.against.certain);
+        object.field("file", &*of.file);
+        object.field("image", found.image);
+        object.field("kernel", kernel);
+        object.field("demangled", With(|out: &mut String| out.push_str(self.demangled)));
+        object.field("message", &found.against.message);
+        object.field("aspect", found.against.aspect.as_ref());
+        evidence::put::fields(object, self.finding.evidence());
+        object.field("remedy", &found.against.remedy);
+        object.field("fingerprint", self.finding.fingerprint(self.target));
+        object.field("excused", found.excused.map(|why| &**why));
+        object.field("known", self.compared.map(|compared| compared.knows(&found)));
     }
+}
+
+/// A kernel's demangled name as JSON; null for what is of a whole file.
+fn demangled(kernel: &str) -> String {
+    if kernel.is_empty() { "null".to_owned() } else { quoted(&demangle(kernel)) }
 }
 
 /// The target's name; none for what holds whatever the target.
@@ -132,13 +115,19 @@ fn name(target: &OfTarget) -> Option<&str> {
 /// # Errors
 /// `Io` where the writer fails.
 pub fn jsonl(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compared>) -> Result<()> {
-    for one in targets {
-        for finding in one.findings() {
-            let line = Line { target: name(one), entry: entry(&finding, &one.target, compared) };
-            put(out, &format!("{}\n", text(&line)?))?;
+    let names = Texts::of(targets);
+    let share = |out: &mut String, share: &Share<'_>| {
+        for (kernel, _, finding) in share.findings() {
+            let demangled = names.get(share, kernel, || demangled(finding.found.kernel));
+            let entry = Entry { finding, target: &share.target.target, demangled: &demangled, compared };
+            let mut object = Object::open(out);
+            object.field("target", name(share.target));
+            entry.fields(&mut object);
+            object.close();
+            out.push('\n');
         }
-    }
-    Ok(())
+    };
+    stream::each(targets, share, |text| put(out, text))
 }
 
 /// Writes one JSON document, finding by finding, what could not be read, and what came of a baseline.
@@ -157,26 +146,42 @@ pub fn json(
     let unread = if problems.is_empty() { Verdict::Compatible } else { Verdict::Unknown };
     let total = text(&verdict(targets).max(unread))?;
     put(out, &format!("{{\"schema_version\":{version},\"verdict\":{total},\"targets\":["))?;
-    for (at, one) in targets.iter().enumerate() {
-        let Counts { compatible, unknown, incompatible } = one.counts();
-        let kernels = Kernels { compatible, unknown, incompatible };
-        let target = name(one);
-        let question = if target.is_some() { "target" } else { "policy" };
-        let head = text(&Head { question, target, verdict: one.verdict(), kernels })?;
-        let head = head.strip_suffix('}').unwrap_or(&head);
-        put(out, &format!("{}{head},\"findings\":[", if at == 0 { "\n" } else { ",\n" }))?;
-        for (nth, finding) in one.findings().enumerate() {
-            let entry = text(&entry(&finding, &one.target, compared))?;
-            put(out, &format!("{}{entry}", if nth == 0 { "\n" } else { ",\n" }))?;
+    let heads: Vec<String> = targets.iter().map(head).collect::<Result<_>>()?;
+    let names = Texts::of(targets);
+    let share = |out: &mut String, share: &Share<'_>| {
+        if share.opens {
+            out.push_str(if share.nth == 0 { "\n" } else { ",\n" });
+            out.push_str(heads.get(share.nth).map(String::as_str).unwrap_or_default());
         }
-        put(out, "]}")?;
-    }
+        for (kernel, first, finding) in share.findings() {
+            out.push_str(if first { "\n" } else { ",\n" });
+            let demangled = names.get(share, kernel, || demangled(finding.found.kernel));
+            let entry = Entry { finding, target: &share.target.target, demangled: &demangled, compared };
+            let mut object = Object::open(out);
+            entry.fields(&mut object);
+            object.close();
+        }
+        if share.closes {
+            out.push_str("]}");
+        }
+    };
+    stream::each(targets, share, |text| put(out, text))?;
     put(out, "],\"providers\":[")?;
     for (at, one) in providers.iter().enumerate() {
         let entry = text(&Provides::of(one))?;
         put(out, &format!("{}{entry}", if at == 0 { "\n" } else { ",\n" }))?;
     }
     put(out, &format!("],\"problems\":{},\"baseline\":{}}}\n", text(&problems)?, text(&compared)?))
+}
+
+/// The begin of a target's object, up to its findings.
+fn head(one: &OfTarget) -> Result<String> {
+    let Counts { compatible, unknown, incompatible } = one.counts();
+    let kernels = Kernels { compatible, unknown, incompatible };
+    let target = name(one);
+    let question = if target.is_some() { "target" } else { "policy" };
+    let head = text(&Head { question, target, verdict: one.verdict(), kernels })?;
+    Ok(format!("{},\"findings\":[", head.strip_suffix('}').unwrap_or(&head)))
 }
 
 fn text(value: &impl Serialize) -> Result<String> {

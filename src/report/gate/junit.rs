@@ -3,6 +3,7 @@
 //! A suite for each target, a case for each kernel; what is sure is a failure, what is not known or excused is skipped, and
 //! with `strict` what is not known fails too. Elements and attributes are those that Jenkins' schema and GitLab take.
 
+use super::stream::{self, Share, Texts};
 use super::{Finding, OfTarget};
 use crate::compat::gate::judged::Item;
 use crate::compat::warnings::location;
@@ -17,13 +18,22 @@ use std::io::Write;
 /// `Io` where the writer fails.
 pub fn junit(out: &mut impl Write, targets: &[OfTarget], names: Names, strict: bool) -> Result<()> {
     put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sycl-bundle check\">\n")?;
-    for target in targets {
-        suite(out, target, names, strict)?;
-    }
+    let texts = Texts::of(targets);
+    let share = |out: &mut String, share: &Share<'_>| {
+        if share.opens {
+            open(out, share.target, strict);
+        }
+        cases(out, share, &texts, names, strict);
+        if share.closes {
+            out.push_str("  </testsuite>\n");
+        }
+    };
+    stream::each(targets, share, |text| put(out, text))?;
     put(out, "</testsuites>\n")
 }
 
-fn suite(out: &mut impl Write, target: &OfTarget, names: Names, strict: bool) -> Result<()> {
+/// The begin of a target's suite.
+fn open(out: &mut String, target: &OfTarget, strict: bool) {
     let counts = |item: &Item| item.excused.is_none() && (item.against.certain || strict);
     let (mut failed, mut all) = (0usize, 0usize);
     for (_, kernels, items) in target.items() {
@@ -35,42 +45,47 @@ fn suite(out: &mut impl Write, target: &OfTarget, names: Names, strict: bool) ->
     let whole = target.files.iter().filter(|of| of.is_whole()).count();
     let (name, tests) = (escaped(target.name()), target.kernels().saturating_add(whole));
     let head = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"");
-    put(out, &format!("  <testsuite name=\"{name}\" {head}>\n"))?;
-    for of in &target.files {
-        let class = escaped(&of.file);
-        for (place, kernel) in of.judged.kernels.names().enumerate() {
-            let shown = if kernel.is_empty() { "the whole file".into() } else { escaped(&names.show(kernel)) };
-            let head = format!("    <testcase classname=\"{class}\" name=\"{shown}\"");
-            let findings: Vec<Finding<'_>> = of.judged.of(place).map(|found| Finding { of, found }).collect();
-            if findings.is_empty() {
-                put(out, &format!("{head}/>\n"))?;
-            } else {
-                put(out, &format!("{head}>\n"))?;
-                case(out, &findings, names, strict)?;
-                put(out, "    </testcase>\n")?;
-            }
+    let _ = writeln!(out, "  <testsuite name=\"{name}\" {head}>");
+}
+
+/// A case for each kernel.
+fn cases(out: &mut String, share: &Share<'_>, texts: &Texts, names: Names, strict: bool) {
+    let Some(of) = share.of else { return };
+    let class = escaped(&of.file);
+    for kernel in share.kernels.clone() {
+        let Some(name) = of.judged.kernels.name(kernel) else { continue };
+        let shown = texts.get(share, kernel, || match name.is_empty() {
+            true => "the whole file".to_owned(),
+            false => escaped(&names.show(name)),
+        });
+        let _ = write!(out, "    <testcase classname=\"{class}\" name=\"{shown}\"");
+        let findings: Vec<Finding<'_>> = of.judged.of(kernel).map(|found| Finding { of, found }).collect();
+        if findings.is_empty() {
+            out.push_str("/>\n");
+        } else {
+            out.push_str(">\n");
+            case(out, &findings, names, strict);
+            out.push_str("    </testcase>\n");
         }
     }
-    put(out, "  </testsuite>\n")
 }
 
 /// What is found of one kernel.
-fn case(out: &mut impl Write, findings: &[Finding<'_>], names: Names, strict: bool) -> Result<()> {
+fn case(out: &mut String, findings: &[Finding<'_>], names: Names, strict: bool) {
     let fails = |one: &&Finding<'_>| one.found.excused.is_none() && (one.found.against.certain || strict);
     let failing: Vec<&Finding<'_>> = findings.iter().filter(fails).collect();
     if failing.is_empty() {
         let why =
             |one: &Finding<'_>| one.found.excused.map_or(one.found.against.message.clone(), |why| why.to_string());
         let texts: Vec<String> = findings.iter().map(why).collect();
-        put(out, &format!("      <skipped message=\"{}\"/>\n", escaped(&texts.join(" "))))?;
+        let _ = writeln!(out, "      <skipped message=\"{}\"/>", escaped(&texts.join(" ")));
     }
     for finding in failing {
         let against = finding.found.against;
         let (message, rule) = (escaped(&against.message), against.matter.rule());
         let text = escaped(&details(finding, names));
-        put(out, &format!("      <failure message=\"{message}\" type=\"{rule}\">{text}</failure>\n"))?;
+        let _ = writeln!(out, "      <failure message=\"{message}\" type=\"{rule}\">{text}</failure>");
     }
-    Ok(())
 }
 
 fn details(finding: &Finding<'_>, names: Names) -> String {

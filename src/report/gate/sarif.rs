@@ -5,6 +5,7 @@
 //! as a code flow.
 
 use super::baseline::Compared;
+use super::stream::{self, Share};
 use super::{Finding, OfFile, OfTarget};
 use crate::compat::aspects::Evidence;
 use crate::compat::gate::Matter;
@@ -25,8 +26,6 @@ pub fn sarif(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compa
     let mut rules: Vec<Matter> = items.map(|item| item.against.matter).collect();
     rules.sort_unstable();
     rules.dedup();
-    let results: Vec<Value> =
-        targets.iter().flat_map(|one| one.findings().map(|finding| result(&finding, one, &rules, compared))).collect();
     let described: Vec<Value> = rules.iter().map(|matter| rule(*matter)).collect();
     let document = json!({
         "$schema": SCHEMA,
@@ -39,11 +38,30 @@ pub fn sarif(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compa
                 "rules": described,
             } },
             "columnKind": "unicodeCodePoints",
-            "results": results,
+            "results": [],
         }],
     });
-    let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
-    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+    let text = document.to_string();
+    // The results stand last, and are written by themselves: there may be millions.
+    let end = "]}]}";
+    let write = |out: &mut dyn Write, text: &str| {
+        out.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", &error))
+    };
+    write(out, text.strip_suffix(end).unwrap_or(&text))?;
+    let mut first = true;
+    let share = |text: &mut String, share: &Share<'_>| {
+        for (_, _, finding) in share.findings() {
+            text.push(',');
+            text.push_str(&result(&finding, share.target, &rules, compared).to_string());
+        }
+    };
+    stream::each(targets, share, |text| {
+        let rest = if first { text.strip_prefix(',').unwrap_or(text) } else { text };
+        first &= text.is_empty();
+        write(out, rest)
+    })?;
+    write(out, end)?;
+    write(out, "\n")
 }
 
 fn rule(matter: Matter) -> Value {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 /// A value that can append itself to JSON text.
-pub(super) trait Put {
+pub(in crate::report) trait Put {
     fn put(&self, out: &mut String);
 }
 
@@ -86,7 +86,7 @@ impl<T: Put> Put for Vec<T> {
 }
 
 /// An array of what an iterator gives.
-pub(super) struct List<I>(pub I);
+pub(in crate::report) struct List<I>(pub I);
 
 impl<I: Iterator<Item: Put> + Clone> Put for List<I> {
     fn put(&self, out: &mut String) {
@@ -102,7 +102,7 @@ impl<I: Iterator<Item: Put> + Clone> Put for List<I> {
 }
 
 /// A value that a function appends.
-pub(super) struct With<F>(pub F);
+pub(in crate::report) struct With<F>(pub F);
 
 impl<F: Fn(&mut String)> Put for With<F> {
     fn put(&self, out: &mut String) {
@@ -111,19 +111,19 @@ impl<F: Fn(&mut String)> Put for With<F> {
 }
 
 /// An object whose fields are appended one by one.
-pub(super) struct Object<'o> {
+pub(in crate::report) struct Object<'o> {
     out: &'o mut String,
     empty: bool,
 }
 
 impl<'o> Object<'o> {
-    pub(super) fn open(out: &'o mut String) -> Self {
+    pub(in crate::report) fn open(out: &'o mut String) -> Self {
         out.push('{');
         Object { out, empty: true }
     }
 
     /// Appends a field of a name that needs no escapes.
-    pub(super) fn field(&mut self, name: &'static str, value: impl Put) {
+    pub(in crate::report) fn field(&mut self, name: &'static str, value: impl Put) {
         self.out.push_str(if std::mem::take(&mut self.empty) { "\"" } else { ",\"" });
         self.out.push_str(name);
         self.out.push_str("\":");
@@ -131,7 +131,7 @@ impl<'o> Object<'o> {
     }
 
     /// Appends a field of any name.
-    pub(super) fn entry(&mut self, name: &str, value: impl Put) {
+    pub(in crate::report) fn entry(&mut self, name: &str, value: impl Put) {
         if !std::mem::take(&mut self.empty) {
             self.out.push(',');
         }
@@ -140,13 +140,13 @@ impl<'o> Object<'o> {
         value.put(self.out);
     }
 
-    pub(super) fn close(self) {
+    pub(in crate::report) fn close(self) {
         self.out.push('}');
     }
 }
 
 /// Appends a number's decimal digits.
-pub(super) fn push_number(number: u64, out: &mut String) {
+pub(in crate::report) fn push_number(number: u64, out: &mut String) {
     let mut digits = [0u8; 20];
     let mut rest = number;
     let mut used = 0usize;

@@ -46,7 +46,7 @@ struct Stream<'i, T, P> {
 ///
 /// # Errors
 /// What `write` returns.
-pub(super) fn stream<T: Sync, P: Fn(&mut String, &[T]) -> Vec<Problem> + Sync>(
+pub(in crate::report) fn stream<T: Sync, P: Fn(&mut String, &[T]) -> Vec<Problem> + Sync>(
     items: &[T],
     put: P,
     write: impl FnMut(&str) -> Result<()>,

@@ -7,28 +7,28 @@
 mod tests;
 
 use super::{FileKernels, OnDevice};
-use crate::compat::kernels::{KernelFacts, SourceArgument};
+use crate::compat::aspects::Difference;
+use crate::compat::kernels::{KernelFacts, NamedConstant, SourceArgument};
 use crate::error::{Error, Result};
 use crate::native::Kernel as NativeKernel;
 use crate::report::devices::sycl;
-use crate::report::evidence::Why;
+use crate::report::evidence::put::why;
+use crate::report::json::put::{List, Object, With};
+use crate::report::json::stream::stream;
 use crate::report::name;
 use crate::spirv::kernel::attributes::SubGroup;
 use crate::spirv::kernel::constant::Value as Constant;
-use rayon::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::Write;
 
 /// The JSON Schema of `kernels --format json`.
 pub const SCHEMA: &str = include_str!("kernels.schema.json");
 
-/// How many kernels are serialised before they are written.
-const BATCH: usize = 1024;
-
 /// Writes one document about any number of files, one file at a time.
 pub struct Document<W> {
     out: W,
-    kernels: usize,
+    /// Whether no kernel has been written.
+    first: bool,
     problems: Vec<Value>,
 }
 
@@ -40,7 +40,7 @@ impl<W: Write> Document<W> {
     pub fn open(mut out: W) -> Result<Self> {
         let version = crate::report::json::SCHEMA_VERSION;
         write(&mut out, format!("{{\"schema_version\":{version},\"kernels\":[\n").as_bytes())?;
-        Ok(Document { out, kernels: 0, problems: Vec::new() })
+        Ok(Document { out, first: true, problems: Vec::new() })
     }
 
     /// Adds the kernels of a file.
@@ -48,13 +48,11 @@ impl<W: Write> Document<W> {
     /// # Errors
     /// `Io` where the writer fails.
     pub fn file(&mut self, file: &FileKernels<'_>) -> Result<()> {
-        let (out, count) = (&mut self.out, &mut self.kernels);
-        each(file, |text| {
-            if *count > 0 {
-                write(out, b",\n")?;
-            }
-            *count = count.saturating_add(1);
-            write(out, text)
+        let (out, first) = (&mut self.out, &mut self.first);
+        each(file, (",\n", ""), &mut |text| {
+            // The first kernel goes without what would part it from the one before.
+            let text = if std::mem::take(first) { text.strip_prefix(",\n").unwrap_or(text) } else { text };
+            write(out, text.as_bytes())
         })?;
         self.problems.extend(file.problems.iter().map(|problem| {
             json!({
@@ -82,116 +80,152 @@ impl<W: Write> Document<W> {
 /// # Errors
 /// `Io` where the writer fails.
 pub fn lines(out: &mut impl Write, file: &FileKernels<'_>) -> Result<()> {
-    each(file, |text| {
-        write(out, text)?;
-        write(out, b"\n")
-    })
+    each(file, ("", "\n"), &mut |text| write(out, text.as_bytes()))
 }
 
-fn each(file: &FileKernels<'_>, mut found: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    for batch in file.kernels.chunks(BATCH) {
-        let texts: Vec<String> = batch.par_iter().map(|kernel| one(file, kernel).to_string()).collect();
-        for text in &texts {
-            found(text.as_bytes())?;
+/// Writes the kernels of a file in order, each between two texts.
+fn each(file: &FileKernels<'_>, around: (&str, &str), out: &mut impl FnMut(&str) -> Result<()>) -> Result<()> {
+    let keys = keys(file);
+    let put = |text: &mut String, kernels: &[KernelFacts]| {
+        for kernel in kernels {
+            text.push_str(around.0);
+            one(text, file, &keys, kernel);
+            text.push_str(around.1);
         }
+        Vec::new()
+    };
+    stream(&file.kernels, put, out).map(drop)
+}
+
+/// What each device is called: its name, and from the second of the same name on its number among these.
+fn keys(file: &FileKernels<'_>) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::with_capacity(file.devices.len());
+    for answers in &file.devices {
+        let name = &answers.device.name;
+        let numbered = (2u32..).map(|number| format!("{name} #{number}"));
+        let key = std::iter::once(name.clone()).chain(numbered).find(|key| !keys.contains(key));
+        keys.extend(key);
     }
-    Ok(())
+    keys
 }
 
 fn write(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|error| Error::io("cannot write", &error))
 }
 
-fn one(file: &FileKernels<'_>, kernel: &KernelFacts) -> Value {
+/// Appends a kernel.
+fn one(out: &mut String, file: &FileKernels<'_>, keys: &[String], kernel: &KernelFacts) {
     let module = kernel.module.as_ref();
-    let names = |names: Option<&Vec<String>>| json!(names.cloned().unwrap_or_default());
-    let devices: Map<String, Value> = file
-        .devices
-        .iter()
-        .map(|answers| (answers.device.name.clone(), answers.of(kernel).map_or(Value::Null, on_device)))
-        .collect();
-    json!({
-        "name": kernel.name,
-        "demangled": name::demangle(&kernel.name),
-        "file": file.path,
-        "image": kernel.image,
-        "images": kernel.images,
-        "num_args": kernel.num_args(),
-        "args": kernel.arguments.iter().map(argument).collect::<Vec<_>>(),
-        "args_of_source": kernel.from_source,
-        "attributes": attributes(kernel),
-        "aspects": {
-            "used": module.map(|_| &kernel.used),
-            "possible": module.map(|_| &kernel.possible),
-            "declared": kernel.declared,
-            "capabilities": kernel.comparison.as_ref().map(|comparison| {
-                comparison.declared.iter().map(|aspect| aspect.name()).collect::<Vec<_>>()
-            }),
-            "evidence": kernel.evidence.iter().map(Why::of).collect::<Vec<_>>(),
-            "differences": kernel.comparison.iter().flat_map(|comparison| &comparison.differences).map(|one| json!({
-                "aspect": one.aspect,
-                "reason": one.reason.name(),
-                "message": one.reason.text(),
-            })).collect::<Vec<_>>(),
-        },
-        "spec_constants": kernel.spec_constants.iter().map(|one| json!({
-            "id": one.constant.id,
-            "name": one.name,
-            "type": one.constant.type_name,
-            "default": constant(one.constant.default),
-            "offset": one.offset,
-            "size": one.constant.size,
-        })).collect::<Vec<_>>(),
-        "local_memory": kernel.local_memory(),
-        "private_variables": module.map(|module| module.private_memory),
-        "esimd": kernel.esimd,
-        "asserts": kernel.asserts,
-        "indirect_calls": module.map(|module| module.indirect_calls),
-        "device_globals": names(module.map(|module| &module.device_globals)),
-        "imports": names(module.map(|module| &module.imports)),
-        "exports": names(module.map(|module| &module.exports)),
-        "clones": kernel.clones,
-        "native": kernel.native.iter().map(native).collect::<Vec<_>>(),
-        "devices": devices,
-    })
+    let names = |names: Option<&Vec<String>>| names.map(|names| names.as_slice().to_vec()).unwrap_or_default();
+    let mut object = Object::open(out);
+    object.field("name", &kernel.name);
+    object.field("demangled", name::demangle(&kernel.name));
+    object.field("file", file.path);
+    object.field("image", kernel.image);
+    object.field("images", &kernel.images);
+    object.field("num_args", kernel.num_args());
+    object.field("args", List(kernel.arguments.iter().map(|one| With(move |out: &mut String| argument(out, one)))));
+    object.field("args_of_source", kernel.from_source);
+    object.field("attributes", With(|out: &mut String| attributes(out, kernel)));
+    object.field("aspects", With(|out: &mut String| aspects(out, kernel)));
+    object.field(
+        "spec_constants",
+        List(kernel.spec_constants.iter().map(|one| With(move |out: &mut String| spec_constant(out, one)))),
+    );
+    object.field("local_memory", kernel.local_memory());
+    object.field("private_variables", module.map(|module| module.private_memory));
+    object.field("esimd", kernel.esimd);
+    object.field("asserts", kernel.asserts);
+    object.field("indirect_calls", module.map(|module| module.indirect_calls));
+    object.field("device_globals", names(module.map(|module| &module.device_globals)));
+    object.field("imports", names(module.map(|module| &module.imports)));
+    object.field("exports", names(module.map(|module| &module.exports)));
+    object.field("clones", &kernel.clones);
+    object.field("native", List(kernel.native.iter().map(|one| With(move |out: &mut String| native(out, one)))));
+    object.field(
+        "devices",
+        With(|out: &mut String| {
+            let mut devices = Object::open(out);
+            for (key, answers) in keys.iter().zip(&file.devices) {
+                let answer = answers.of(kernel).map_or(Value::Null, on_device);
+                devices.entry(key, With(|out: &mut String| out.push_str(&answer.to_string())));
+            }
+            devices.close();
+        }),
+    );
+    object.close();
 }
 
-fn argument(one: &SourceArgument) -> Value {
+fn aspects(out: &mut String, kernel: &KernelFacts) {
+    let module = kernel.module.as_ref();
+    let mut object = Object::open(out);
+    object.field("used", module.map(|_| &kernel.used));
+    object.field("possible", module.map(|_| &kernel.possible));
+    object.field("declared", &kernel.declared);
+    let declared = kernel.comparison.as_ref().map(|one| List(one.declared.iter().map(|aspect| aspect.name())));
+    object.field("capabilities", declared);
+    object.field("evidence", List(kernel.evidence.iter().map(|one| With(move |out: &mut String| why(out, one)))));
+    let differences = kernel.comparison.iter().flat_map(|comparison| &comparison.differences);
+    object.field("differences", List(differences.map(|one| With(move |out: &mut String| difference(out, one)))));
+    object.close();
+}
+
+fn difference(out: &mut String, one: &Difference) {
+    let mut object = Object::open(out);
+    object.field("aspect", &one.aspect);
+    object.field("reason", one.reason.name());
+    object.field("message", one.reason.text());
+    object.close();
+}
+
+fn spec_constant(out: &mut String, one: &NamedConstant) {
+    let mut object = Object::open(out);
+    object.field("id", one.constant.id);
+    object.field("name", one.name.as_ref());
+    object.field("type", &one.constant.type_name);
+    let default = constant(one.constant.default);
+    object.field("default", With(|out: &mut String| out.push_str(&default.to_string())));
+    object.field("offset", one.offset);
+    object.field("size", one.constant.size);
+    object.close();
+}
+
+fn argument(out: &mut String, one: &SourceArgument) {
     let argument = one.argument.as_ref();
-    json!({
-        "index": one.index,
-        "eliminated": argument.is_none(),
-        "name": argument.and_then(|argument| argument.name.as_ref()),
-        "type": argument.map(|argument| &argument.type_name),
-        "address_space": argument.map(|argument| argument.address_space),
-        "access": argument.and_then(|argument| argument.access),
-        "qualifiers": argument.map(|argument| argument.qualifiers.as_slice()).unwrap_or_default(),
-        "size": argument.and_then(|argument| argument.size),
-        "alignment": argument.and_then(|argument| argument.alignment),
-        "by_value": argument.is_some_and(|argument| argument.by_value),
-    })
+    let mut object = Object::open(out);
+    object.field("index", one.index);
+    object.field("eliminated", argument.is_none());
+    object.field("name", argument.and_then(|argument| argument.name.as_ref()));
+    object.field("type", argument.map(|argument| &argument.type_name));
+    object.field("address_space", argument.map(|argument| argument.address_space));
+    object.field("access", argument.and_then(|argument| argument.access));
+    object.field("qualifiers", argument.map(|argument| argument.qualifiers.as_slice()).unwrap_or_default());
+    object.field("size", argument.and_then(|argument| argument.size));
+    object.field("alignment", argument.and_then(|argument| argument.alignment));
+    object.field("by_value", argument.is_some_and(|argument| argument.by_value));
+    object.close();
 }
 
-fn attributes(kernel: &KernelFacts) -> Value {
+fn attributes(out: &mut String, kernel: &KernelFacts) {
     let own = kernel.module.as_ref().map(|module| &module.attributes);
-    let sub_group = kernel.reqd_sub_group_size.map(|size| match size {
-        SubGroup::Size(size) => json!(size),
-        SubGroup::Primary => json!("primary"),
-    });
-    json!({
-        "text": kernel.attributes(),
-        "reqd_work_group_size": kernel.reqd_work_group_size,
-        "work_group_size_hint": kernel.work_group_size_hint,
-        "reqd_sub_group_size": sub_group,
-        "vec_type_hint": own.and_then(|own| own.vec_type_hint.as_ref()),
-        "max_work_group_size": own.and_then(|own| own.max_work_group_size),
-        "max_work_dim": own.and_then(|own| own.max_work_dim),
-        "sub_groups_per_work_group": own.and_then(|own| own.sub_groups_per_work_group),
-        "simd_work_items": own.and_then(|own| own.simd_work_items),
-        "slm_size": own.and_then(|own| own.slm_size),
-        "named_barriers": own.and_then(|own| own.named_barriers),
-        "maximum_registers": own.and_then(|own| own.maximum_registers),
-    })
+    let mut object = Object::open(out);
+    object.field("text", kernel.attributes());
+    object.field("reqd_work_group_size", kernel.reqd_work_group_size.as_ref());
+    object.field("work_group_size_hint", kernel.work_group_size_hint.as_ref());
+    match kernel.reqd_sub_group_size {
+        Some(SubGroup::Primary) => object.field("reqd_sub_group_size", "primary"),
+        Some(SubGroup::Size(size)) => object.field("reqd_sub_group_size", size),
+        None => object.field("reqd_sub_group_size", Option::<u32>::None),
+    }
+    object.field("vec_type_hint", own.and_then(|own| own.vec_type_hint.as_ref()));
+    object.field("max_work_group_size", own.and_then(|own| own.max_work_group_size).map(Vec::from));
+    object.field("max_work_dim", own.and_then(|own| own.max_work_dim));
+    object.field("sub_groups_per_work_group", own.and_then(|own| own.sub_groups_per_work_group));
+    object.field("simd_work_items", own.and_then(|own| own.simd_work_items));
+    object.field("slm_size", own.and_then(|own| own.slm_size));
+    object.field("named_barriers", own.and_then(|own| own.named_barriers));
+    object.field("maximum_registers", own.and_then(|own| own.maximum_registers));
+    object.close();
 }
 
 fn constant(value: Constant) -> Value {
@@ -205,22 +239,22 @@ fn constant(value: Constant) -> Value {
     }
 }
 
-fn native((device, native): &(String, NativeKernel)) -> Value {
-    json!({
-        "device": device,
-        "registers": native.registers,
-        "scalar_registers": native.scalar_registers,
-        "accumulation_registers": native.accumulation_registers,
-        "simd": native.simd,
-        "spill": native.spill,
-        "spilled_registers": native.spilled_registers,
-        "scratch": native.scratch,
-        "private": native.private,
-        "local": native.local,
-        "barriers": native.barriers,
-        "argument_bytes": native.argument_bytes,
-        "max_work_group_size": native.max_work_group_size,
-    })
+fn native(out: &mut String, (device, native): &(String, NativeKernel)) {
+    let mut object = Object::open(out);
+    object.field("device", device);
+    object.field("registers", native.registers);
+    object.field("scalar_registers", native.scalar_registers);
+    object.field("accumulation_registers", native.accumulation_registers);
+    object.field("simd", native.simd);
+    object.field("spill", native.spill);
+    object.field("spilled_registers", native.spilled_registers.map(Vec::from));
+    object.field("scratch", native.scratch);
+    object.field("private", native.private);
+    object.field("local", native.local);
+    object.field("barriers", native.barriers);
+    object.field("argument_bytes", native.argument_bytes);
+    object.field("max_work_group_size", native.max_work_group_size);
+    object.close();
 }
 
 fn on_device(answer: &OnDevice) -> Value {

@@ -12,12 +12,55 @@ use crate::spirv::words::Instruction;
 use rspirv::spirv::Decoration;
 use std::collections::HashMap;
 
+/// The numbers that ids were given, kernel by kernel of one module.
+#[derive(Debug)]
+pub struct Numbers {
+    /// By the number of the defining instruction: the kernel that met it, counted from 1, and the id's number there.
+    defined: Vec<(u32, u32)>,
+    /// Those that nothing defines.
+    undefined: HashMap<u32, u32>,
+    kernel: u32,
+    /// The ids that this kernel met, by number.
+    met: Vec<u32>,
+}
+
+impl Numbers {
+    /// For the kernels of a module.
+    pub fn over(index: &Index<'_>) -> Numbers {
+        Numbers { defined: vec![(0, 0); index.len()], undefined: HashMap::new(), kernel: 0, met: Vec::new() }
+    }
+
+    fn begin(&mut self) {
+        self.kernel = self.kernel.saturating_add(1);
+        self.undefined.clear();
+        self.met.clear();
+    }
+
+    #[inline]
+    fn of(&mut self, index: &Index<'_>, id: u32) -> u32 {
+        let next = self.met.len() as u32;
+        let number = match index.definition(id).and_then(|at| self.defined.get_mut(at)) {
+            Some((kernel, number)) if *kernel == self.kernel => *number,
+            Some(place) => {
+                *place = (self.kernel, next);
+                next
+            }
+            None => *self.undefined.entry(id).or_insert(next),
+        };
+        if number == next {
+            self.met.push(id);
+        }
+        number
+    }
+}
+
 /// The words of a kernel's code; none where an instruction on the way is not known.
-pub fn words(index: &Index<'_>, reach: &Reach) -> Option<Vec<u32>> {
+pub fn words(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<Vec<u32>> {
     if !reach.complete {
         return None;
     }
-    let mut body = Body { index, numbers: HashMap::new(), words: Vec::new() };
+    numbers.begin();
+    let mut body = Body { index, numbers, words: Vec::new() };
     for id in &reach.functions {
         let function = index.function(*id)?;
         for (_, instruction) in index.instructions(function.instructions.clone()) {
@@ -37,7 +80,7 @@ pub fn words(index: &Index<'_>, reach: &Reach) -> Option<Vec<u32>> {
 
 struct Body<'i, 'a> {
     index: &'i Index<'a>,
-    numbers: HashMap<u32, u32>,
+    numbers: &'i mut Numbers,
     words: Vec<u32>,
 }
 
@@ -54,10 +97,9 @@ impl Body<'_, '_> {
         self.words.push(u32::from(instruction.opcode) << 16 | (instruction.len() & 0xffff) as u32);
         let begin = self.words.len();
         self.words.extend((0..instruction.len()).map(|at| instruction.word(at)));
-        let (numbers, words) = (&mut self.numbers, &mut self.words);
-        self.index.for_each_id(instruction, |at, _: Role| {
-            let next = numbers.len() as u32;
-            let number = *numbers.entry(instruction.word(at)).or_insert(next);
+        let (index, numbers, words) = (self.index, &mut *self.numbers, &mut self.words);
+        index.for_each_id(instruction, |at, _: Role| {
+            let number = numbers.of(index, instruction.word(at));
             if let Some(word) = words.get_mut(begin.saturating_add(at)) {
                 *word = number;
             }
@@ -67,9 +109,7 @@ impl Body<'_, '_> {
     /// The decorations of everything that was met, but symbols' names.
     fn decorations(&mut self) {
         const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
-        let mut met: Vec<(u32, u32)> = self.numbers.iter().map(|(id, number)| (*number, *id)).collect();
-        met.sort_unstable();
-        for (number, id) in met {
+        for (number, id) in (0u32..).zip(self.numbers.met.iter().copied()) {
             let mut own = Vec::new();
             for decoration in self.index.decorations(id) {
                 let Some(instruction) = self.index.instruction(decoration.at) else { continue };
