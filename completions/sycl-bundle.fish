@@ -41,12 +41,16 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "diff" -d 'S
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "targets" -d 'List targets and what is known of them'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "filter" -d 'Replace the modules that a target cannot run by empty ones'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "compile" -d 'Compile SPIR-V images to objects of a device, imports open'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "join" -d 'Put the images of several files together, copies once'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "split" -d 'Split SPIR-V images by kernel, source and requirements'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "embed" -d 'Add images to the list of a linked file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "prune" -d 'Remove images from the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "cache" -d 'Show, check, shrink or empty the cache of compiled modules'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "completions" -d 'Print a shell\'s completion script'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "man" -d 'Print a page of the manual'
@@ -66,6 +70,7 @@ always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l all -d 'List each image'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l sizes -d 'Show who takes the space'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l clones -d 'Show which images are the same code under other names, and what they cost'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s v -l verbose -d 'Say more'
@@ -96,10 +101,10 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l fixed-
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l format -d 'The form of the output' -r -f -a "table\t'For people'
 json\t'One document'
 jsonl\t'One line per finding'
-sarif\t'SARIF 2.1.0, for code scanning; with -t'
-junit\t'JUnit\'s XML, a test case for each kernel; with -t'
-github\t'Annotations of a GitHub workflow; with -t'
-markdown\t'A summary for a pull request; with -t'"
+sarif\t'SARIF 2.1.0, for code scanning; with -t or --link'
+junit\t'JUnit\'s XML, a test case for each kernel; with -t or --link'
+github\t'Annotations of a GitHub workflow; with -t or --link'
+markdown\t'A summary for a pull request; with -t or --link'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -s t -l for -d 'Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable); by default those of the policy' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l policy -d 'Hold the files to this policy; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l baseline -d 'Findings of this file are known and do not fail; those that are gone are told' -r -F
@@ -115,6 +120,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l color 
 always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l external -d 'Warn of functions of other images that use what the calling kernel\'s image does not record'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l link -d 'Tell whether all files together define what their images import, and no symbol or kernel twice'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l require-native -d 'The image that the runtime chooses must be compiled for the target already'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l strict -d 'End with 1 where the verdict is unknown too'
@@ -155,7 +161,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s q -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l ignore -d 'What counts as the same, whatever it was' -r -f -a "arguments\t'Arguments of kernels'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l ignore -d 'What counts as the same, whatever it was, for budgets too' -r -f -a "arguments\t'Arguments of kernels'
 aspects\t'Aspects that kernels need'
 attributes\t'Required sizes and other attributes'
 constants\t'Specialization constants'
@@ -165,7 +171,7 @@ targets\t'Targets that a kernel has images for'
 bytes\t'Bytes of images'
 code\t'Code that differs in itself only'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-growth -d 'How much all device code together may grow as it is stored: 64KiB, 5%' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-kernel-growth -d 'How much the images of any one kernel may grow' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-kernel-growth -d 'How much the images of any one kernel may grow for any one target' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l max-spill-growth -d 'How many bytes more any one kernel may spill from registers' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l forbid -d 'What must not happen' -r -f -a "lost-files\t'A file is gone'
 lost-targets\t'A file has no image for a target any more'
@@ -206,11 +212,14 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -s q -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand targets" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l device -d 'The same, as other verbs have it (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l save -d 'Write a device configuration of one device; - for standard output' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l format -d 'The form of the output' -r -f -a "table\t'For people'
 json\t'One document'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l probe -d 'Find out which SPIR-V the devices\' drivers take by having them build small kernels'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l kernels -d 'List the kernels that are built into devices; they need no image, and exist on their device only'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l all -d 'List devices that ONEAPI_DEVICE_SELECTOR hides too'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l schema -d 'Print the JSON Schema of `--format json` and end'
@@ -258,6 +267,48 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s q -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s t -l for -d 'A target, as `targets` lists them, in any spelling, and the table to write for it; without a table, the target of what -o names (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s o -l output -d 'The file to write for the target that has no table, or where all have one, with all images as they are. Of one linked file that is a copy of it, by default; else the name tells the form, or --emit' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
+json\t'A document on standard output'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l device-config -d 'Add targets from a device configuration, in place of those of the same name (repeatable)' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
+object\t'An object file; what is linked with it registers the images'
+shared\t'A library that registers the images when it is loaded'
+syclbin\t'A SYCLBIN, which the SYCL runtime loads by its path'
+offload-binary\t'An OffloadBinary of LLVM'
+offload-bundle\t'A clang offload bundle'
+table\t'The images as files beside a file table'
+spirv\t'Bare SPIR-V modules: one as a file, several in a folder'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l host -d 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine\'s; x86_64-windows where the output is called `.obj`' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l descriptor-version -d 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l entries -d 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both' -r -f -a "old\t''
+new\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l syclbin-version -d 'The version of a SYCLBIN: 1, which libsycl reads, or 2' -r -f -a "1\t''
+2\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l syclbin-state -d 'The state that a SYCLBIN says its images are in. By default what the images\' files state, else executable, or object where an import is open; libsycl loads a file only as what it states' -r -f -a "input\t''
+object\t''
+executable\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l offload-binary-version -d 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l drop-signature -d 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s t -l for -d 'What to compile for' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s o -l output -d 'The file to write; `-` is standard output' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot' -r
@@ -265,6 +316,10 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s j -l j
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l timeout -d 'Seconds that one image may take in one attempt' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
 json\t'A document on standard output'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l shard -d 'Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as share the folder; a run without it then writes the output' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l stamp -d 'Write this empty file when all is done: an output that did not change keeps its time' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MF -d 'Write them to this file. Also -MF FILE' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MT -d 'The target of the rule, instead of the output. Also -MT NAME' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
 object\t'An object file; what is linked with it registers the images'
@@ -297,13 +352,64 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-cache -d 'Do not look into the cache, and keep nothing there'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l dry-run -d 'Say what would be compiled, and write nothing'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MD -d 'Write the files that the output depends on, for make and ninja, to the output\'s name and `.d`. Also -MD'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s t -l for -d 'What to compile for' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s j -l jobs -d 'How many worker processes; by default as many as there are cores' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l timeout -d 'Seconds that one image may take in one attempt; by default 120' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l driver-version -d 'Which version of the driver to install' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
+object\t'An object file; what is linked with it registers the images'
+shared\t'A library that registers the images when it is loaded'
+syclbin\t'A SYCLBIN, which the SYCL runtime loads by its path'
+offload-binary\t'An OffloadBinary of LLVM'
+offload-bundle\t'A clang offload bundle'
+table\t'The images as files beside a file table'
+spirv\t'Bare SPIR-V modules: one as a file, several in a folder'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l host -d 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine\'s; x86_64-windows where the output is called `.obj`' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l descriptor-version -d 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l entries -d 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both' -r -f -a "old\t''
+new\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l syclbin-version -d 'The version of a SYCLBIN: 1, which libsycl reads, or 2' -r -f -a "1\t''
+2\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l syclbin-state -d 'The state that a SYCLBIN says its images are in. By default what the images\' files state, else executable, or object where an import is open; libsycl loads a file only as what it states' -r -f -a "input\t''
+object\t''
+executable\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l offload-binary-version -d 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s t -l for -d 'Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s j -l jobs -d 'How many worker processes; by default as many as there are cores' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l timeout -d 'Seconds that one image may take in one attempt; by default 120' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
 object\t'An object file; what is linked with it registers the images'
 shared\t'A library that registers the images when it is loaded'
@@ -338,6 +444,7 @@ never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l each -d 'Link each image that imports something with the images that define it'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l partial -d 'Leave imports open that nothing defines'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l internalize -d 'Export nothing from the result'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -s v -l verbose -d 'Say more'
@@ -380,10 +487,55 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -s q -l qu
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -s o -l output -d 'The file to write; of a table its parts lie beside it and are named after it' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l mode -d 'How to split' -r -f -a "per_kernel\t'An image for each kernel and each exported function'
+per_source\t'An image for each source and set of requirements'
+auto\t'The same as per_source'
+off\t'An image for each set of requirements'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l entry -d 'An image for the kernels and functions that match, by glob, mangled or demangled (repeatable); others follow the mode' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l fixed-targets -d 'The targets of `-fsycl-fixed-targets`: of one input (`a.spv=intel_gpu_pvc,cpu`), or of all (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l abi -d 'The generation of the runtime whose numbers aspects get; by default that of the input' -r -f -a "2025\t'libsycl.so.6 to .8'
+2026\t'libsycl.so.9'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
+object\t'An object file; what is linked with it registers the images'
+shared\t'A library that registers the images when it is loaded'
+syclbin\t'A SYCLBIN, which the SYCL runtime loads by its path'
+offload-binary\t'An OffloadBinary of LLVM'
+offload-bundle\t'A clang offload bundle'
+table\t'The images as files beside a file table'
+spirv\t'Bare SPIR-V modules: one as a file, several in a folder'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l host -d 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine\'s; x86_64-windows where the output is called `.obj`' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l descriptor-version -d 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l entries -d 'The entries of an object or library: `old` as of clang-offload-wrapper, `new` as of clang-linker-wrapper. By default as they were; runtimes since 2025 read both' -r -f -a "old\t''
+new\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l syclbin-version -d 'The version of a SYCLBIN: 1, which libsycl reads, or 2' -r -f -a "1\t''
+2\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l syclbin-state -d 'The state that a SYCLBIN says its images are in. By default what the images\' files state, else executable, or object where an import is open; libsycl loads a file only as what it states' -r -f -a "input\t''
+object\t''
+executable\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l offload-binary-version -d 'The version of an OffloadBinary: 1, which all tools read, 2 or 3. By default 1, compressed 3' -r -f -a "1\t''
+2\t''
+3\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l image -d 'Only these images, by number or range (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
+object\t'Compiled, with open imports'
+executable\t'Ready to run'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s o -l output -d 'The file to write; `-` is standard output. Of a table also a folder, which gets an `images.table`; of several bare modules a folder' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l properties -d 'The property sets of a module, instead of those beside it' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l symbols -d 'The entries of a module, one a line, instead of those beside it' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l as-target -d 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l as-target -d 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device, in any spelling (`intel_gpu_pvc`)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
 object\t'An object file; what is linked with it registers the images'
 shared\t'A library that registers the images when it is loaded'
@@ -420,7 +572,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s q -l qu
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l as-target -d 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device (`intel_gpu_pvc`)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l as-target -d 'Say that all images are for this target, whatever they were for: a name that the runtime compares (`spir64_x86_64`), or one of a device, in any spelling (`intel_gpu_pvc`)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s o -l output -d 'The file to write; `-` is standard output' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
 json\t'A document on standard output'"
@@ -459,6 +611,16 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s q -l q
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l limit -d 'Bytes that `gc` leaves at most: 500MiB, 2GB, 0' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l format -d 'How to show it' -r -f -a "text\t'Lines for a person'
+json\t'A document'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l format -d 'How to show it' -r -f -a "table\t'For people'
 json\t'For programs'"
@@ -491,23 +653,27 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s q -l 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s h -l help -d 'Print help'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "join" -d 'Put the images of several files together, copies once'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract build link join wrap embed prune doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "filter" -d 'Replace the modules that a target cannot run by empty ones'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "compile" -d 'Compile SPIR-V images to objects of a device, imports open'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "join" -d 'Put the images of several files together, copies once'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "split" -d 'Split SPIR-V images by kernel, source and requirements'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "cache" -d 'Show, check, shrink or empty the cache of compiled modules'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
