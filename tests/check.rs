@@ -65,8 +65,11 @@ fn properties(all: &[(&str, &str, &str)]) -> String {
     property_text::write(&Properties { sets: sets.collect() }).unwrap()
 }
 
+/// A row of a table: the module, its properties as set, name and value, and its entries.
+type Row<'r> = (&'r str, &'r [(&'r str, &'r str, &'r str)], &'r str);
+
 /// A table of modules of `fixtures/aspects`, each with its properties and entries.
-fn table(folder: &Path, name: &str, rows: &[(&str, &[(&str, &str, &str)], &str)]) {
+fn table(folder: &Path, name: &str, rows: &[Row<'_>]) {
     let mut text = "[Code|Properties|Symbols]\n".to_owned();
     for (module, sets, entries) in rows {
         let [code, prop, sym] = ["spv", "prop", "sym"].map(|kind| format!("{name}_{module}.{kind}"));

@@ -76,7 +76,7 @@ impl Bits {
     fn fixed(&mut self, value: u64, width: u32) {
         for bit in 0..width {
             let set = u8::from(value.checked_shr(bit).is_some_and(|rest| rest & 1 == 1));
-            match self.bytes.last_mut().filter(|_| self.used % 8 != 0) {
+            match self.bytes.last_mut().filter(|_| !self.used.is_multiple_of(8)) {
                 Some(last) => *last |= set << (self.used % 8),
                 None => self.bytes.push(set),
             }

@@ -1,3 +1,5 @@
+//! Does the cache give what was put in, and nothing else?
+
 use super::*;
 use crate::build::{Job, Step};
 

@@ -25,6 +25,9 @@ pub struct Proofs {
     found: HashMap<(usize, usize, Aspect), Evidence>,
 }
 
+/// The kernel's place, the number of its item, the image's place and the aspect.
+type Use = (usize, usize, usize, Aspect);
+
 /// By the image's place: the kernels' places and the aspects.
 type Asked = BTreeMap<usize, BTreeSet<(usize, Aspect)>>;
 
@@ -72,7 +75,7 @@ fn asked(judged: &[&Judged], depth: Depth) -> Asked {
     let mut known: HashSet<(*const Grouping, usize, Option<Whose>, Aspect)> = HashSet::new();
     for one in judged {
         // By what is said: the kernel's place, the number of its item and what is asked of it.
-        let mut shown: HashMap<(&str, bool), Vec<(usize, usize, usize, Aspect)>> = HashMap::new();
+        let mut shown: HashMap<(&str, bool), Vec<Use>> = HashMap::new();
         for (group, items) in one.items.iter().enumerate() {
             for (nth, item) in items.iter().enumerate() {
                 let Some(aspect) = item.against.aspect.as_deref().and_then(Aspect::of_name) else { continue };

@@ -23,7 +23,7 @@ pub fn codes(images: &[Examined<'_, '_>]) -> Vec<Code> {
 fn settled(image: &Examined<'_, '_>) -> bool {
     image.module.as_ref().is_none_or(|module| {
         let recorded = |used: &&str| image.requirements.aspects.iter().any(|own| own == used);
-        !module.may_use_others && module.used_aspects.iter().all(|used| recorded(used))
+        !module.may_use_others && module.used_aspects.iter().all(recorded)
     })
 }
 
