@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "the table is the result")]
 
+#[path = "ratios/modules.rs"]
+mod modules;
 #[path = "../tests/real/world.rs"]
 #[allow(dead_code, reason = "not all of the installation is used here")]
 mod world;
@@ -19,8 +21,6 @@ use sycl_bundle::compat::aspects::Code;
 use sycl_bundle::container::Host;
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;
-use sycl_bundle::spirv::link::{Options, Source, link};
-use sycl_bundle::spirv::subset::{Cutter, Keep};
 use world::{succeed, world};
 
 /// One side of a comparison: its name and what it does once.
@@ -40,7 +40,7 @@ fn main() {
         aspects();
     }
     if wants("link") {
-        linking();
+        modules::linking();
     }
     if wants("kernels") {
         kernels();
@@ -52,7 +52,7 @@ fn main() {
         build();
     }
     if wants("split") {
-        split();
+        modules::split();
     }
 }
 
@@ -77,38 +77,8 @@ fn inspect() {
     );
 }
 
-/// All modules of a library linked to one, against reading them; no other linker takes them.
-fn linking() {
-    let modules = modules(&tensor());
-    let sources: Vec<Source<'_>> = modules
-        .iter()
-        .map(|bytes| Source { name: "module", bytes, required: Some(Default::default()), ..Source::default() })
-        .collect();
-    let (before, bytes) = (peak(), modules.iter().map(Vec::len).sum::<usize>());
-    let linked = link(&sources, &Options::default()).unwrap();
-    println!("{} modules of {bytes} bytes to one of {}", modules.len(), linked.bytes.len());
-    println!("peak memory: {:.1} times the modules' bytes", (peak() - before) as f64 * 1024.0 / bytes as f64);
-    drop(linked);
-    compare(
-        7,
-        3.0,
-        ("link", Box::new(|| drop(std::hint::black_box(link(&sources, &Options::default()).unwrap())))),
-        (
-            "Index::read of each",
-            Box::new(|| modules.iter().for_each(|module| drop(std::hint::black_box(Index::read(module).unwrap())))),
-        ),
-    );
-}
-
-/// The most memory that the process has had, in KiB.
-fn peak() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
-}
-
 /// The SPIR-V modules of a library, inflated.
-fn modules(library: &Path) -> Vec<Vec<u8>> {
+fn modules_of(library: &Path) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(library).unwrap();
     let host = Host::read(&bytes).unwrap();
     let bundle = Bundle::read(&host).unwrap();
@@ -123,7 +93,7 @@ fn tensor() -> PathBuf {
 /// The facts that `inspect` shows and the whole index, each on one core, against rspirv's parser with a consumer that
 /// does nothing.
 fn facts() {
-    let modules = modules(&tensor());
+    let modules = modules_of(&tensor());
     let bytes: usize = modules.iter().map(Vec::len).sum();
     let megabytes = bytes as f64 / 1e6;
     println!("{} modules, {megabytes:.1} MB", modules.len());
@@ -174,7 +144,7 @@ impl rspirv::binary::Consumer for Idle {
 
 /// Every hundredth module of a library, as files.
 fn hundredth(folder: &Path) -> Vec<PathBuf> {
-    let modules = modules(&tensor());
+    let modules = modules_of(&tensor());
     let some = modules.iter().step_by(100).enumerate();
     some.map(|(number, module)| {
         let path = folder.join(format!("{number}.spv"));
@@ -246,87 +216,6 @@ fn aspects() {
         (
             "spirv-dis, a hundredth of them",
             Box::new(|| few.iter().for_each(|path| run(Command::new("spirv-dis").arg(path)))),
-        ),
-    );
-}
-
-/// A linked module of 3,700 kernels taken apart by kernel, against reading it; and small modules against the one tool that
-/// leaves out what entry points do not reach, which takes a process for each. Nothing else splits SPIR-V.
-fn split() {
-    let modules = modules(&tensor());
-    let sources: Vec<Source<'_>> = modules
-        .iter()
-        .take(3_700)
-        .map(|bytes| Source { name: "", bytes, required: None, spec_ids: Default::default(), internal: false })
-        .collect();
-    let whole = link(&sources, &Options { partial: true }).unwrap_or_else(|errors| panic!("{}", errors[0])).bytes;
-    let kernels = Index::read(&whole).unwrap().entry_points.len();
-    println!("one module of {:.1} MB, {kernels} kernels", whole.len() as f64 / 1e6);
-    let written = std::cell::Cell::new(0usize);
-    compare(
-        5,
-        3.0,
-        (
-            "a subset for each kernel",
-            Box::new(|| {
-                let index = Index::read(&whole).unwrap();
-                let mut cutter = Cutter::new(&index).unwrap();
-                let cut = |place| cutter.cut(&Keep { entry_points: &[place], ids: &[] }).unwrap().len();
-                written.set((0..kernels).map(cut).sum());
-            }),
-        ),
-        (
-            "Index::read and Code::read",
-            Box::new(|| drop(std::hint::black_box(Code::read(&Index::read(&whole).unwrap())))),
-        ),
-    );
-    println!("{:.1} MB written", written.get() as f64 / 1e6);
-    let folder = tempfile::tempdir().unwrap();
-    let accepted: Vec<PathBuf> = modules
-        .iter()
-        .step_by(10)
-        .enumerate()
-        .map(|(number, module)| {
-            let path = folder.path().join(format!("{number}.spv"));
-            std::fs::write(&path, module).unwrap();
-            path
-        })
-        .filter(|path| {
-            let mut command = Command::new("spirv-opt");
-            command.arg("--eliminate-dead-functions").arg(path).arg("-o").arg(folder.path().join("probe"));
-            command.stderr(Stdio::null()).status().unwrap().success()
-        })
-        .collect();
-    println!("{} modules that spirv-opt accepts", accepted.len());
-    compare(
-        5,
-        0.1,
-        (
-            "split --mode per_kernel",
-            Box::new(|| {
-                let to = folder.path().join("out");
-                std::fs::create_dir(&to).unwrap();
-                let mut command = tool();
-                run(command
-                    .arg("split")
-                    .args(&accepted)
-                    .args(["--mode", "per_kernel", "-o"])
-                    .arg(to.join("out.table")));
-                std::fs::remove_dir_all(&to).unwrap();
-            }),
-        ),
-        (
-            "spirv-opt --eliminate-dead-functions",
-            Box::new(|| {
-                for path in &accepted {
-                    let mut command = Command::new("spirv-opt");
-                    run(command
-                        .arg("--eliminate-dead-functions")
-                        .arg(path)
-                        .arg("-o")
-                        .arg(folder.path().join("theirs")));
-                }
-            }),
         ),
     );
 }

@@ -112,7 +112,9 @@ fn kernel(result: &Value) -> (String, String) {
 fn assemble(folder: &Path, name: &str, text: &str, version: &str) -> PathBuf {
     let (source, module) = (folder.join(format!("{name}.spvasm")), folder.join(format!("{name}.spv")));
     std::fs::write(&source, text).unwrap();
-    succeed(Command::new("spirv-as").arg(format!("--target-env=spv{version}")).arg(source).arg("-o").arg(&module));
+    succeed(
+        Command::new("spirv-as").args(["--target-env", &format!("spv{version}")]).arg(source).arg("-o").arg(&module),
+    );
     module
 }
 

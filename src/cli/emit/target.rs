@@ -5,8 +5,9 @@ use sycl_bundle::device;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
 /// The names that the runtime compares with (`__SYCL_DEVICE_BINARY_TARGET_*` in DPC++ `sycl/source/detail/compiler.hpp`),
-/// which are no targets of the device configuration, or not by that name alone.
-const SPECS: [&str; 10] = [
+/// which are no targets of the device configuration, or not by that name alone; and the architectures of the triples that
+/// upstream's drivers write in their place.
+const SPECS: [&str; 13] = [
     "spir",
     "spir64",
     "spir64_x86_64",
@@ -17,6 +18,9 @@ const SPECS: [&str; 10] = [
     "native_cpu",
     "llvm_nvptx64",
     "llvm_amdgcn",
+    "spirv",
+    "spirv32",
+    "spirv64",
 ];
 
 /// The name to write for a spelling: one that the runtime compares with stands as it is, also as a triple; any other is

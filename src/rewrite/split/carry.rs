@@ -64,7 +64,8 @@ pub(super) fn properties<'k>(
         let some = |keep: &dyn Fn(&Property<'k>) -> bool| -> Option<PropertySet<'k>> {
             let properties: Vec<Property<'k>> =
                 set.properties.iter().filter(|property| keep(property)).copied().collect();
-            (!properties.is_empty()).then_some(PropertySet { name: set.name, properties })
+            // A set that is there without a property stays as it is: oneMKL's images have such.
+            (!properties.is_empty() || set.properties.is_empty()).then_some(PropertySet { name: set.name, properties })
         };
         let live = |symbol: &str| part.facts.exports.iter().any(|export| export == symbol);
         let kept = match set.name {

@@ -106,30 +106,52 @@ impl Body<'_, '_> {
         });
     }
 
-    /// The decorations of everything that was met, but symbols' names.
+    /// The decorations of everything that was met, but symbols' names. Ids that only decorations name (scopes of aliases,
+    /// constants) are met here, and told by their definitions.
     fn decorations(&mut self) {
         const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
-        for (number, id) in (0u32..).zip(self.numbers.met.iter().copied()) {
-            let mut own = Vec::new();
-            for decoration in self.index.decorations(id) {
-                let Some(instruction) = self.index.instruction(decoration.at) else { continue };
-                let mut words = vec![decoration.decoration];
-                if decoration.decoration == LINKAGE {
-                    // An import is what its name says; an export's name is its own affair.
-                    let imported = self.index.function(id).is_some_and(|function| !function.defined);
-                    let rest = if imported { decoration.operands..instruction.len() } else { 0..0 };
-                    words.extend(rest.map(|at| instruction.word(at)));
-                } else {
-                    words.extend((decoration.operands..instruction.len()).map(|at| instruction.word(at)));
+        let met_in_code = self.numbers.met.len();
+        let mut number = 0usize;
+        while let Some(id) = self.numbers.met.get(number).copied() {
+            if number >= met_in_code
+                && let Some(definition) = self.index.defining(id)
+            {
+                self.instruction(&definition);
+            }
+            let mut own: Vec<_> = self
+                .index
+                .decorations(id)
+                .filter_map(|one| Some((one.decoration, one.operands, self.index.instruction(one.at)?)))
+                .collect();
+            // Their order in the module means nothing; numbers of ids do neither.
+            let fixed = |instruction: &Instruction<'_>| -> Vec<u32> {
+                let mut words: Vec<u32> = (1..instruction.len()).map(|at| instruction.word(at)).collect();
+                self.index.for_each_id(instruction, |at, _: Role| {
+                    if let Some(word) = at.checked_sub(1).and_then(|at| words.get_mut(at)) {
+                        *word = 0;
+                    }
+                });
+                words
+            };
+            own.sort_by_cached_key(|(_, _, instruction)| fixed(instruction));
+            for (decoration, operands, instruction) in own {
+                self.words.extend([number as u32, decoration]);
+                // An import is what its name says; an export's name is its own affair.
+                let imported = self.index.function(id).is_some_and(|function| !function.defined);
+                if decoration == LINKAGE && !imported {
+                    continue;
                 }
-                own.push(words);
+                let begin = self.words.len();
+                self.words.extend((operands..instruction.len()).map(|at| instruction.word(at)));
+                let (index, numbers, words) = (self.index, &mut *self.numbers, &mut self.words);
+                index.for_each_id(&instruction, |at, _: Role| {
+                    let place = at.checked_sub(operands).and_then(|at| begin.checked_add(at));
+                    if let Some(word) = place.and_then(|place| words.get_mut(place)) {
+                        *word = numbers.of(index, instruction.word(at));
+                    }
+                });
             }
-            // Their order in the module means nothing.
-            own.sort_unstable();
-            for words in own {
-                self.words.push(number);
-                self.words.extend(words);
-            }
+            number = number.saturating_add(1);
         }
     }
 }

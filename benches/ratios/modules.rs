@@ -1,0 +1,122 @@
+//! How fast are modules taken apart and put together?
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use sycl_bundle::compat::aspects::Code;
+use sycl_bundle::spirv::index::Index;
+use sycl_bundle::spirv::link::{Options, Source, link};
+use sycl_bundle::spirv::subset::{Cutter, Keep};
+
+use crate::{compare, modules_of, run, tensor, tool};
+
+/// A linked module of 3,700 kernels taken apart by kernel, against reading it; and small modules against the one tool that
+/// leaves out what entry points do not reach, which takes a process for each. Nothing else splits SPIR-V.
+pub fn split() {
+    let modules = modules_of(&tensor());
+    let sources: Vec<Source<'_>> = modules
+        .iter()
+        .take(3_700)
+        .map(|bytes| Source { name: "", bytes, required: None, spec_ids: Default::default(), internal: false })
+        .collect();
+    let whole = link(&sources, &Options { partial: true }).unwrap_or_else(|errors| panic!("{}", errors[0])).bytes;
+    let kernels = Index::read(&whole).unwrap().entry_points.len();
+    println!("one module of {:.1} MB, {kernels} kernels", whole.len() as f64 / 1e6);
+    let written = std::cell::Cell::new(0usize);
+    compare(
+        5,
+        3.0,
+        (
+            "a subset for each kernel",
+            Box::new(|| {
+                let index = Index::read(&whole).unwrap();
+                let mut cutter = Cutter::new(&index).unwrap();
+                let cut = |place| cutter.cut(&Keep { entry_points: &[place], ids: &[] }).unwrap().len();
+                written.set((0..kernels).map(cut).sum());
+            }),
+        ),
+        (
+            "Index::read and Code::read",
+            Box::new(|| drop(std::hint::black_box(Code::read(&Index::read(&whole).unwrap())))),
+        ),
+    );
+    println!("{:.1} MB written", written.get() as f64 / 1e6);
+    let folder = tempfile::tempdir().unwrap();
+    let accepted: Vec<PathBuf> = modules
+        .iter()
+        .step_by(10)
+        .enumerate()
+        .map(|(number, module)| {
+            let path = folder.path().join(format!("{number}.spv"));
+            std::fs::write(&path, module).unwrap();
+            path
+        })
+        .filter(|path| {
+            let mut command = Command::new("spirv-opt");
+            command.arg("--eliminate-dead-functions").arg(path).arg("-o").arg(folder.path().join("probe"));
+            command.stderr(Stdio::null()).status().unwrap().success()
+        })
+        .collect();
+    println!("{} modules that spirv-opt accepts", accepted.len());
+    compare(
+        5,
+        0.1,
+        (
+            "split --mode per_kernel",
+            Box::new(|| {
+                let to = folder.path().join("out");
+                std::fs::create_dir(&to).unwrap();
+                let mut command = tool();
+                run(command
+                    .arg("split")
+                    .args(&accepted)
+                    .args(["--mode", "per_kernel", "-o"])
+                    .arg(to.join("out.table")));
+                std::fs::remove_dir_all(&to).unwrap();
+            }),
+        ),
+        (
+            "spirv-opt --eliminate-dead-functions",
+            Box::new(|| {
+                for path in &accepted {
+                    let mut command = Command::new("spirv-opt");
+                    run(command
+                        .arg("--eliminate-dead-functions")
+                        .arg(path)
+                        .arg("-o")
+                        .arg(folder.path().join("theirs")));
+                }
+            }),
+        ),
+    );
+}
+
+/// All modules of a library linked to one, against reading them; no other linker takes them.
+pub fn linking() {
+    let modules = modules_of(&tensor());
+    let sources: Vec<Source<'_>> = modules
+        .iter()
+        .map(|bytes| Source { name: "module", bytes, required: Some(Default::default()), ..Source::default() })
+        .collect();
+    let (before, bytes) = (peak(), modules.iter().map(Vec::len).sum::<usize>());
+    let linked = link(&sources, &Options::default()).unwrap();
+    println!("{} modules of {bytes} bytes to one of {}", modules.len(), linked.bytes.len());
+    println!("peak memory: {:.1} times the modules' bytes", (peak() - before) as f64 * 1024.0 / bytes as f64);
+    drop(linked);
+    compare(
+        7,
+        3.0,
+        ("link", Box::new(|| drop(std::hint::black_box(link(&sources, &Options::default()).unwrap())))),
+        (
+            "Index::read of each",
+            Box::new(|| modules.iter().for_each(|module| drop(std::hint::black_box(Index::read(module).unwrap())))),
+        ),
+    );
+}
+
+/// The most memory that the process has had, in KiB.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
