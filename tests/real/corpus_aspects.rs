@@ -108,7 +108,7 @@ fn kernels_use_what_the_compiler_recorded_for_them() {
         "{kernels} kernels, {agreeing} agree, {different} stated differences {reasons:?}; found and recorded: {seen:?}"
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(kernels >= 340 && agreeing * 10 >= kernels * 8, "{agreeing} of {kernels} kernels");
+    assert!(kernels >= 340 && agreeing * 4 >= kernels * 3, "{agreeing} of {kernels} kernels");
     assert!(seen.len() >= 8, "aspects of few kinds: {seen:?}");
 }
 
