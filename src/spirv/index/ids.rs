@@ -19,9 +19,13 @@ impl Ids {
         Ids { dense: vec![NONE; bound.min(words)], sparse: HashMap::new() }
     }
 
-    /// Notes the definition of an id. The first one counts.
+    /// Notes the definition of an id. The first one counts. 0 is no id (SPIR-V, "Physical Layout of a SPIR-V Module and
+    /// Instruction"): it stands where an instruction is too short for its result.
     #[inline]
     pub(super) fn insert(&mut self, id: u32, number: u32) {
+        if id == 0 {
+            return;
+        }
         match self.dense.get_mut(id as usize) {
             Some(place) if *place == NONE => *place = number,
             Some(_) => {}
@@ -49,9 +53,10 @@ mod tests {
     fn forged_ids_are_kept_without_a_table_of_their_size() {
         let mut ids = Ids::new(u32::MAX, 10);
         assert_eq!(ids.dense.len(), 10);
-        for id in [3, u32::MAX, 3] {
+        for id in [3, u32::MAX, 3, 0] {
             ids.insert(id, id.wrapping_add(1));
         }
         assert_eq!((ids.get(3), ids.get(u32::MAX), ids.get(4), ids.get(5000)), (Some(4), Some(0), None, None));
+        assert_eq!(ids.get(0), None);
     }
 }
