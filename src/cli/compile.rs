@@ -1,12 +1,12 @@
 //! `compile`: how does SPIR-V become objects of a device?
 
 use super::compiler::CompilerArgs;
-use super::emit::{self, Emit, EmitArgs};
+use super::emit::{self, EmitArgs};
 use super::exit::Exit;
 use super::gather::gather;
 use super::global::Global;
 use super::selection::Selection;
-use super::sources::same_file;
+use super::sources::spare_inputs;
 use super::table::Beside;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -64,16 +64,9 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         self.compiler.check(Some(&self.device_target))?;
-        let emit = self.form.emit.or(Emit::by_extension(&self.output)).ok_or_else(|| {
-            let message = format!("`{}` does not tell in which form to write", self.output.display());
-            Error::new(ErrorKind::Usage, message).with_remedy("say so with --emit")
-        })?;
-        let form = self.form.form(emit, &self.output)?;
-        emit::check_place(Some(emit), &self.output)?;
-        if self.files.iter().any(|file| same_file(file, &self.output)) {
-            let error = Error::new(ErrorKind::Usage, "the output would replace an input");
-            return Err(error.with_remedy("name another file with `-o`"));
-        }
+        let form = self.form.form_of(&self.output)?;
+        emit::check_place(Some(form.emit), &self.output)?;
+        spare_inputs(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
         let mut gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {

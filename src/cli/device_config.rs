@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::device;
+use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::{Added, TargetTable};
+use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, Result};
 
 /// The flag, the same for every verb that knows targets.
@@ -40,6 +42,35 @@ impl DeviceConfigs {
         }
         Ok(Cow::Owned(table))
     }
+}
+
+/// A target that the user names, and the instruction set that the spelling tells with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'t> {
+    /// The target.
+    pub target: &'t Target,
+    /// Of a CPU's spelling: its instruction set.
+    pub march: Option<CpuArch>,
+}
+
+/// The targets that spellings mean, each once; what is to be known of a spelling is said.
+///
+/// # Errors
+/// `Usage` where one means none.
+pub fn named_targets<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) -> Result<Vec<Named<'t>>> {
+    let mut named: Vec<Named<'t>> = Vec::new();
+    for spelling in spellings.iter().filter(|spelling| !spelling.trim().is_empty()) {
+        let found = table.resolve(spelling)?;
+        if let Some(note) = &found.note {
+            global.note(note);
+        }
+        for target in found.targets {
+            if !named.iter().any(|known| known.target.name == target.name && known.march == found.march) {
+                named.push(Named { target, march: found.march });
+            }
+        }
+    }
+    Ok(named)
 }
 
 /// Adds the definitions of a file to a table.

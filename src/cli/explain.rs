@@ -3,11 +3,12 @@
 mod choice;
 
 use super::device_config::DeviceConfigs;
+use super::device_config::{Named, named_targets};
 use super::exit::Exit;
 use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output;
-use choice::{Asked, ask, asked, ways};
+use choice::{ask, ways};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,7 +89,7 @@ impl Args {
             return output::schema(report::SCHEMA);
         }
         let table = self.configs.table(global)?;
-        let asked = asked(global, &table, &self.targets)?;
+        let asked = named_targets(global, &table, &self.targets)?;
         let message = self.read()?;
         if message.is_none() && asked.is_empty() && self.device.is_empty() {
             let error = Error::new(ErrorKind::Usage, "there is nothing to explain");
@@ -152,7 +153,7 @@ impl Args {
     }
 
     /// Adds what mends each saying, now that the files are known.
-    fn finish(&self, explanation: &mut Explanation, message: Option<&Message>, asked: Option<&Asked<'_>>) {
+    fn finish(&self, explanation: &mut Explanation, message: Option<&Message>, asked: Option<&Named<'_>>) {
         let file = self.files.first().map(|file| file.display().to_string());
         let kernel = message.and_then(|message| message.kernels.first()).map(String::as_str);
         let kernel = kernel.or(self.kernel.first().map(String::as_str));

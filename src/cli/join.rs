@@ -1,15 +1,15 @@
 //! `join`: what is the union of several bundles?
 
-use super::emit::{self, Emit, EmitArgs};
+use super::emit::{self, EmitArgs};
 use super::exit::Exit;
 use super::gather::gather;
 use super::global::Global;
 use super::selection::Selection;
-use super::sources::same_file;
+use super::sources::spare_inputs;
 use super::table::Beside;
 use std::path::{Path, PathBuf};
 use sycl_bundle::container::arena::Arena;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::error::Result;
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::join::{Joined, join};
 
@@ -46,16 +46,9 @@ pub struct Args {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        let emit = self.form.emit.or(Emit::by_extension(&self.output)).ok_or_else(|| {
-            let message = format!("`{}` does not tell in which form to write", self.output.display());
-            Error::new(ErrorKind::Usage, message).with_remedy("say so with --emit")
-        })?;
-        let form = self.form.form(emit, &self.output)?;
-        emit::check_place(Some(emit), &self.output)?;
-        if self.files.iter().any(|file| same_file(file, &self.output)) {
-            let error = Error::new(ErrorKind::Usage, "the output would replace an input");
-            return Err(error.with_remedy("name another file with `-o`"));
-        }
+        let form = self.form.form_of(&self.output)?;
+        emit::check_place(Some(form.emit), &self.output)?;
+        spare_inputs(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
         let gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {

@@ -95,6 +95,18 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
+/// Refuses an output that is one of the inputs.
+///
+/// # Errors
+/// `Usage` where it is.
+pub fn spare_inputs(files: &[PathBuf], output: &Path) -> Result<()> {
+    if files.iter().any(|file| same_file(file, output)) {
+        let error = Error::new(ErrorKind::Usage, "the output would replace an input");
+        return Err(error.with_remedy("name another file with `-o`"));
+    }
+    Ok(())
+}
+
 /// The numbers of images, for the user and within.
 pub struct Numbers {
     /// Number in the file by number in the restored file.

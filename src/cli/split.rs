@@ -9,7 +9,7 @@ use super::gather::gather;
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
-use super::sources::same_file;
+use super::sources::spare_inputs;
 use super::table::Beside;
 use sources::Fixed;
 use std::collections::HashSet;
@@ -113,10 +113,7 @@ impl Args {
         let emit = self.emit();
         let form = self.form.form(emit, &self.output)?;
         emit::check_place(Some(emit), &self.output)?;
-        if self.files.iter().any(|file| same_file(file, &self.output)) {
-            let error = Error::new(ErrorKind::Usage, "the output would replace an input");
-            return Err(error.with_remedy("name another file with `-o`"));
-        }
+        spare_inputs(&self.files, &self.output)?;
         let fixed = Fixed::parse(&self.fixed_targets, &self.files)?;
         let groups = self.groups()?;
         let arena = Arena::with_limit(u64::MAX);

@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::gather::gather;
 use super::global::Global;
 use super::selection::Selection;
-use super::sources::same_file;
+use super::sources::spare_inputs;
 use super::table::Beside;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -69,11 +69,7 @@ pub struct Args {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        let emit = self.form.emit.or(Emit::by_extension(&self.output)).ok_or_else(|| {
-            let message = format!("`{}` does not tell in which form to write", self.output.display());
-            Error::new(ErrorKind::Usage, message).with_remedy("say so with --emit")
-        })?;
-        let form = self.form.form(emit, &self.output)?;
+        let form = self.form.form_of(&self.output)?;
         if (self.properties.is_some() || self.symbols.is_some()) && self.files.len() > 1 {
             let error =
                 Error::new(ErrorKind::Usage, "--properties and --symbols are of one module, and there are several");
@@ -113,10 +109,7 @@ impl Inputs<'_> {
         let in_folder = (form.emit == Emit::Table && output.is_dir()).then(|| output.join(extract::TABLE));
         let output = in_folder.as_deref().unwrap_or(output);
         emit::check_place(Some(form.emit), output)?;
-        if self.files.iter().any(|file| same_file(file, output)) {
-            let error = Error::new(ErrorKind::Usage, "the output would replace an input");
-            return Err(error.with_remedy("name another file with `-o`"));
-        }
+        spare_inputs(self.files, output)?;
         let mut gathered = gather(global, self.files, self.selection, self.beside, arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.

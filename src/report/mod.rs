@@ -19,6 +19,7 @@ pub mod inspect;
 pub mod json;
 pub mod kernels;
 pub mod link;
+mod markdown;
 pub mod name;
 pub mod native;
 pub mod sizes;

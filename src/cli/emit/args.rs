@@ -192,6 +192,18 @@ impl Form {
 }
 
 impl EmitArgs {
+    /// What is to be written to a path: the form that is asked for, else the one that the path's name tells.
+    ///
+    /// # Errors
+    /// `Usage` where nothing tells, and as [`EmitArgs::form`].
+    pub fn form_of(&self, path: &Path) -> Result<Form> {
+        let Some(emit) = self.emit.or(Emit::by_extension(path)) else {
+            let message = format!("`{}` does not tell in which form to write", path.display());
+            return Err(usage(message, "say so with --emit"));
+        };
+        self.form(emit, path)
+    }
+
     /// What is to be written as `emit` to a path.
     ///
     /// # Errors

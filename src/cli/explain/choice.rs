@@ -1,6 +1,7 @@
 //! How does the runtime choose images of a file for kernels, and what do live devices make of them?
 
 use super::super::ask::Asker;
+use super::super::device_config::Named;
 use super::super::global::Global;
 use super::super::live::Live;
 use std::collections::HashMap;
@@ -12,40 +13,13 @@ use sycl_bundle::compat::explain::trace::Looked;
 use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::gate::{Demand, Gate, proof};
 use sycl_bundle::compat::kernels::{Depth, kernels};
-use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::device::target::Target;
 use sycl_bundle::error::Result;
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::explain::{Built, Objection, Way};
 use sycl_bundle::report::kernels::OnDevice;
 
-/// A target that is asked about.
-pub struct Asked<'t> {
-    /// It.
-    pub target: &'t Target,
-    march: Option<CpuArch>,
-}
-
-/// The targets that spellings mean, each once.
-pub fn asked<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) -> Result<Vec<Asked<'t>>> {
-    let mut asked: Vec<Asked<'t>> = Vec::new();
-    for spelling in spellings.iter().filter(|spelling| !spelling.trim().is_empty()) {
-        let found = table.resolve(spelling)?;
-        if let Some(note) = &found.note {
-            global.note(note);
-        }
-        for target in found.targets {
-            if !asked.iter().any(|known| known.target.name == target.name && known.march == found.march) {
-                asked.push(Asked { target, march: found.march });
-            }
-        }
-    }
-    Ok(asked)
-}
-
 /// The way of each wanted kernel of a file on each target, in the order of targets and kernels.
-pub fn ways(facts: &FileFacts<'_>, asked: &[Asked<'_>], wanted: &dyn Fn(&str) -> bool) -> Vec<Way> {
+pub fn ways(facts: &FileFacts<'_>, asked: &[Named<'_>], wanted: &dyn Fn(&str) -> bool) -> Vec<Way> {
     if asked.is_empty() {
         return Vec::new();
     }

@@ -3,6 +3,7 @@
 use super::{Counts, Report, fate, growth, line, signed};
 use crate::compat::diff::compare::{Fate, KernelDiff};
 use crate::report::evidence::Names;
+use crate::report::markdown::{self, escaped};
 use crate::report::name::shorten;
 use crate::report::units::{bytes, count, counted};
 use std::fmt::Write as _;
@@ -94,20 +95,7 @@ pub fn markdown(report: &Report, names: Names) -> String {
     out
 }
 
-/// Text in which nothing is markup.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
-            out.push('\\');
-        }
-        out.push(if c.is_control() { ' ' } else { c });
-    }
-    out
-}
-
-/// Code, whatever it holds; within a table too.
+/// Code within a table, where a bar would end the cell.
 fn code(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() || c == '|' { ' ' } else { c }).collect();
-    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+    markdown::code(&text.replace('|', " "))
 }

@@ -3,11 +3,11 @@
 //! The same forms as those of the gate, of findings that are about symbols and files rather than kernels on targets.
 
 use super::github::{data, property};
-use super::markdown::{code, escaped as plain};
-use super::sarif::{SCHEMA, reference};
+use super::sarif::{document, reference, rule};
+use crate::compat::gate::base_name;
 use crate::compat::link::{Finding, Linked, Piece, Place, Wrong};
-use crate::error::{Error, Result};
 use crate::report::evidence::Names;
+use crate::report::markdown::{code, escaped as plain};
 use crate::report::name::{demangle, display, shorten};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,10 +75,7 @@ pub fn markdown(linked: &Linked, names: Names) -> String {
 }
 
 /// SARIF 2.1.0: a result for each file and each thing that is found in it.
-///
-/// # Errors
-/// `Input` where the document cannot be made.
-pub fn sarif(linked: &Linked) -> Result<String> {
+pub fn sarif(linked: &Linked) -> String {
     let rules: BTreeSet<Wrong> = linked.findings.iter().map(|finding| finding.wrong).collect();
     let rules: Vec<Wrong> = rules.into_iter().collect();
     let result = |(finding, file): (&Finding, &str)| {
@@ -106,38 +103,13 @@ pub fn sarif(linked: &Linked) -> Result<String> {
     };
     let all = linked.findings.iter().flat_map(|finding| files(finding).into_iter().map(move |file| (finding, file)));
     let results: Vec<Value> = all.map(result).collect();
-    let rule = |wrong: &Wrong| {
-        json!({
-            "id": wrong.rule(),
-            "shortDescription": { "text": wrong.title() },
-            "fullDescription": { "text": wrong.title() },
-            "help": { "text": wrong.help() },
-            "defaultConfiguration": { "level": "error" },
-        })
-    };
-    let described: Vec<Value> = rules.iter().map(rule).collect();
-    let document = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "sycl-bundle",
-                "version": env!("CARGO_PKG_VERSION"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": described,
-            } },
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-        }],
-    });
-    let text = serde_json::to_string(&document).map_err(|error| Error::input(error.to_string()))?;
-    Ok(text + "\n")
+    let described: Vec<Value> = rules.iter().map(|wrong| rule(wrong.rule(), wrong.title(), wrong.help())).collect();
+    document(described, results).to_string() + "\n"
 }
 
 /// What a finding is known by from one build to the next: its rule, the name of the file, and the symbol.
 fn fingerprint(finding: &Finding, file: &str) -> String {
-    let file = file.rsplit(['/', '\\', '!']).next().unwrap_or(file);
-    [finding.wrong.rule(), file, &finding.name].join("\u{1f}")
+    [finding.wrong.rule(), base_name(file), &finding.name].join("\u{1f}")
 }
 
 /// JUnit's XML: a suite for each file, a case for each symbol and kernel of it that another file could have to do with.

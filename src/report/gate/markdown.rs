@@ -3,6 +3,7 @@
 use super::table::EXAMPLES;
 use super::{Counts, OfTarget, word};
 use crate::report::evidence::{self, Names};
+use crate::report::markdown::{code, escaped};
 use crate::report::name::shorten;
 use crate::report::units::count;
 use std::fmt::Write as _;
@@ -53,22 +54,4 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
         }
     }
     out
-}
-
-/// Text in which nothing is markup.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
-            out.push('\\');
-        }
-        out.push(if c.is_control() { ' ' } else { c });
-    }
-    out
-}
-
-/// Code, whatever it holds.
-pub(super) fn code(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }

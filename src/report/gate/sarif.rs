@@ -14,8 +14,7 @@ use crate::report::name::{demangle, display};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
-pub(super) const SCHEMA: &str =
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Writes one document.
 ///
@@ -26,22 +25,8 @@ pub fn sarif(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compa
     let mut rules: Vec<Matter> = items.map(|item| item.against.matter).collect();
     rules.sort_unstable();
     rules.dedup();
-    let described: Vec<Value> = rules.iter().map(|matter| rule(*matter)).collect();
-    let document = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "sycl-bundle",
-                "version": env!("CARGO_PKG_VERSION"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": described,
-            } },
-            "columnKind": "unicodeCodePoints",
-            "results": [],
-        }],
-    });
-    let text = document.to_string();
+    let described: Vec<Value> = rules.iter().map(|matter| rule(matter.rule(), matter.title(), matter.help())).collect();
+    let text = document(described, Vec::new()).to_string();
     // The results stand last, and are written by themselves: there may be millions.
     let end = "]}]}";
     let write = |out: &mut dyn Write, text: &str| {
@@ -64,12 +49,31 @@ pub fn sarif(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compa
     write(out, "\n")
 }
 
-fn rule(matter: Matter) -> Value {
+/// One run's document.
+pub(super) fn document(rules: Vec<Value>, results: Vec<Value>) -> Value {
     json!({
-        "id": matter.rule(),
-        "shortDescription": { "text": matter.title() },
-        "fullDescription": { "text": matter.title() },
-        "help": { "text": matter.help() },
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "sycl-bundle",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+/// A rule, by what is said of it.
+pub(super) fn rule(id: &str, title: &str, help: &str) -> Value {
+    json!({
+        "id": id,
+        "shortDescription": { "text": title },
+        "fullDescription": { "text": title },
+        "help": { "text": help },
         "defaultConfiguration": { "level": "error" },
     })
 }

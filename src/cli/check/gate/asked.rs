@@ -1,5 +1,6 @@
 //! For which targets is it asked, and what is demanded for each?
 
+use super::super::super::device_config::{Named, named_targets};
 use super::super::super::global::Global;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::TargetTable;
@@ -36,18 +37,9 @@ pub fn any_matches(patterns: &[Pattern], name: &str) -> bool {
 /// # Errors
 /// `Usage` where one means none.
 pub fn named<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) -> Result<Vec<Asked<'t>>> {
-    let mut asked: Vec<Asked<'t>> = Vec::new();
-    for spelling in spellings.iter().filter(|spelling| !spelling.trim().is_empty()) {
-        let found = table.resolve(spelling)?;
-        if let Some(note) = &found.note {
-            global.note(note);
-        }
-        for target in found.targets {
-            if !asked.iter().any(|known| known.target.name == target.name && known.march == found.march) {
-                asked.push(Asked { target, march: found.march, demanded: None, native: false });
-            }
-        }
-    }
+    let named = named_targets(global, table, spellings)?.into_iter();
+    let asked: Vec<Asked<'t>> =
+        named.map(|Named { target, march }| Asked { target, march, demanded: None, native: false }).collect();
     if asked.is_empty() && !spellings.is_empty() {
         return Err(Error::new(ErrorKind::Usage, "`-t` names no target"));
     }
