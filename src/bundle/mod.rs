@@ -15,6 +15,8 @@ mod native_cpu;
 pub mod offload_binary;
 pub mod offload_bundle;
 pub mod property;
+pub mod spec_constants;
+pub mod spec_setting;
 pub mod property_text;
 pub mod requirements;
 pub mod structure;

@@ -15,4 +15,5 @@ pub mod property_sets;
 pub mod prune;
 pub mod settle;
 pub mod shared;
+pub mod specialize;
 pub mod split;

@@ -17,6 +17,7 @@ pub mod names;
 pub mod op;
 pub mod operands;
 pub mod reach;
+pub mod specialize;
 pub mod subset;
 pub mod types;
 mod words;
