@@ -151,6 +151,29 @@ impl Opened {
     }
 }
 
+impl Opened {
+    /// Refuses an executable that the driver does not take back, as the runtime would hand it in.
+    fn loads_again(&self, delivered: Compiled) -> Compiled {
+        match delivered {
+            Compiled::Built { binary, log } if is_executable(&binary) => match self.native(&binary, c"") {
+                Ok(_) => Compiled::Built { binary, log },
+                Err((code, said)) => {
+                    let name = error_text(code);
+                    let reason = format!("the driver does not take back what it delivered: {name} ({code})");
+                    hollow(reason, if said.is_empty() { log } else { said })
+                }
+            },
+            other => other,
+        }
+    }
+}
+
+/// Whether what the driver delivered is an executable of its own: type 0xff04 and the like; an object is linked first.
+fn is_executable(binary: &[u8]) -> bool {
+    const EXECUTABLE: u16 = 0xff04;
+    binary.starts_with(ELF) && crate::bytes::u16_at(binary, 16) == Some(EXECUTABLE)
+}
+
 impl Driver {
     /// Makes a program with the opened device and these options, and delivers its binary.
     fn deliver(
@@ -166,7 +189,7 @@ impl Driver {
             return hollow("the image's options contain a zero byte".to_owned(), String::new());
         };
         match make(opened, &options) {
-            Ok(program) => program.deliver(opened.device),
+            Ok(program) => opened.loads_again(program.deliver(opened.device)),
             Err((code, log)) => Compiled::Refused { code, name: error_text(code).to_owned(), log },
         }
     }

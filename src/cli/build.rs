@@ -28,7 +28,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sycl_bundle::build::Job;
-use sycl_bundle::build::target::Target;
+use sycl_bundle::build::target::{GPU_SPEC, Target};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Declared;
 use sycl_bundle::bundle::image::Image;
@@ -107,6 +107,11 @@ pub struct Args {
     /// Write nothing, and fail, unless all selected images become native for all targets
     #[arg(long)]
     all_or_nothing: bool,
+    /// Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image
+    /// imports from: their kernels then run on the targets' devices and on no other, not through another driver's
+    /// just-in-time compiler either
+    #[arg(long)]
+    no_spirv: bool,
     /// How many worker processes; by default as many as there are cores
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -194,6 +199,7 @@ impl Args {
         let all = examine(&bundle);
         let total = all.len();
         let images = numbers.select(&self.selection.selector()?, all, &bundle, embedded.as_ref())?;
+        let wanted = if self.dry_run { wanted } else { targets::known(global, wanted, self.ocloc.as_deref())? };
         let kept = self.kept(emit, &wanted, &images, &bundle, embedded.as_ref())?;
 
         // In a linked file's own list native images share the tables of their sources, imports among them.
@@ -218,11 +224,29 @@ impl Args {
         let failures = done.failures.iter();
         self.all_or_nothing(&work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
 
+        // Which GPU a live device is, its code tells.
+        let is_live = |target: &Target| target.spec == GPU_SPEC && target.compile_target.is_none();
+        let devices: Vec<Option<String>> = done
+            .compiled
+            .iter()
+            .map(|binary| {
+                wanted.get(binary.target).filter(|wanted| is_live(&wanted.target)).and_then(|_| binary.device())
+            })
+            .collect();
         let mut additions: Vec<Addition<'_>> = Vec::new();
-        for binary in &done.compiled {
-            let target = wanted.get(binary.target).map(|wanted| &wanted.target);
-            additions.extend(target.map(|target| addition(target, binary.image, &binary.bytes)));
+        for (binary, device) in done.compiled.iter().zip(&devices) {
+            let Some(wanted) = wanted.get(binary.target) else { continue };
+            let own = addition(&wanted.target, binary.image, &binary.bytes);
+            additions.push(Addition { compile_target: own.compile_target.or(device.as_deref()), ..own });
         }
+        if devices.iter().zip(&done.compiled).any(|(device, binary)| {
+            device.is_none() && wanted.get(binary.target).is_some_and(|wanted| is_live(&wanted.target))
+        }) {
+            global.note(
+                "the driver's code does not tell for which GPU it is: the runtime will hand it to every Intel GPU",
+            );
+        }
+        let bare = if self.no_spirv { work.bare(&plans, &done, self.shard.is_some()) } else { HashSet::new() };
         let taken_over = kept.len();
         additions.extend(kept);
         let names: Vec<String> = wanted.iter().map(|wanted| targets::describe(&wanted.target)).collect();
@@ -233,6 +257,7 @@ impl Args {
             additions: &additions,
             march: wanted.iter().find_map(|wanted| wanted.target.march()),
             targets: &names,
+            bare: &bare,
             linked: &plans.linked,
         };
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
@@ -252,6 +277,7 @@ impl Args {
             dry_run: self.dry_run,
             problems: problems.iter().map(Damaged::new).collect(),
             bytes_before: sources.iter().map(Source::size).sum(),
+            without_spirv: work.shown(&bare),
             bytes_after,
             seconds,
             ..work.told(&plans, &done, emit == Emit::Embed, self.dry_run)

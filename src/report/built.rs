@@ -203,7 +203,7 @@ impl Built {
                 });
             }
         }
-        if self.cached > 0 {
+        if self.cached > 0 && self.targets.len() < 2 {
             lines.push(format!("  {} of them out of the cache", self.cached));
         }
         if self.elsewhere > 0 {
