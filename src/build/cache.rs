@@ -14,7 +14,7 @@ mod keep;
 mod key;
 
 pub use keep::{Removed, Stats, Verified};
-pub use key::{Compiler, Key};
+pub use key::{Compiler, Key, fingerprint};
 
 use crate::error::{Error, ErrorKind, Result};
 use std::fs::{self, DirBuilder, File};

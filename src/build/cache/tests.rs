@@ -4,13 +4,7 @@ use super::*;
 use crate::build::{Job, Step};
 
 fn job(il: &[u8], options: &str) -> Job<'static> {
-    Job {
-        image: 0,
-        il: il.to_vec().into(),
-        compile_options: options.to_owned(),
-        link_options: String::new(),
-        step: Step::Build,
-    }
+    Job { il: il.to_vec().into(), compile_options: options.to_owned(), ..Job::default() }
 }
 
 fn cache() -> (tempfile::TempDir, Cache) {
