@@ -25,9 +25,8 @@ fn array(bytes: &[u8]) -> Vec<u8> {
 
 /// The stored values of [`CONSTANTS`] and of their defaults: 2, (1.5, 7), false and 5.
 fn stored() -> (Vec<Vec<u8>>, Vec<u8>) {
-    let parts = CONSTANTS.map(|(_, parts)| {
-        array(&parts.iter().flatten().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
-    });
+    let parts = CONSTANTS
+        .map(|(_, parts)| array(&parts.iter().flatten().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()));
     (parts.to_vec(), array(&blob(2, 1.5, 7, false, 5)))
 }
 
@@ -83,9 +82,12 @@ fn done(given: &[&str]) -> Specialized {
 
 fn constants(module: &[u8]) -> Vec<String> {
     let text = rspirv::dr::load_bytes(module).unwrap().disassemble();
-    let line = |line: &str| line.split_once(" = ").map(|(_, rest)| rest.split_whitespace().collect::<Vec<_>>().join(" "));
+    let line =
+        |line: &str| line.split_once(" = ").map(|(_, rest)| rest.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines = text.lines().filter_map(line).filter(|line| line.contains("Constant") && !line.contains("Composite"));
-    let mut all: Vec<String> = lines.map(|line| line.split(" %").next().unwrap().to_owned() + " " + line.rsplit(' ').next().unwrap()).collect();
+    let mut all: Vec<String> = lines
+        .map(|line| line.split(" %").next().unwrap().to_owned() + " " + line.rsplit(' ').next().unwrap())
+        .collect();
     all.retain(|line| !line.starts_with("OpSpecConstantOp"));
     all
 }
@@ -95,11 +97,14 @@ fn defaults_are_said_to_be_defaults() {
     let done = done(&[]);
     assert_eq!(done.values, None);
     let text = rspirv::dr::load_bytes(&done.module).unwrap().disassemble();
-    assert!(!text.contains("SpecId") && !text.contains("OpSpecConstant ") && text.contains("OpConstantComposite"), "{text}");
+    assert!(
+        !text.contains("SpecId") && !text.contains("OpSpecConstant ") && text.contains("OpConstantComposite"),
+        "{text}"
+    );
     let (parts, blob) = stored();
     let arena = Arena::default();
     let sets = sets(&parts, &blob);
-    let all = properties(&arena, &sets, &done).unwrap();
+    let all = properties(&arena, &sets, done.stated()).unwrap();
     assert_eq!(all.get(set::MISC, "specConstsReplacedWithDefault"), Some(Value::U32(1)));
     assert_eq!(all.sets[..2], sets.sets[..]);
 }
@@ -117,7 +122,7 @@ fn values_are_set_by_every_kind_of_name() {
     let (parts, blob) = stored();
     let arena = Arena::default();
     let sets = sets(&parts, &blob);
-    let all = properties(&arena, &sets, &done).unwrap();
+    let all = properties(&arena, &sets, done.stated()).unwrap();
     assert_eq!(all.get(set::SPEC_VALUES, "all").unwrap().payload(), Some(&expected[..]));
     assert_eq!(all.get(set::SPEC_DEFAULTS, "all"), sets.get(set::SPEC_DEFAULTS, "all"));
     // The value of a default is no change.
@@ -138,7 +143,8 @@ fn what_has_no_value_is_named() {
     assert_eq!(found, Outcome::Open(vec!["acme::shape".into(), "acme::flag".into(), "acme::unused".into()]));
     assert_eq!(used, BTreeSet::from([0]));
     let no_constants = spirv::module("add_one");
-    let none = specialized(&Properties::default(), &no_constants, &Settings::default(), &source_name, &mut BTreeSet::new());
+    let none =
+        specialized(&Properties::default(), &no_constants, &Settings::default(), &source_name, &mut BTreeSet::new());
     assert_eq!(none.unwrap(), Outcome::None);
 }
 
@@ -162,7 +168,10 @@ fn what_is_no_value_is_refused() {
         ("gain=4294967296", "`4294967296` is no value of the specialization constant `gain`: an integer of 32 bits"),
         ("acme::shape=1", "the specialization constant `acme::shape` has 2 parts, and 1 values are given"),
         ("flag=2", "`2` is no value of the specialization constant `flag`: true or false"),
-        ("shape=bytes:00", "`bytes:00` is no value of the specialization constant `shape`: bytes: and 16 hexadecimal digits"),
+        (
+            "shape=bytes:00",
+            "`bytes:00` is no value of the specialization constant `shape`: bytes: and 16 hexadecimal digits",
+        ),
         ("gain", "`gain` is not of the form NAME=VALUE"),
         ("gain=", "`gain=` is not of the form NAME=VALUE"),
     ] {

@@ -4,9 +4,9 @@
 //! `SYCLDeviceRequirements.cpp`, `ComputeModuleRuntimeInfo.cpp`); everything else stays raw.
 
 use super::aspect::{self, Epoch};
+use super::property::{Properties, Property, set};
 use super::spec_constants::laid_out;
 pub use super::spec_constants::{SpecConstant, leaves as spec_constant};
-use super::property::{Properties, Property, set};
 use crate::bytes;
 
 /// The meaning of a property.

@@ -12,7 +12,7 @@ pub struct Setting {
 }
 
 /// A constant as the user names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Which {
     /// By the name in the source, with or without namespaces, or by the whole symbol.
     Name(String),

@@ -4,6 +4,7 @@ pub mod compile;
 mod depend;
 mod identity;
 mod plans;
+mod recipe;
 mod shard;
 mod targets;
 mod told;
@@ -20,7 +21,8 @@ use super::selection::Selection;
 use super::sources::{Numbers, Source};
 use compile::{Done, Order, Unit};
 use depend::DependArgs;
-use plans::plans;
+use plans::{Plans, plans};
+use recipe::RecipeArgs;
 use shard::Shard;
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -38,6 +40,7 @@ use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::built::{Built, Damaged};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
+use sycl_bundle::rewrite::specialize::{Specialized, Stated};
 use targets::{Asked, Wanted};
 use told::Work;
 
@@ -45,8 +48,8 @@ const AFTER_HELP: &str = "\
 Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in
 worker processes: an image that kills the driver or makes it hang fails alone, after two more
 attempts. What must stay SPIR-V (imported symbols that no other image defines, specialization
-constants, explicit SIMD, requirements no CPU meets) or does not build stays, and is named. With
---emit embed, images with imports stay.
+constants without values, explicit SIMD, requirements no CPU meets) or does not build stays, and
+is named.
 
 What was compiled before, with the same options by the same driver, comes out of a cache
 (`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make allows.
@@ -80,23 +83,17 @@ Exit status:
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "example_policy")]
     files: Vec<PathBuf>,
-    /// What to compile for
-    #[arg(
-        short = 't',
-        long = "for",
-        value_name = "TARGET",
-        required_unless_present = "devices",
-        value_delimiter = ','
-    )]
+    /// What to compile for; by default what `targets` under [build] of sycl-bundle.toml names
+    #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',')]
     targets: Vec<String>,
     /// A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as
     /// `devices` lists them
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,
     /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE", required_unless_present = "shard")]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["shard", "example_policy"])]
     output: Option<PathBuf>,
     /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
     #[arg(long, value_name = "NAME")]
@@ -140,6 +137,8 @@ pub struct Args {
     #[command(flatten)]
     install: InstallArgs,
     #[command(flatten)]
+    recipe: RecipeArgs,
+    #[command(flatten)]
     configs: DeviceConfigs,
     #[command(flatten)]
     form: EmitArgs,
@@ -164,8 +163,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.recipe.example_policy {
+            return output::schema(sycl_bundle::policy::rules::EXAMPLE);
+        }
         let table = self.configs.table(global)?;
-        let asked = Asked { targets: &self.targets, devices: &self.devices, march: self.march.as_deref() };
+        let recipes = self.recipe.load(global, &table)?;
+        let by_policy = self.targets.is_empty() && self.devices.is_empty();
+        let targets = if by_policy { &recipes.rules.targets } else { &self.targets };
+        let asked = Asked { targets, devices: &self.devices, march: self.march.as_deref() };
         let wanted = targets::wanted(global, &table, &asked)?;
         // Without an output there is a shard or a trial, which write none.
         let output = self.output.as_deref().unwrap_or(Path::new(""));
@@ -202,8 +207,7 @@ impl Args {
         let wanted = if self.dry_run { wanted } else { targets::known(global, wanted, self.ocloc.as_deref())? };
         let kept = self.kept(emit, &wanted, &images, &bundle, embedded.as_ref())?;
 
-        // In a linked file's own list native images share the tables of their sources, imports among them.
-        let mut plans = plans(&wanted, &images, Some(&bundle).filter(|_| emit != Emit::Embed));
+        let mut plans = plans(global, &wanted, &images, Some(&bundle), (&recipes, &numbers))?;
         let mut problems = bundle.problems.clone();
         problems.append(&mut plans.problems);
         self.tell_problems(global, &numbers, &mut problems);
@@ -213,8 +217,11 @@ impl Args {
         let earlier_parts = compiled::check_parts(emit, output, &images, wanted.len(), &paths)?;
         if self.writes() && emit == Emit::Embed {
             let target = |job: &Job<'_>| wanted.get(job.target).map(|wanted| &wanted.target);
-            let planned: Vec<Addition<'_>> =
-                plans.jobs.iter().filter_map(|job| Some(addition(target(job)?, job.image, &[]))).collect();
+            let planned: Vec<Addition<'_>> = plans
+                .jobs
+                .iter()
+                .filter_map(|job| Some(addition(target(job)?, (job.image, job.target), &plans, &[])))
+                .collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
         }
         let begun = Instant::now();
@@ -236,7 +243,7 @@ impl Args {
         let mut additions: Vec<Addition<'_>> = Vec::new();
         for (binary, device) in done.compiled.iter().zip(&devices) {
             let Some(wanted) = wanted.get(binary.target) else { continue };
-            let own = addition(&wanted.target, binary.image, &binary.bytes);
+            let own = addition(&wanted.target, (binary.image, binary.target), &plans, &binary.bytes);
             additions.push(Addition { compile_target: own.compile_target.or(device.as_deref()), ..own });
         }
         if devices.iter().zip(&done.compiled).any(|(device, binary)| {
@@ -247,6 +254,13 @@ impl Args {
             );
         }
         let bare = if self.no_spirv { work.bare(&plans, &done, self.shard.is_some()) } else { HashSet::new() };
+        let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| bare.contains(image));
+        let frozen = frozen.collect::<HashSet<usize>>().len();
+        if frozen > 0 && self.writes() {
+            global.note(&format!(
+                "without SPIR-V the specialization constants of {frozen} images keep their values: what a program sets is ignored"
+            ));
+        }
         let taken_over = kept.len();
         additions.extend(kept);
         let names: Vec<String> = wanted.iter().map(|wanted| targets::describe(&wanted.target)).collect();
@@ -448,9 +462,16 @@ fn same_march(mut natives: impl Iterator<Item = CpuArch>, march: CpuArch) -> Res
 }
 
 /// What is added to a linked file's list for a target.
-fn addition<'a>(target: &'a Target, source: usize, payload: &'a [u8]) -> Addition<'a> {
-    let compile_target = target.compile_target.as_deref();
-    Addition { source, target: target.spec, compile_target, format: FORMAT_NATIVE, payload }
+fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
+    Addition {
+        source: unit.0,
+        target: target.spec,
+        compile_target: target.compile_target.as_deref(),
+        constants: plans.specialized.get(&unit).map_or(Stated::Nothing, Specialized::stated),
+        linked: plans.linked.contains(&unit.0),
+        format: FORMAT_NATIVE,
+        payload,
+    }
 }
 
 /// A kernel's name as the user wants it.

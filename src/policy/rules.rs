@@ -106,8 +106,8 @@ impl Rules {
     /// All that is wrong with it, each of kind `Input` and beginning with `file:line:column`.
     pub fn read(file: &str, text: &str, targets: &TargetTable) -> Result<Option<Rules>, Vec<Error>> {
         let in_file = |faults: Vec<Fault>| faults.iter().map(|fault| fault.in_file(file)).collect::<Vec<_>>();
-        let (rules, faults) = text::with_table(text, |root| build::rules(file, &root, targets))
-            .map_err(|fault| in_file(vec![fault]))?;
+        let (rules, faults) =
+            text::with_table(text, |root| build::rules(file, &root, targets)).map_err(|fault| in_file(vec![fault]))?;
         if faults.is_empty() { Ok(rules) } else { Err(in_file(faults)) }
     }
 
@@ -154,16 +154,9 @@ impl Rules {
 }
 
 impl Rule {
-    fn is_for(
-        &self,
-        image: &Examined<'_, '_>,
-        number: usize,
-        target: &str,
-        demangle: &dyn Fn(&str) -> String,
-    ) -> bool {
-        let kernel = |name: &String| {
-            self.kernels.iter().any(|glob| glob.matches(name) || glob.matches(&demangle(name)))
-        };
+    fn is_for(&self, image: &Examined<'_, '_>, number: usize, target: &str, demangle: &dyn Fn(&str) -> String) -> bool {
+        let kernel =
+            |name: &String| self.kernels.iter().any(|glob| glob.matches(name) || glob.matches(&demangle(name)));
         (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
             && (self.images.is_empty() || self.images.iter().any(|range| range.contains(&number)))
             && (self.kernels.is_empty() || image.kernels.iter().any(kernel))

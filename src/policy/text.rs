@@ -40,7 +40,9 @@ impl Scalar {
                 let prefix = match number.radix() {
                     10 => "",
                     16 => "0x",
-                    radix => return u64::from_str_radix(number.as_str(), radix).ok().map(|value| Scalar(value.to_string())),
+                    radix => {
+                        return u64::from_str_radix(number.as_str(), radix).ok().map(|value| Scalar(value.to_string()));
+                    }
                 };
                 format!("{prefix}{}", number.as_str().trim_start_matches('+'))
             }

@@ -11,6 +11,7 @@ use super::embed::{self, Addition};
 use super::image_data::{OutImage, OutValue};
 use super::pe;
 use super::prune::prune;
+use super::specialize::Stated;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property::{self, Value};
@@ -209,6 +210,8 @@ impl Plan<'_, '_> {
                 source: index,
                 target: image.target,
                 compile_target: None,
+                constants: Stated::Nothing,
+                linked: false,
                 format,
                 payload: image.stored,
             });

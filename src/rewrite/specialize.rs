@@ -14,7 +14,6 @@ use crate::container::arena::Arena;
 use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_SPEC_CONSTANT;
-use crate::rewrite::property_sets::byte_array;
 use crate::spirv::index::Index;
 use crate::spirv::specialize::{Open, Scalar, open, specialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,10 +39,23 @@ pub struct Specialized {
     pub module: Vec<u8>,
     /// The values of all named constants in their order, where one differs from its default.
     pub values: Option<Vec<u8>>,
+    /// Whether constants have names, so that something can be said of them.
+    pub named: bool,
+}
+
+impl Specialized {
+    /// What its property sets are to say.
+    pub fn stated(&self) -> Stated<'_> {
+        match &self.values {
+            _ if !self.named => Stated::Nothing,
+            Some(values) => Stated::Values(values),
+            None => Stated::Defaults,
+        }
+    }
 }
 
 /// Gives the constants of an image their values. `source_name` makes of a mangled name that of the source; the numbers of the
-/// settings that an image has a constant for go to `used`.
+/// settings that the image has a constant for go to `used`.
 ///
 /// # Errors
 /// `Usage` for a value that the constant cannot have; `Input` where the module or its properties are damaged.
@@ -109,7 +121,11 @@ pub fn specialized(
     if !missing.is_empty() {
         return Ok(Outcome::Open(missing));
     }
-    Ok(Outcome::Done(Specialized { module: specialize(module, &values)?, values: changed.then_some(blob) }))
+    Ok(Outcome::Done(Specialized {
+        module: specialize(module, &values)?,
+        values: changed.then_some(blob),
+        named: !named.is_empty(),
+    }))
 }
 
 /// The default of a constant as its parts in the module have it; padding is zero.
@@ -170,16 +186,65 @@ pub fn no_such(setting: &Setting, known: &BTreeSet<String>) -> Error {
     error.with_remedy(did_you_mean(&which, known.iter().map(String::as_str)).unwrap_or_else(list))
 }
 
+/// What the property sets of an image say of the values that it was compiled with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stated<'a> {
+    /// Nothing: its constants are open, or it has none.
+    #[default]
+    Nothing,
+    /// All are the defaults.
+    Defaults,
+    /// These are the values of all named constants in their order.
+    Values(&'a [u8]),
+}
+
+/// The key of [`Stated::Defaults`], in "SYCL/misc properties".
+pub const REPLACED: &str = "specConstsReplacedWithDefault";
+
+impl<'a> Stated<'a> {
+    /// What the property sets of an image say.
+    pub fn of(all: &Properties<'a>) -> Stated<'a> {
+        match all.get(set::SPEC_VALUES, "all").and_then(|value| value.payload()) {
+            Some(values) => Stated::Values(values),
+            None if all.get(set::MISC, REPLACED).and_then(|value| value.number()) == Some(1) => Stated::Defaults,
+            None => Stated::Nothing,
+        }
+    }
+
+    /// The set and the property that say so, the value as stored.
+    pub fn property(self) -> Option<(&'static str, &'static str, Written)> {
+        match self {
+            Stated::Nothing => None,
+            Stated::Defaults => Some((set::MISC, REPLACED, Written::Flag)),
+            Stated::Values(values) => {
+                let bits = (values.len() as u64).saturating_mul(8);
+                Some((set::SPEC_VALUES, "all", Written::Bytes([&bits.to_le_bytes()[..], values].concat())))
+            }
+        }
+    }
+}
+
+/// The value of a property, as stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Written {
+    /// The number 1.
+    Flag,
+    /// Bytes behind their length.
+    Bytes(Vec<u8>),
+}
+
 /// The property sets of an image that was compiled with values.
 ///
 /// # Errors
 /// `Input` where there is no room for them.
-pub fn properties<'k>(arena: &'k Arena, all: &Properties<'k>, specialized: &Specialized) -> Result<Properties<'k>> {
+pub fn properties<'k>(arena: &'k Arena, all: &Properties<'k>, stated: Stated<'_>) -> Result<Properties<'k>> {
     let mut all = all.clone();
-    let (name, property) = match &specialized.values {
-        Some(values) => (set::SPEC_VALUES, Property { name: "all", value: byte_array(arena, values)? }),
-        None => (set::MISC, Property { name: "specConstsReplacedWithDefault", value: Value::U32(1) }),
+    let Some((name, key, value)) = stated.property() else { return Ok(all) };
+    let value = match value {
+        Written::Flag => Value::U32(1),
+        Written::Bytes(bytes) => Value::Bytes(arena.keep(bytes)?),
     };
+    let property = Property { name: key, value };
     match all.sets.iter_mut().find(|set| set.name == name) {
         Some(set) => {
             set.properties.retain(|own| own.name != property.name);

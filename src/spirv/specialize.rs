@@ -52,10 +52,8 @@ pub fn open(index: &Index<'_>) -> Vec<Open> {
     let mut all: Vec<Open> = (0..index.len())
         .filter_map(|number| {
             let instruction = index.instruction(number)?;
-            let constant = matches!(
-                instruction.opcode,
-                op::SPEC_CONSTANT | op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE
-            );
+            let constant =
+                matches!(instruction.opcode, op::SPEC_CONSTANT | op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE);
             let result = constant.then(|| index.result(&instruction)).flatten()?;
             let id = index.decoration(result, SPEC_ID)?;
             let scalar = match types::of(index, index.type_of(result)?)? {
@@ -122,8 +120,8 @@ pub fn specialize(module: &[u8], values: &BTreeMap<u32, u64>) -> Result<Vec<u8>>
             }
             op::SPEC_CONSTANT_COMPOSITE => {
                 let parts = constants::parts(&index, result).unwrap_or_default();
-                let becomes = parts.iter().any(|part| fixed.contains(part))
-                    && !parts.iter().any(|part| variable.contains(part));
+                let becomes =
+                    parts.iter().any(|part| fixed.contains(part)) && !parts.iter().any(|part| variable.contains(part));
                 if becomes {
                     fixed.insert(result);
                     opcode = op::CONSTANT_COMPOSITE;
@@ -132,7 +130,9 @@ pub fn specialize(module: &[u8], values: &BTreeMap<u32, u64>) -> Result<Vec<u8>>
                 }
                 continues = Some(becomes);
             }
-            op::SPEC_CONSTANT_COMPOSITE_CONTINUED if continues == Some(true) => opcode = op::CONSTANT_COMPOSITE_CONTINUED,
+            op::SPEC_CONSTANT_COMPOSITE_CONTINUED if continues == Some(true) => {
+                opcode = op::CONSTANT_COMPOSITE_CONTINUED
+            }
             _ => {}
         }
         let length = u32::try_from(instruction.len()).unwrap_or(u32::MAX).saturating_add(1);
@@ -268,7 +268,8 @@ mod tests {
 
     #[test]
     fn one_id_of_several_constants_is_refused() {
-        let mut words: Vec<u8> = [super::super::MAGIC, 0x0001_0400, 0, 20, 0].into_iter().flat_map(u32::to_le_bytes).collect();
+        let mut words: Vec<u8> =
+            [super::super::MAGIC, 0x0001_0400, 0, 20, 0].into_iter().flat_map(u32::to_le_bytes).collect();
         let group: [u32; 10] = [4 << 16 | 71, 1, SPEC_ID, 7, 2 << 16 | 73, 1, 4 << 16 | 74, 1, 2, 3];
         words.extend(group.into_iter().flat_map(u32::to_le_bytes));
         assert!(specialize(&words, &BTreeMap::from([(7, 0)])).is_err());

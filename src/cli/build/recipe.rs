@@ -4,11 +4,14 @@ use super::super::global::Global;
 use super::super::policy_file::PolicyFile;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use sycl_bundle::bundle::spec_setting::Setting;
+use sycl_bundle::bundle::spec_constants::constants;
+use sycl_bundle::bundle::spec_setting::{Setting, Which};
+use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::yaml::Place;
 use sycl_bundle::error::Result;
 use sycl_bundle::policy::rules::{Rule, Rules, Wanted};
+use sycl_bundle::rewrite::specialize::{no_such, shown};
 
 /// What the command line says.
 #[derive(Debug, clap::Args)]
@@ -38,6 +41,30 @@ pub struct RecipeArgs {
     /// Print rules that use every key, and end
     #[arg(long)]
     pub example_policy: bool,
+}
+
+impl Recipes {
+    /// Whether each constant that the command line names is one of an image.
+    ///
+    /// # Errors
+    /// `Usage`, with the names that there are.
+    pub fn check(
+        &self,
+        images: &[Examined<'_, '_>],
+        set: &BTreeSet<Which>,
+        source_name: &dyn Fn(&str) -> String,
+    ) -> Result<()> {
+        let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.wanted.constants);
+        let Some(missing) = asked.into_iter().find(|setting| !set.contains(&setting.which)) else { return Ok(()) };
+        let of_image = |examined: &Examined<'_, '_>| {
+            let named: Vec<String> =
+                constants(&examined.image.properties).iter().map(|one| shown(one.name, source_name)).collect();
+            let module = examined.module.iter().flat_map(|module| &module.spec_constants);
+            let by_id = module.map(|id| Which::Id(*id).text()).filter(|_| named.is_empty());
+            by_id.chain(named.clone()).collect::<Vec<_>>()
+        };
+        Err(no_such(missing, &images.iter().flat_map(of_image).collect()))
+    }
 }
 
 /// Rules of a file, and what the command line adds to them.

@@ -13,7 +13,10 @@ fn read(text: &str) -> Result<Option<Rules>, Vec<String>> {
 fn the_example_is_a_set_of_rules() {
     let rules = read(EXAMPLE).unwrap().unwrap();
     assert_eq!(rules.targets, ["spir64_x86_64", "pvc"]);
-    assert_eq!((rules.all.options.as_str(), rules.all.own_options, rules.all.defaults), ("-cl-mad-enable", Some(true), Some(true)));
+    assert_eq!(
+        (rules.all.options.as_str(), rules.all.own_options, rules.all.defaults),
+        ("-cl-mad-enable", Some(true), Some(true))
+    );
     let named = |name: &str| Which::Name(name.into());
     let values: Vec<(Which, Vec<String>)> =
         rules.all.constants.iter().map(|one| (one.which.clone(), one.values.clone())).collect();
@@ -38,7 +41,8 @@ fn mistakes_are_told_with_their_places() {
                 registers = \"huge\"\noptimization = 4\n[[build.rule]]\nimages = [\"x\"]\nkernels = [\"\"]\nregister = 1\n";
     let errors = read(text).unwrap_err();
     let places: Vec<&str> = errors.iter().map(|error| error.split(": ").next().unwrap()).collect();
-    let expected = ["t.toml:2:1", "t.toml:3:12", "t.toml:5:5", "t.toml:6:1", "t.toml:7:13", "t.toml:8:16", "t.toml:10:11"];
+    let expected =
+        ["t.toml:2:1", "t.toml:3:12", "t.toml:5:5", "t.toml:6:1", "t.toml:7:13", "t.toml:8:16", "t.toml:10:11"];
     assert_eq!(places, [&expected[..], &["t.toml:11:12", "t.toml:12:1"]].concat(), "{errors:#?}");
     assert!(errors[0].contains("targets") && errors[8].contains("registers"), "{errors:#?}");
 }
