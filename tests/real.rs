@@ -58,6 +58,8 @@ mod prune;
 mod recipes;
 #[path = "real/releases.rs"]
 mod releases;
+#[path = "real/specialize.rs"]
+mod specialize;
 #[path = "real/spirv_val.rs"]
 mod spirv_val;
 #[path = "real/split.rs"]

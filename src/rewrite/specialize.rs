@@ -8,7 +8,7 @@
 mod values;
 
 use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
-use crate::bundle::spec_constants::{Constant, constants};
+use crate::bundle::spec_constants::{Constant, SpecConstant, constants};
 use crate::bundle::spec_setting::{Setting, Settings, Which};
 use crate::container::arena::Arena;
 use crate::device::near::did_you_mean;
@@ -84,14 +84,21 @@ pub fn specialized(
         let setting = settings.given.iter().enumerate().rev().find(|(_, one)| names(&one.which, constant, source_name));
         // What a later setting takes the place of is used too.
         used.extend(of_name(settings, constant, source_name));
-        let value = match setting {
+        let by_id = |leaf: &SpecConstant| of_id(settings, leaf.id);
+        used.extend(constant.parts().flat_map(by_id).map(|(number, _)| number));
+        let mut value = match setting {
             Some((_, setting)) => values::bytes(setting, constant, &scalars, &default)?,
-            None if settings.defaults => default.clone(),
+            None if settings.defaults || constant.parts().all(|leaf| by_id(leaf).next().is_some()) => default.clone(),
             None => {
                 missing.push(shown(constant.name, source_name));
                 continue;
             }
         };
+        for leaf in constant.parts() {
+            if let Some((_, setting)) = by_id(leaf).last() {
+                values::put(&mut value, leaf, values::scalar(setting, values::scalar_of(leaf, &scalars))?);
+            }
+        }
         changed |= value != default;
         for leaf in constant.parts() {
             let width = scalars.get(&leaf.id).map_or(64, |one| one.scalar.width());
@@ -104,10 +111,8 @@ pub fn specialized(
     }
     let has_name: BTreeSet<u32> = named.iter().flat_map(|one| one.parts().map(|leaf| leaf.id)).collect();
     for one in open.iter().filter(|one| !has_name.contains(&one.id)) {
-        let setting = settings.given.iter().enumerate().rev().find(|(_, given)| given.which == Which::Id(one.id));
-        let own = |(_, given): &(usize, &Setting)| given.which == Which::Id(one.id);
-        used.extend(settings.given.iter().enumerate().filter(own).map(|(number, _)| number));
-        match setting {
+        used.extend(of_id(settings, one.id).map(|(number, _)| number));
+        match of_id(settings, one.id).last() {
             Some((_, setting)) => {
                 let value = values::scalar(setting, one.scalar)?;
                 values.insert(one.id, value);
@@ -138,11 +143,7 @@ fn from_module(constant: &Constant<'_>, scalars: &BTreeMap<u32, Open>) -> Result
     let mut value = vec![0u8; size];
     for leaf in constant.parts() {
         let Some(one) = scalars.get(&leaf.id) else { continue };
-        let (from, size) = (leaf.offset as usize, (leaf.size as usize).min(8));
-        let place = value.get_mut(from..from.saturating_add(size));
-        if let (Some(place), Some(bytes)) = (place, one.default.to_le_bytes().get(..size)) {
-            place.copy_from_slice(bytes);
-        }
+        values::put(&mut value, leaf, one.default);
     }
     Ok(value)
 }
@@ -157,10 +158,15 @@ fn of_name<'s>(
     all.filter(move |(_, one)| names(&one.which, constant, source_name)).map(|(number, _)| number)
 }
 
-/// Whether the user means this constant.
+/// The settings of a `SpecId`, with their numbers.
+fn of_id(settings: &Settings, id: u32) -> impl Iterator<Item = (usize, &Setting)> {
+    settings.given.iter().enumerate().filter(move |(_, given)| given.which == Which::Id(id))
+}
+
+/// Whether the user means this constant by its name.
 fn names(which: &Which, constant: &Constant<'_>, source_name: &dyn Fn(&str) -> String) -> bool {
     match which {
-        Which::Id(id) => matches!(constant.leaves.as_slice(), [leaf] if leaf.id == *id),
+        Which::Id(_) => false,
         Which::Name(name) if name == constant.name => true,
         Which::Name(name) => {
             let full = shown(constant.name, source_name);

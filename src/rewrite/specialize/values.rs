@@ -1,7 +1,7 @@
 //! Which bytes does a text mean, as the value of a constant?
 
 use super::kind;
-use crate::bundle::spec_constants::Constant;
+use crate::bundle::spec_constants::{Constant, SpecConstant};
 use crate::bundle::spec_setting::Setting;
 use crate::error::{Error, ErrorKind, Result};
 use crate::spirv::specialize::{Open, Scalar};
@@ -38,17 +38,25 @@ pub(super) fn bytes(
     }
     let mut value = default.to_vec();
     for (leaf, text) in leaves.iter().zip(&setting.values) {
-        // A part that the module does not use has no type there.
-        let unknown = Scalar::Int(leaf.size.saturating_mul(8).clamp(1, 64));
-        let scalar = scalars.get(&leaf.id).map_or(unknown, |one| one.scalar);
-        let bits = parse(text, scalar).ok_or_else(|| refused(setting, text, &kind(scalar)))?;
-        let (from, size) = (leaf.offset as usize, (leaf.size as usize).min(8));
-        let place = value.get_mut(from..from.saturating_add(size));
-        if let (Some(place), Some(bytes)) = (place, bits.to_le_bytes().get(..size)) {
-            place.copy_from_slice(bytes);
-        }
+        let scalar = scalar_of(leaf, scalars);
+        put(&mut value, leaf, parse(text, scalar).ok_or_else(|| refused(setting, text, &kind(scalar)))?);
     }
     Ok(value)
+}
+
+/// The type of a part; one that the module does not use has none there.
+pub(super) fn scalar_of(leaf: &SpecConstant, scalars: &BTreeMap<u32, Open>) -> Scalar {
+    let unknown = Scalar::Int(leaf.size.saturating_mul(8).clamp(1, 64));
+    scalars.get(&leaf.id).map_or(unknown, |one| one.scalar)
+}
+
+/// Puts the bits of a part into a value.
+pub(super) fn put(value: &mut [u8], leaf: &SpecConstant, bits: u64) {
+    let (from, size) = (leaf.offset as usize, (leaf.size as usize).min(8));
+    let place = value.get_mut(from..from.saturating_add(size));
+    if let (Some(place), Some(bytes)) = (place, bits.to_le_bytes().get(..size)) {
+        place.copy_from_slice(bytes);
+    }
 }
 
 /// The bits that a setting gives to a constant without a name.
