@@ -20,13 +20,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sycl_bundle::build::Job;
+use sycl_bundle::build::fold::Folding;
 use sycl_bundle::build::plan::{self, CPU_TARGET};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
-use sycl_bundle::report::built::{Built, Damaged, Failed, Staying};
+use sycl_bundle::report::built::{Alone, Built, Damaged, Failed, Staying};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
 
 const AFTER_HELP: &str = "\
@@ -91,6 +92,9 @@ pub struct Args {
     /// Do not look into the cache, and keep nothing there
     #[arg(long, help_heading = "Build systems")]
     no_cache: bool,
+    /// Compile every image, also those that are the same code as another under a kernel name of their own
+    #[arg(long, help_heading = "Build systems")]
+    no_fold: bool,
     /// Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as
     /// share the folder; a run without it then writes the output
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, conflicts_with_all = ["no_cache", "output", "stamp", "depend", "file"],
@@ -197,8 +201,8 @@ impl Args {
         }
         let begun = Instant::now();
         let planned = plan.jobs.len();
-        let Done { compiled, failures, cached, elsewhere, libraries } = match self.dry_run {
-            true => Done::default(),
+        let Done { compiled, failures, cached, folded, apart, elsewhere, libraries } = match self.dry_run {
+            true => self.trial(&plan.jobs),
             false => self.compile(global, march, &images, plan.jobs, &numbers)?,
         };
         let seconds = begun.elapsed().as_secs_f64();
@@ -241,6 +245,8 @@ impl Args {
             taken_over,
             compiled: if self.dry_run { planned } else { compiled.len() },
             cached,
+            folded,
+            apart: apart.iter().map(|(apart, images)| Alone { images: *images, reason: apart.reason() }).collect(),
             elsewhere,
             dry_run: self.dry_run,
             staying: plan
@@ -332,8 +338,14 @@ impl Args {
             format!("image {} {}", numbers.shown(image), sycl_bundle::report::name::shorten(kernel, 60))
         };
         let (jobs_at_once, timeout, shard) = (self.jobs, self.timeout, self.shard);
-        let order = Order { march, jobs: jobs_at_once, timeout, cache: cache.as_ref(), shard };
+        let order = Order { march, jobs: jobs_at_once, timeout, cache: cache.as_ref(), shard, fold: !self.no_fold };
         compile::compile(global, &order, jobs, &name)
+    }
+
+    /// What would come of what is planned, as far as that is known without the driver.
+    fn trial(&self, jobs: &[Job<'_>]) -> Done {
+        let folding = if self.no_fold { Folding::default() } else { Folding::of(jobs) };
+        Done { folded: folding.clones, apart: folding.apart, ..Done::default() }
     }
 
     /// What build systems ask for when the output is written.

@@ -76,7 +76,7 @@ impl CompilerArgs {
         }
         self.install.apply()?;
         let timeout = Duration::from_secs(self.timeout.map_or(PATIENCE, |seconds| seconds.get() as u64));
-        let order = Order { march: self.march()?, jobs: self.jobs, timeout, cache: None, shard: None };
+        let order = Order { march: self.march()?, jobs: self.jobs, timeout, cache: None, shard: None, fold: false };
         let done = compile(global, &order, jobs, name)?;
         for failure in &done.failures {
             report(global, &told(failure).context(name(failure.image)));

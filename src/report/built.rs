@@ -34,6 +34,11 @@ pub struct Built {
     pub compiled: usize,
     /// How many of them came out of the cache.
     pub cached: usize,
+    /// How many of them are the same code as another one under another name, whose binary they share but for the name;
+    /// those that came out of the cache are not counted here.
+    pub folded: usize,
+    /// Images that are the same code as another one and are compiled all the same.
+    pub apart: Vec<Alone>,
     /// Images that another shard compiles.
     pub elsewhere: usize,
     /// Whether this was a trial, which compiles and writes nothing.
@@ -54,6 +59,15 @@ pub struct Built {
     pub bytes_after: u64,
     /// Seconds that compiling took.
     pub seconds: f64,
+}
+
+/// Images that are the same code as others, and are compiled on their own.
+#[derive(Debug, Serialize)]
+pub struct Alone {
+    /// How many compilations less there would be.
+    pub images: usize,
+    /// Why.
+    pub reason: &'static str,
 }
 
 /// An image that stays as it is.
@@ -137,6 +151,12 @@ impl Built {
         });
         if self.cached > 0 {
             lines.push(format!("  {} of them out of the cache", self.cached));
+        }
+        if self.folded > 0 {
+            lines.push(format!("  {} of them the same code as another but for the kernel's name: compiled once", self.folded));
+        }
+        for alone in self.apart.iter().filter(|_| verbose || self.dry_run) {
+            lines.push(format!("  {} the same code as another, compiled all the same: {}", count(alone.images, "image"), alone.reason));
         }
         if self.elsewhere > 0 {
             lines.push(format!("  {} images are compiled by other shards", self.elsewhere));

@@ -19,7 +19,7 @@ pub mod operands;
 pub mod reach;
 pub mod subset;
 pub mod types;
-mod words;
+pub(crate) mod words;
 
 pub use facts::{EntryPoint, Module};
 pub use words::{Instruction, MAGIC, Words};

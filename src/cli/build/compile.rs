@@ -6,14 +6,15 @@ use crate::cli::interrupt;
 use crate::cli::jobserver::Jobserver;
 use crate::cli::progress::Progress;
 use crate::cli::worker;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use sycl_bundle::build::cache::{Cache, Compiler, Key};
+use sycl_bundle::build::cache::{Cache, Compiler, Keys};
+use sycl_bundle::build::fold::{Apart, Folding};
 use sycl_bundle::build::plan::CPU_TARGET;
-use sycl_bundle::build::{self as pool, Event, Failure, Inventory, Job, Settings};
+use sycl_bundle::build::{self as pool, Event, Failure, Inventory, Job, Launch, Outcome, Settings};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
@@ -35,6 +36,8 @@ pub struct Order<'o> {
     pub cache: Option<&'o Cache>,
     /// Which part of the modules is compiled, of how many.
     pub shard: Option<Shard>,
+    /// Whether modules that are the same code but for names are compiled once.
+    pub fold: bool,
 }
 
 /// One of several parts of the work.
@@ -69,6 +72,10 @@ pub struct Done {
     pub failures: Vec<Failure>,
     /// How many of the binaries were in the cache.
     pub cached: usize,
+    /// How many were made of another's binary.
+    pub folded: usize,
+    /// Those that are the same code as another and were compiled all the same, by the reason.
+    pub apart: BTreeMap<Apart, usize>,
     /// How many jobs belong to other shards.
     pub elsewhere: usize,
     /// Files of the OpenCL installation, as far as they are known.
@@ -86,21 +93,22 @@ pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dy
     }
     let launch = worker::launch(Some(order.march))?;
     let places: HashMap<usize, usize> = jobs.iter().enumerate().map(|(place, job)| (job.image, place)).collect();
-    let mut keys: HashMap<usize, Key> = HashMap::new();
+    let folding = if order.fold { Folding::of(&jobs) } else { Folding::default() };
+    let mut keys: HashMap<usize, Keys> = HashMap::new();
     if order.cache.is_some() || order.shard.is_some() {
         let inventory = pool::inventory(&launch, PATIENCE)?;
         done.libraries = libraries(&inventory);
         let compiler = compiler(&inventory, order.march, &launch.env);
-        keys = jobs.iter().map(|job| (job.image, Key::of(&compiler, job))).collect();
+        keys = jobs.iter().map(|job| (job.image, Keys::of(&compiler, job, &folding))).collect();
     }
     let mut left = Vec::new();
     for job in jobs {
         let key = keys.get(&job.image);
-        if order.shard.is_some_and(|shard| key.is_some_and(|key| key.shard(shard.count) != shard.index)) {
+        if order.shard.is_some_and(|shard| key.is_some_and(|key| key.first().shard(shard.count) != shard.index)) {
             done.elsewhere = done.elsewhere.saturating_add(1);
             continue;
         }
-        match key.and_then(|key| order.cache?.get(key)) {
+        match key.and_then(|key| key.get(order.cache?)) {
             Some(binary) if CpuArch::of_binary(&binary) == Some(order.march) => {
                 done.cached = done.cached.saturating_add(1);
                 done.compiled.push((job.image, binary));
@@ -108,60 +116,107 @@ pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dy
             _ => left.push(job),
         }
     }
-    if left.is_empty() {
-        return Ok(done);
-    }
-    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let interrupted = interrupt::interrupted();
-    let settings = Settings {
-        timeout: order.timeout,
-        tokens: Jobserver::from_environment(),
-        interrupted: Some(interrupted.clone()),
-        ..Settings::new(order.jobs.unwrap_or(cores))
-    };
-    let mut progress = Progress::new(global, left.len());
-    let (mut kept, mut unkept, mut finished) = (0usize, None, 0usize);
-    let outcomes = pool::run(&left, &launch, &settings, &mut |event| {
-        if let Event::Finished(artifact) = &event {
-            finished = finished.saturating_add(1);
-            // At once: a build that is killed has what it compiled until then.
-            if let (Some(cache), Some(key), None) = (order.cache, keys.get(&artifact.image), &unkept)
-                && CpuArch::of_binary(&artifact.binary) == Some(order.march)
-            {
-                match cache.put(key, &artifact.binary) {
-                    Ok(()) => kept = kept.saturating_add(1),
-                    Err(error) => unkept = Some(error),
+    done.apart = folding.apart.clone();
+    let (leaders, mut followers) = folding.group(left);
+    let mut run = Run { global, order, launch: &launch, keys: &keys, name, kept: 0 };
+    let mut again = Vec::new();
+    for outcome in run.all(&leaders)? {
+        let image = outcome.as_ref().map_or_else(|failure| failure.image, |artifact| artifact.image);
+        for job in followers.remove(&image).unwrap_or_default() {
+            match folding.follow(&outcome, &job) {
+                Ok(outcome) => {
+                    done.folded = done.folded.saturating_add(usize::from(outcome.is_ok()));
+                    done.take(outcome, order.march)?;
+                }
+                Err(apart) => {
+                    let count = done.apart.entry(apart).or_default();
+                    *count = count.saturating_add(1);
+                    again.push(job);
                 }
             }
         }
-        progress.on(&event, name);
-    });
-    progress.finish();
-    if let Some(error) = unkept {
-        global.note(&format!("{error}; the build goes on without keeping more"));
+        done.take(outcome, order.march)?;
     }
-    if interrupted.load(Ordering::Relaxed) {
-        let message =
-            format!("interrupted: {finished} of {} images compiled, {kept} of them kept in the cache", left.len());
-        let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
-        return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
-    }
-    for outcome in outcomes? {
-        match outcome {
-            Ok(artifact) => {
-                check_march(&artifact.binary, order.march)?;
-                done.compiled.push((artifact.image, artifact.binary));
-            }
-            Err(failure) => done.failures.push(failure),
-        }
+    for outcome in run.all(&again)? {
+        done.take(outcome, order.march)?;
     }
     done.compiled.sort_by_key(|(image, _)| places.get(image).copied());
-    if let (Some(cache), 1..) = (order.cache, kept)
+    done.failures.sort_by_key(|failure| places.get(&failure.image).copied());
+    if let (Some(cache), 1..) = (order.cache, run.kept)
         && let Err(error) = cache.collect(cache::limit()?)
     {
         global.detail(&error.to_string());
     }
     Ok(done)
+}
+
+impl Done {
+    /// Adds what became of one job.
+    fn take(&mut self, outcome: Outcome, march: CpuArch) -> Result<()> {
+        match outcome {
+            Ok(artifact) => {
+                check_march(&artifact.binary, march)?;
+                self.compiled.push((artifact.image, artifact.binary));
+            }
+            Err(failure) => self.failures.push(failure),
+        }
+        Ok(())
+    }
+}
+
+/// Modules on their way through the driver.
+struct Run<'r> {
+    global: &'r Global,
+    order: &'r Order<'r>,
+    launch: &'r Launch,
+    keys: &'r HashMap<usize, Keys>,
+    name: &'r dyn Fn(usize) -> String,
+    /// How many binaries the cache got.
+    kept: usize,
+}
+
+impl Run<'_> {
+    /// Compiles modules, and keeps what comes of each at once: a build that is killed has what it compiled until then.
+    fn all(&mut self, jobs: &[Job<'_>]) -> Result<Vec<Outcome>> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let interrupted = interrupt::interrupted();
+        let settings = Settings {
+            timeout: self.order.timeout,
+            tokens: Jobserver::from_environment(),
+            interrupted: Some(interrupted.clone()),
+            ..Settings::new(self.order.jobs.unwrap_or(cores))
+        };
+        let mut progress = Progress::new(self.global, jobs.len());
+        let (mut unkept, mut finished) = (None, 0usize);
+        let outcomes = pool::run(jobs, self.launch, &settings, &mut |event| {
+            if let Event::Finished(artifact) = &event {
+                finished = finished.saturating_add(1);
+                if let (Some(cache), Some(key), None) = (self.order.cache, self.keys.get(&artifact.image), &unkept)
+                    && CpuArch::of_binary(&artifact.binary) == Some(self.order.march)
+                {
+                    match key.put(cache, &artifact.binary) {
+                        Ok(()) => self.kept = self.kept.saturating_add(1),
+                        Err(error) => unkept = Some(error),
+                    }
+                }
+            }
+            progress.on(&event, self.name);
+        });
+        progress.finish();
+        if let Some(error) = unkept {
+            self.global.note(&format!("{error}; the build goes on without keeping more"));
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            let (all, kept) = (jobs.len(), self.kept);
+            let message = format!("interrupted: {finished} of {all} images compiled, {kept} of them kept in the cache");
+            let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
+            return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
+        }
+        outcomes
+    }
 }
 
 /// A binary without a record of its set is taken as it is.
