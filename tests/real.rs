@@ -30,6 +30,8 @@ mod embed;
 mod explain;
 #[path = "real/files.rs"]
 mod files;
+#[path = "real/fold.rs"]
+mod fold;
 #[path = "real/images.rs"]
 mod images;
 #[path = "real/installation.rs"]

@@ -153,10 +153,17 @@ impl Built {
             lines.push(format!("  {} of them out of the cache", self.cached));
         }
         if self.folded > 0 {
-            lines.push(format!("  {} of them the same code as another but for the kernel's name: compiled once", self.folded));
+            lines.push(format!(
+                "  {} of them the same code as another but for the kernel's name: compiled once",
+                self.folded
+            ));
         }
         for alone in self.apart.iter().filter(|_| verbose || self.dry_run) {
-            lines.push(format!("  {} the same code as another, compiled all the same: {}", count(alone.images, "image"), alone.reason));
+            lines.push(format!(
+                "  {} the same code as another, compiled all the same: {}",
+                count(alone.images, "image"),
+                alone.reason
+            ));
         }
         if self.elsewhere > 0 {
             lines.push(format!("  {} images are compiled by other shards", self.elsewhere));

@@ -19,8 +19,8 @@ use crate::native::bitcode;
 
 /// Shorter names may stand anywhere by chance.
 pub const SHORTEST: usize = 16;
-/// So many bytes at the end of a name stay as they are.
-pub const TAIL: usize = 4;
+/// So many bytes at the end of a name stay as they are: mostly enough for its place among sorted strings.
+pub const TAIL: usize = 1;
 /// `.ocl.ver` of the drivers whose binaries were compared.
 const VERSION: [u8; 4] = 23u32.to_le_bytes();
 /// `e_type` of object files.
@@ -120,8 +120,11 @@ impl<'b> Sections<'b> {
         extents.sort_unstable();
         let apart = extents.windows(2).all(|pair| matches!(pair, [(_, end), (start, _)] if end <= start));
         let data = |name| elf.section(name).map(|section| section.data);
-        (apart && data(".ocl.ver")? == VERSION)
-            .then_some(Sections { meta: data(".ocl.meta")?, object: data(".ocl.obj")?, code: data(".ocl.ir")? })
+        (apart && data(".ocl.ver")? == VERSION).then_some(Sections {
+            meta: data(".ocl.meta")?,
+            object: data(".ocl.obj")?,
+            code: data(".ocl.ir")?,
+        })
     }
 }
 

@@ -46,12 +46,7 @@ impl Key {
         })
     }
 
-    fn with(
-        context: &str,
-        compiler: &Compiler,
-        job: &Job<'_>,
-        module: impl FnOnce(&mut dyn FnMut(&[u8])),
-    ) -> Key {
+    fn with(context: &str, compiler: &Compiler, job: &Job<'_>, module: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Key {
         let mut hasher = blake3::Hasher::new_derive_key(context);
         // Each field with its length, so that none can be taken for the end of another.
         let mut field = |bytes: &[u8]| {

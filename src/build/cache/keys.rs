@@ -39,7 +39,8 @@ impl Keys {
     /// # Errors
     /// As [`Cache::put`].
     pub fn put(&self, cache: &Cache, binary: &[u8]) -> Result<()> {
-        let shared = self.shared.as_ref().and_then(|(key, name)| Some((key, rename(binary, name, &common(name)).ok()?)));
+        let shared =
+            self.shared.as_ref().and_then(|(key, name)| Some((key, rename(binary, name, &common(name)).ok()?)));
         match shared {
             Some((key, binary)) => cache.put(key, &binary),
             None => cache.put(&self.exact, binary),
