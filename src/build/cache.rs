@@ -15,7 +15,7 @@ mod key;
 mod keys;
 
 pub use keep::{Removed, Stats, Verified};
-pub use key::{Compiler, Key};
+pub use key::{Compiler, Key, fingerprint};
 pub use keys::Keys;
 
 use crate::error::{Error, ErrorKind, Result};

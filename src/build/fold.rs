@@ -24,6 +24,8 @@ pub struct Name {
 /// Why modules that are the same code are compiled one by one all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Apart {
+    /// They are compiled for a device whose native code is not renamed.
+    Device,
     /// They have several kernels.
     Kernels,
     /// Their options ask for debug information.
@@ -38,6 +40,9 @@ impl Apart {
     /// Why, as the end of a sentence.
     pub fn reason(self) -> &'static str {
         match self {
+            Apart::Device => {
+                "native code for their device is not renamed: only that of Intel's CPU driver is known well enough"
+            }
             Apart::Kernels => "they have several kernels each, which the driver may order by their names",
             Apart::Debug => "they are compiled with debug information (-g), which holds names",
             Apart::Module => "the kernel's name stands in the module for something else too",
@@ -53,34 +58,39 @@ pub fn blanked<'m>(il: &'m [u8], name: &Name) -> [&'m [u8]; 2] {
     [il.get(..name.at).unwrap_or_default(), il.get(end..).unwrap_or_default()]
 }
 
+/// Jobs that another stands for, by its image and target.
+pub type Followers<'a> = HashMap<(usize, usize), Vec<Job<'a>>>;
+
 /// What is known of the modules of a build.
 #[derive(Debug, Default)]
 pub struct Folding {
-    names: HashMap<usize, Name>,
+    /// By image and target.
+    names: HashMap<(usize, usize), Name>,
     /// Images that are the same code as an earlier one, and are compiled on their own, by the reason.
     pub apart: BTreeMap<Apart, usize>,
-    /// Images that are the same code as an earlier one, and need not be compiled.
-    pub clones: usize,
+    /// Images and targets that are the same code as an earlier one, and need not be compiled.
+    pub clones: Vec<(usize, usize)>,
 }
 
 impl Folding {
-    /// Looks at what is to be compiled.
-    pub fn of(jobs: &[Job<'_>]) -> Folding {
+    /// Looks at what is to be compiled; `renamed` says whether native code for the target of that place can be renamed.
+    pub fn of(jobs: &[Job<'_>], renamed: &dyn Fn(usize) -> bool) -> Folding {
         let mut folding = Folding::default();
         // By code whatever the names: those that can be folded by what they can be folded with, the others each.
         let mut seen: HashMap<u64, bool> = HashMap::new();
         let mut kinds: HashMap<(u64, u64), ()> = HashMap::new();
         for job in jobs {
             let Some((code, entry)) = look(job) else { continue };
-            let code = hashed(&(&job.compile_options, &job.link_options, code));
+            let entry = if renamed(job.target) { entry } else { Err(Apart::Device) };
+            let code = hashed(&(job.target, &job.compile_options, &job.link_options, code));
             let known = seen.insert(code, true).is_some();
             let apart = match entry {
                 Ok(name) => {
                     let end = name.text.get(name.text.len().saturating_sub(TAIL)..).unwrap_or_default();
                     let first = kinds.insert((code, hashed(&(name.text.len(), end))), ()).is_none();
-                    folding.names.insert(job.image, name);
+                    folding.names.insert((job.image, job.target), name);
                     if !first {
-                        folding.clones = folding.clones.saturating_add(1);
+                        folding.clones.push((job.image, job.target));
                         continue;
                     }
                     Apart::Native(Kept::Names)
@@ -94,9 +104,9 @@ impl Folding {
         folding
     }
 
-    /// The name of the one kernel of an image, where another may stand for it.
-    pub fn name(&self, image: usize) -> Option<&Name> {
-        self.names.get(&image)
+    /// The name of the one kernel of an image, for a target for which another may stand for it.
+    pub fn name(&self, image: usize, target: usize) -> Option<&Name> {
+        self.names.get(&(image, target))
     }
 
     /// Notes images that could not be folded.
@@ -105,21 +115,21 @@ impl Folding {
         *count = count.saturating_add(images);
     }
 
-    /// What is compiled of these jobs, in their order, and what follows from it by the image that is.
-    pub fn group<'a>(&self, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, HashMap<usize, Vec<Job<'a>>>) {
+    /// What is compiled of these jobs, in their order, and what follows from it by the image and target that is.
+    pub fn group<'a>(&self, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Followers<'a>) {
         let mut leaders: Vec<Job<'a>> = Vec::new();
-        let mut followers: HashMap<usize, Vec<Job<'a>>> = HashMap::new();
+        let mut followers: Followers<'a> = HashMap::new();
         let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
         for job in jobs {
-            let Some(name) = self.name(job.image) else {
+            let Some(name) = self.name(job.image, job.target) else {
                 leaders.push(job);
                 continue;
             };
-            let key = hashed(&(&job.compile_options, &job.link_options, name.at, blanked(&job.il, name)));
+            let key = hashed(&(job.target, &job.compile_options, &job.link_options, name.at, blanked(&job.il, name)));
             let like = places.entry(key).or_default();
             let same = |place: &&usize| leaders.get(**place).is_some_and(|leader| self.same(leader, &job));
             match like.iter().find(same).and_then(|place| leaders.get(*place)) {
-                Some(leader) => followers.entry(leader.image).or_default().push(job),
+                Some(leader) => followers.entry((leader.image, leader.target)).or_default().push(job),
                 None => {
                     like.push(leaders.len());
                     leaders.push(job);
@@ -131,9 +141,11 @@ impl Folding {
 
     /// Whether two modules are the same code: a hash that agrees is no proof.
     fn same(&self, one: &Job<'_>, other: &Job<'_>) -> bool {
-        let (Some(name), Some(renamed)) = (self.name(one.image), self.name(other.image)) else { return false };
+        let name = |job: &Job<'_>| self.name(job.image, job.target);
+        let (Some(name), Some(renamed)) = (name(one), name(other)) else { return false };
         let options = |job: &Job<'_>| (job.compile_options.clone(), job.link_options.clone());
-        name.at == renamed.at
+        one.target == other.target
+            && name.at == renamed.at
             && name.text.len() == renamed.text.len()
             && options(one) == options(other)
             && blanked(&one.il, name) == blanked(&other.il, renamed)
@@ -146,7 +158,12 @@ impl Folding {
     pub fn follow(&self, leader: &Outcome, job: &Job<'_>) -> Result<Outcome, Apart> {
         match leader {
             Ok(artifact) => {
-                let binary = self.renamed(&artifact.binary, artifact.image, job.image)?;
+                let names = self.name(artifact.image, artifact.target).zip(self.name(job.image, job.target));
+                let (from, to) = names.ok_or(Apart::Native(Kept::Names))?;
+                let binary = native_name::rename(&artifact.binary, &from.text, &to.text).map_err(Apart::Native)?;
+                if job.flaw(&binary).is_some() {
+                    return Err(Apart::Native(Kept::Form));
+                }
                 Ok(Ok(Artifact { image: job.image, binary, log: String::new(), ..artifact.clone() }))
             }
             Err(failure) => {
@@ -155,12 +172,6 @@ impl Folding {
                 Ok(Err(failure))
             }
         }
-    }
-
-    fn renamed(&self, binary: &[u8], from: usize, to: usize) -> Result<Vec<u8>, Apart> {
-        let names = self.name(from).zip(self.name(to));
-        let (from, to) = names.ok_or(Apart::Native(Kept::Names))?;
-        native_name::rename(binary, &from.text, &to.text).map_err(Apart::Native)
     }
 }
 

@@ -29,7 +29,8 @@ use opencl3::program::{
 };
 use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_platform_id, cl_program};
 
-use super::inventory::{Device, Inventory};
+use super::Open;
+use super::inventory::{Device, Inventory, Offline};
 use super::query::Query;
 use super::serve::{Asked, Compiled, Compiler};
 use crate::error::{Error, ErrorKind, Result};
@@ -60,7 +61,11 @@ struct Opened {
 }
 
 impl Compiler for Driver {
-    fn open(&mut self, device: Option<u32>) -> Result<String> {
+    fn open(&mut self, what: &Open) -> Result<String> {
+        let device = match what {
+            Open::Device(place) => Some(*place),
+            Open::Cpu | Open::Ocloc(_) => None,
+        };
         let (all, skipped) = devices()?;
         let found = match device {
             None => all.iter().find(|(_, about)| about.compiles),
@@ -94,6 +99,10 @@ impl Compiler for Driver {
         })
     }
 
+    fn offline(&mut self, _il: &[u8], _device: &str, _compile_options: &str, _link_options: &str) -> Compiled {
+        hollow("an OpenCL driver compiles for its own devices".to_owned(), String::new())
+    }
+
     fn link(&mut self, inputs: &[Cow<'_, [u8]>], compile_options: &str, link_options: &str) -> Compiled {
         self.deliver(&[compile_options, link_options], |opened, options| match options {
             [compile, link] => opened.linked(inputs, compile, link),
@@ -111,6 +120,10 @@ impl Compiler for Driver {
             },
             Err((code, log)) => refused(code, log),
         }
+    }
+
+    fn offline_compiler(&mut self, _devices: &[Cow<'_, str>]) -> Result<Offline> {
+        Err(Error::new(ErrorKind::Environment, "an OpenCL driver is no offline compiler"))
     }
 
     fn inventory(&mut self) -> Result<Inventory> {

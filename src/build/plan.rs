@@ -1,17 +1,21 @@
-//! Which images of a bundle are compiled for the CPU, with which options, and which stay as they are?
+//! Which images of a bundle are compiled for a target, with which options, and which stay as they are?
 
-use super::{Job, Step, options};
+use super::options::{self, Options, gpu};
+use super::target::{Backend, GPU_SPEC, Target};
+use super::{Job, Step};
 use crate::bundle::Bundle;
+use crate::bundle::image::Image;
 use crate::bundle::property::set;
 use crate::compat::examine::{Examined, examine};
-use crate::compat::native::{Stay, cannot_compile, stays};
+use crate::compat::fit::Finding;
+use crate::compat::native::{self, Stay};
 use crate::error::Problem;
 use crate::rewrite::link::providers::Providers;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// `DeviceTargetSpec` of native CPU images.
-pub const CPU_TARGET: &str = "spir64_x86_64";
+pub const CPU_TARGET: &str = super::target::CPU_SPEC;
 
 /// What is to be done with each image of a bundle.
 #[derive(Debug, Default)]
@@ -20,6 +24,8 @@ pub struct Plan<'a> {
     pub jobs: Vec<Job<'a>>,
     /// The images that stay as they are, by index, and why.
     pub staying: Vec<(usize, Stay)>,
+    /// The images that the target cannot run, by index, and why.
+    pub skipped: Vec<(usize, Finding)>,
     /// Options that the driver does not get, and how many images have them.
     pub removed_options: BTreeMap<String, usize>,
     /// Images that cannot be read; they stay too.
@@ -28,18 +34,74 @@ pub struct Plan<'a> {
     pub linked: HashSet<usize>,
 }
 
-/// Plans the compilation of images for the CPU. Those that import something stay as they are.
-pub fn for_cpu<'a>(images: &[Examined<'_, 'a>]) -> Plan<'a> {
-    plan(images, None)
+/// For what images are planned.
+#[derive(Debug, Clone, Copy)]
+pub struct For<'t> {
+    /// The target.
+    pub target: &'t Target,
+    /// Its number, for the jobs.
+    pub number: usize,
+    /// What speaks against images on the target, by index; those are skipped.
+    pub against: &'t HashMap<usize, Finding>,
 }
 
-/// The same, where images of a bundle that import something are linked with those of it that define that.
-pub fn for_cpu_linked<'a>(images: &[Examined<'_, 'a>], bundle: &Bundle<'a>) -> Plan<'a> {
-    if images.iter().all(|examined| examined.imports.is_empty()) {
-        return plan(images, None);
+/// Plans the compilation of images. Those that import something stay as they are, unless they are linked with those of a
+/// bundle that define that.
+pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, linked: Option<&Bundle<'a>>) -> Plan<'a> {
+    match linked.filter(|_| wanted.links() && images.iter().any(|examined| !examined.imports.is_empty())) {
+        None => of(images, wanted, None),
+        Some(bundle) => {
+            let all = examine(bundle);
+            of(images, wanted, Some(&Library::of(&all)))
+        }
     }
-    let all = examine(bundle);
-    plan(images, Some(&Library::of(&all)))
+}
+
+impl For<'_> {
+    /// Whether its compiler links modules.
+    fn links(&self) -> bool {
+        !matches!(self.target.backend, Backend::Ocloc { .. })
+    }
+
+    fn is_gpu(&self) -> bool {
+        self.target.spec == GPU_SPEC
+    }
+
+    /// Why no compiler can make an object of an image for this target.
+    fn cannot_compile(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
+        if self.is_gpu() { native::anywhere(examined) } else { native::cannot_compile(examined) }
+    }
+
+    fn stays(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
+        native::not_alone(examined).or_else(|| self.cannot_compile(examined))
+    }
+
+    /// The options of an image as the compiler takes them.
+    fn options(&self, image: &Image<'_>) -> (Options, Options) {
+        let number = |name| image.properties.get(set::MISC, name).and_then(|value| value.number());
+        if self.is_gpu() {
+            let device = match &self.target.backend {
+                Backend::Ocloc { device } => Some(device.as_str()),
+                Backend::Cpu(_) | Backend::Live { .. } => None,
+            };
+            let misc = gpu::Misc {
+                level: number("optLevel"),
+                grf_size: number("sycl-grf-size"),
+                large_grf: number("sycl-register-alloc-mode") == Some(2),
+                esimd: number("isEsimdImage") == Some(1),
+            };
+            return (
+                gpu::for_gpu(image.compile_options, device, Some(&misc)),
+                gpu::for_gpu(image.link_options, device, None),
+            );
+        }
+        let mut compile = options::for_cpu(image.compile_options);
+        // The runtime passes the level that the image was compiled with; the driver knows only "none".
+        if number("optLevel") == Some(0) && !compile.kept.contains("-cl-opt-disable") {
+            compile.kept = format!("{} -cl-opt-disable", compile.kept).trim_start().to_owned();
+        }
+        (compile, options::for_cpu(image.link_options))
+    }
 }
 
 /// The images that others may import from.
@@ -56,12 +118,12 @@ impl<'l, 'a> Library<'l, 'a> {
     }
 
     /// The modules that an image has to be linked with; none where one is missing, or cannot be compiled.
-    fn modules(&self, image: usize) -> Option<Vec<Cow<'a, [u8]>>> {
+    fn modules(&self, image: usize, wanted: For<'_>) -> Option<Vec<Cow<'a, [u8]>>> {
         let needs = self.providers.needs(*self.places.get(&image)?);
         let mut modules = Vec::with_capacity(needs.images.len());
         for place in needs.images {
             let examined = self.all.get(place)?;
-            if examined.problem.is_some() || cannot_compile(examined).is_some() {
+            if examined.problem.is_some() || wanted.cannot_compile(examined).is_some() {
                 return None;
             }
             modules.push(examined.image.contents().ok()?);
@@ -70,7 +132,7 @@ impl<'l, 'a> Library<'l, 'a> {
     }
 }
 
-fn plan<'a>(images: &[Examined<'_, 'a>], library: Option<&Library<'_, 'a>>) -> Plan<'a> {
+fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library<'_, 'a>>) -> Plan<'a> {
     let mut plan = Plan::default();
     for examined in images {
         let image = examined.image;
@@ -78,16 +140,24 @@ fn plan<'a>(images: &[Examined<'_, 'a>], library: Option<&Library<'_, 'a>>) -> P
             plan.problems.push(Problem::of_image(image.index, error.clone()));
             continue;
         }
-        let mut step = Step::Build;
-        if let Some(stay) = stays(examined) {
-            let imports = matches!(stay, Stay::Imports(_)) && cannot_compile(examined).is_none();
-            let modules = library.filter(|_| imports).and_then(|library| library.modules(image.index));
+        let mut step = match &wanted.target.backend {
+            Backend::Ocloc { device } => Step::Offline(device.clone()),
+            Backend::Cpu(_) | Backend::Live { .. } => Step::Build,
+        };
+        if let Some(stay) = wanted.stays(examined) {
+            let imports = matches!(stay, Stay::Imports(_)) && wanted.cannot_compile(examined).is_none();
+            let modules = library.filter(|_| imports).and_then(|library| library.modules(image.index, wanted));
             let Some(modules) = modules else {
                 plan.staying.push((image.index, stay));
                 continue;
             };
             plan.linked.insert(image.index);
             step = Step::Link(modules);
+        }
+        if let Some(finding) = wanted.against.get(&image.index) {
+            plan.linked.remove(&image.index);
+            plan.skipped.push((image.index, finding.clone()));
+            continue;
         }
         let il = match image.contents() {
             Ok(il) => il,
@@ -96,18 +166,20 @@ fn plan<'a>(images: &[Examined<'_, 'a>], library: Option<&Library<'_, 'a>>) -> P
                 continue;
             }
         };
-        let mut compile = options::for_cpu(image.compile_options);
-        let link = options::for_cpu(image.link_options);
-        // The runtime passes the level that the image was compiled with; the driver knows only "none".
-        let level = image.properties.get(set::MISC, "optLevel").and_then(|value| value.number());
-        if level == Some(0) && !compile.kept.contains("-cl-opt-disable") {
-            compile.kept = format!("{} -cl-opt-disable", compile.kept).trim_start().to_owned();
-        }
+        let (compile, link) = wanted.options(image);
         for option in compile.removed.into_iter().chain(link.removed) {
             let count = plan.removed_options.entry(option).or_default();
             *count = count.saturating_add(1);
         }
-        plan.jobs.push(Job { image: image.index, il, compile_options: compile.kept, link_options: link.kept, step });
+        plan.jobs.push(Job {
+            image: image.index,
+            il,
+            compile_options: compile.kept,
+            link_options: link.kept,
+            step,
+            target: wanted.number,
+            kernels: examined.kernels.clone(),
+        });
     }
     plan
 }

@@ -6,7 +6,7 @@
 use crate::bytes;
 
 /// The value of a property, as stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Value<'a> {
     /// Type 1: a 32-bit number.
     U32(u32),

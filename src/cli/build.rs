@@ -2,8 +2,14 @@
 
 pub mod compile;
 mod depend;
+mod identity;
+mod plans;
+mod shard;
+mod targets;
+mod told;
 
 use super::cache;
+use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::compiled::{self, Compiled};
 use super::emit::{self, Emit, EmitArgs};
@@ -12,23 +18,28 @@ use super::global::Global;
 use super::output;
 use super::selection::Selection;
 use super::sources::{Numbers, Source};
-use compile::{Done, Order, Shard};
+use compile::{Done, Order, Unit};
 use depend::DependArgs;
-use std::collections::{HashMap, HashSet};
+use plans::plans;
+use shard::Shard;
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sycl_bundle::build::Job;
-use sycl_bundle::build::fold::Folding;
-use sycl_bundle::build::plan::{self, CPU_TARGET};
+use sycl_bundle::build::target::Target;
 use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::format::Declared;
+use sycl_bundle::bundle::image::Image;
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
-use sycl_bundle::device::cpu::{self, CpuArch};
+use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
-use sycl_bundle::report::built::{Alone, Built, Damaged, Failed, Staying};
+use sycl_bundle::report::built::{Built, Damaged};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
+use targets::{Asked, Wanted};
+use told::Work;
 
 const AFTER_HELP: &str = "\
 Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in
@@ -72,14 +83,30 @@ pub struct Args {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// What to compile for
-    #[arg(short = 't', long = "for", value_name = "TARGET", required = true, value_delimiter = ',')]
+    #[arg(
+        short = 't',
+        long = "for",
+        value_name = "TARGET",
+        required_unless_present = "devices",
+        value_delimiter = ','
+    )]
     targets: Vec<String>,
+    /// A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as
+    /// `devices` lists them
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<String>,
     /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present = "shard")]
     output: Option<PathBuf>,
-    /// The instruction set of native CPU code, by the names of opencl-aot
-    #[arg(long, value_name = "NAME", default_value = cpu::DEFAULT.name())]
-    march: String,
+    /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
+    #[arg(long, value_name = "NAME")]
+    march: Option<String>,
+    /// Intel's offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc
+    #[arg(long, value_name = "FILE")]
+    ocloc: Option<PathBuf>,
+    /// Write nothing, and fail, unless all selected images become native for all targets
+    #[arg(long)]
+    all_or_nothing: bool,
     /// How many worker processes; by default as many as there are cores
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -92,7 +119,7 @@ pub struct Args {
     /// Do not look into the cache, and keep nothing there
     #[arg(long, help_heading = "Build systems")]
     no_cache: bool,
-    /// Compile every image, also those that are the same code as another under a kernel name of their own
+    /// Compile every image, also those that are the same code as another but for the kernel's name
     #[arg(long, help_heading = "Build systems")]
     no_fold: bool,
     /// Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as
@@ -110,6 +137,8 @@ pub struct Args {
     depend: DependArgs,
     #[command(flatten)]
     install: InstallArgs,
+    #[command(flatten)]
+    configs: DeviceConfigs,
     #[command(flatten)]
     form: EmitArgs,
     #[command(flatten)]
@@ -133,15 +162,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        let march = CpuArch::parse(&self.march)?;
-        self.check_targets()?;
+        let table = self.configs.table(global)?;
+        let asked = Asked { targets: &self.targets, devices: &self.devices, march: self.march.as_deref() };
+        let wanted = targets::wanted(global, &table, &asked)?;
         // Without an output there is a shard or a trial, which write none.
         let output = self.output.as_deref().unwrap_or(Path::new(""));
-        let writes = self.shard.is_none() && !self.dry_run;
         if self.format == Format::Json && output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
-        if writes {
+        if self.writes() {
             emit::check_place(self.form.emit, output)?;
         }
         let mut sources = Vec::new();
@@ -157,7 +186,7 @@ impl Args {
             bundles.push(source.bundle(host).context(|| source.name())?);
         }
         let emit = self.emit(&hosts)?;
-        let form = self.form.form(emit, output)?;
+        let form = self.form.form_of_build(emit, output)?;
         let (Some(host), Some(source)) = (hosts.first(), sources.first()) else {
             return Err(Error::new(ErrorKind::Usage, "no input"));
         };
@@ -168,122 +197,138 @@ impl Args {
         let all = examine(&bundle);
         let total = all.len();
         let images = numbers.select(&self.selection.selector()?, all, &bundle, embedded.as_ref())?;
-        let selected: HashSet<usize> = images.iter().map(|image| image.image.index).collect();
-
-        // Native images of an earlier run that this one leaves alone stay in the file.
-        let mut kept = embedded.as_ref().map_or_else(Vec::new, |embedded| earlier(embedded, &bundle));
-        kept.retain(|addition| emit == Emit::Embed && !selected.contains(&addition.source));
-        let staying_natives = bundle.images.iter().filter(|image| !selected.contains(&image.index));
-        let natives = kept.iter().map(|addition| addition.payload).chain(staying_natives.map(|image| image.stored));
-        if emit == Emit::Embed {
-            same_march(natives, march)?;
-        }
+        let kept = self.kept(emit, &wanted, &images, &bundle, embedded.as_ref())?;
 
         // In a linked file's own list native images share the tables of their sources, imports among them.
-        let mut plan = match emit {
-            Emit::Embed => plan::for_cpu(&images),
-            _ => plan::for_cpu_linked(&images, &bundle),
-        };
-        let mut problems: Vec<Problem> = bundle.problems.clone();
-        problems.append(&mut plan.problems);
-        for problem in &mut problems {
-            let file = numbers.file(problem.image.unwrap_or(0)).to_owned();
-            problem.image = problem.image.map(|image| numbers.shown(image));
-            let error = problem.error.clone();
-            let error = problem.image.map_or(error.clone(), |image| error.context(format!("image {image}")));
-            report(global, &error.context(file));
-        }
+        let mut plans = plans(&wanted, &images, Some(&bundle).filter(|_| emit != Emit::Embed));
+        let mut problems = bundle.problems.clone();
+        problems.append(&mut plans.problems);
+        self.tell_problems(global, &numbers, &mut problems);
+        let work = Work { global, wanted: &wanted, images: &images, numbers: &numbers };
+        self.all_or_nothing(&work, plans.left_out())?;
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-        let earlier_parts = compiled::check_parts(emit, output, &images, &paths)?;
-        if writes && emit == Emit::Embed {
-            let planned: Vec<(usize, &str)> = plan.jobs.iter().map(|job| (job.image, CPU_TARGET)).collect();
+        let earlier_parts = compiled::check_parts(emit, output, &images, wanted.len(), &paths)?;
+        if self.writes() && emit == Emit::Embed {
+            let target = |job: &Job<'_>| wanted.get(job.target).map(|wanted| &wanted.target);
+            let planned: Vec<Addition<'_>> =
+                plans.jobs.iter().filter_map(|job| Some(addition(target(job)?, job.image, &[]))).collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
         }
         let begun = Instant::now();
-        let planned = plan.jobs.len();
-        let Done { compiled, failures, cached, folded, apart, elsewhere, libraries } = match self.dry_run {
-            true => self.trial(&plan.jobs),
-            false => self.compile(global, march, &images, plan.jobs, &numbers)?,
-        };
+        let jobs = std::mem::take(&mut plans.jobs);
+        let done = if self.dry_run { self.trial(&work, &jobs) } else { self.compile(&work, jobs)? };
         let seconds = begun.elapsed().as_secs_f64();
+        let failures = done.failures.iter();
+        self.all_or_nothing(&work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
 
-        let by_index: HashMap<usize, &Examined<'_, '_>> =
-            images.iter().map(|image| (image.image.index, image)).collect();
-        let kernels = |image: usize| by_index.get(&image).map(|image| image.kernels.clone()).unwrap_or_default();
-        let mut additions: Vec<Addition<'_>> = compiled
-            .iter()
-            .map(|(source, payload)| Addition { source: *source, target: CPU_TARGET, format: FORMAT_NATIVE, payload })
-            .collect();
-        let taken_over = kept.len();
-        additions.append(&mut kept);
-        let what =
-            Compiled { host, bundle: &bundle, images: &images, additions: &additions, march, linked: &plan.linked };
-        let mode = self.files.first().and_then(|path| emit::mode_of(path));
-        let bytes_after = if writes { compiled::write(global, &form, &what, output, mode)? } else { 0 };
-        if writes {
-            let _ = earlier_parts.clear(output);
-            self.after(output, &libraries)?;
+        let mut additions: Vec<Addition<'_>> = Vec::new();
+        for binary in &done.compiled {
+            let target = wanted.get(binary.target).map(|wanted| &wanted.target);
+            additions.extend(target.map(|target| addition(target, binary.image, &binary.bytes)));
         }
-
-        // A native image that a new one has replaced does not stay.
-        let tables =
-            |image: usize| Some((by_index.get(&image)?.image.target, by_index.get(&image)?.image.origin?.tables));
-        let replaced: HashSet<[u64; 4]> =
-            compiled.iter().filter_map(|(image, _)| tables(*image)).map(|(_, tables)| tables).collect();
-        let gone = |image: usize| {
-            tables(image).is_some_and(|(target, tables)| target == CPU_TARGET && replaced.contains(&tables))
+        let taken_over = kept.len();
+        additions.extend(kept);
+        let names: Vec<String> = wanted.iter().map(|wanted| targets::describe(&wanted.target)).collect();
+        let what = Compiled {
+            host,
+            bundle: &bundle,
+            images: &images,
+            additions: &additions,
+            march: wanted.iter().find_map(|wanted| wanted.target.march()),
+            targets: &names,
+            linked: &plans.linked,
         };
+        let mode = self.files.first().and_then(|path| emit::mode_of(path));
+        let bytes_after = if self.writes() { compiled::write(global, &form, &what, output, mode)? } else { 0 };
+        if self.writes() {
+            let _ = earlier_parts.clear(output);
+            self.after(output, &done.libraries)?;
+        }
         let built = Built {
             schema_version: 1,
             inputs: self.files.iter().map(|path| path.display().to_string()).collect(),
             output: output.display().to_string(),
             emit: emit.name(),
-            target: CPU_TARGET,
-            march: march.name(),
             images: total,
             unselected: total.saturating_sub(images.len()),
             taken_over,
-            compiled: if self.dry_run { planned } else { compiled.len() },
-            cached,
-            folded,
-            apart: apart.iter().map(|(apart, images)| Alone { images: *images, reason: apart.reason() }).collect(),
-            elsewhere,
             dry_run: self.dry_run,
-            staying: plan
-                .staying
-                .iter()
-                .filter(|(image, _)| emit != Emit::Embed || !gone(*image))
-                .map(|(image, stay)| Staying::new(numbers.shown(*image), kernels(*image).into_iter().next(), stay))
-                .collect(),
-            failed: failures
-                .iter()
-                .map(|failure| Failed::new(numbers.shown(failure.image), kernels(failure.image), failure))
-                .collect(),
             problems: problems.iter().map(Damaged::new).collect(),
-            removed_options: plan.removed_options,
-            native_bytes: compiled.iter().map(|(_, binary)| binary.len() as u64).sum(),
             bytes_before: sources.iter().map(Source::size).sum(),
             bytes_after,
             seconds,
+            ..work.told(&plans, &done, emit == Emit::Embed, self.dry_run)
         };
         self.tell(global, &built)?;
-        Ok(match (problems.is_empty(), failures.is_empty()) {
+        Ok(match (problems.is_empty(), done.failures.is_empty()) {
             (false, _) => Exit::Input,
             (true, false) => Exit::Build,
             (true, true) => Exit::Done,
         })
     }
 
-    fn check_targets(&self) -> Result<()> {
-        match self.targets.iter().find(|target| *target != CPU_TARGET) {
-            None => Ok(()),
-            Some(other) => {
-                Err(Error::new(ErrorKind::Usage, format!("`{other}` is no target that can be compiled for"))
-                    .with_remedy(format!(
-                        "the target is `{CPU_TARGET}`: CPU devices, through Intel's OpenCL CPU driver"
-                    )))
-            }
+    /// Whether there is an output.
+    fn writes(&self) -> bool {
+        self.shard.is_none() && !self.dry_run
+    }
+
+    /// Native images of an earlier run that this one leaves alone, which stay in the file: of other images, and for other
+    /// targets.
+    fn kept<'e>(
+        &self,
+        emit: Emit,
+        wanted: &[Wanted],
+        images: &[Examined<'_, '_>],
+        bundle: &Bundle<'_>,
+        embedded: Option<&'e Bundle<'_>>,
+    ) -> Result<Vec<Addition<'e>>> {
+        if emit != Emit::Embed {
+            return Ok(Vec::new());
         }
+        let selected: HashSet<usize> = images.iter().map(|image| image.image.index).collect();
+        let mut kept = embedded.map_or_else(Vec::new, |embedded| earlier(embedded, bundle));
+        let is_wanted = |addition: &Addition<'_>| {
+            wanted.iter().any(|wanted| wanted.target.is_of(addition.target, addition.compile_target))
+        };
+        kept.retain(|addition| !selected.contains(&addition.source) || !is_wanted(addition));
+        if let Some(march) = wanted.iter().find_map(|wanted| wanted.target.march()) {
+            let staying = bundle.images.iter().filter(|image| !selected.contains(&image.index));
+            let own = staying.filter_map(|image| CpuArch::of_binary(&image.contents().ok()?));
+            let inflated = |addition: &Addition<'_>| {
+                let declared = Declared::from(addition.format);
+                CpuArch::of_binary(&Image { declared, ..Image::bare(addition.payload, 0) }.contents().ok()?)
+            };
+            same_march(kept.iter().filter_map(inflated).chain(own), march)?;
+        }
+        Ok(kept)
+    }
+
+    /// Says what is damaged, by the numbers that the user knows.
+    fn tell_problems(&self, global: &Global, numbers: &Numbers, problems: &mut [Problem]) {
+        for problem in problems {
+            let file = numbers.file(problem.image.unwrap_or(0)).to_owned();
+            problem.image = problem.image.map(|image| numbers.shown(image));
+            let error = problem.error.clone();
+            let error = problem.image.map_or(error.clone(), |image| error.context(format!("image {image}")));
+            report(global, &error.context(file));
+        }
+    }
+
+    /// With `--all-or-nothing`, an image that has not become native for a target ends the build.
+    fn all_or_nothing(&self, work: &Work<'_, '_>, missing: impl Iterator<Item = (usize, usize, String)>) -> Result<()> {
+        if !self.all_or_nothing {
+            return Ok(());
+        }
+        let mut missing = missing.peekable();
+        let Some((image, target, why)) = missing.peek() else { return Ok(()) };
+        let (name, target) = (work.name((*image, *target)), work.target(*target));
+        let message = format!("{name} does not become native for {target}: {why}; nothing is written");
+        let count = missing.count();
+        let error = Error::new(ErrorKind::Build, message);
+        Err(match count.saturating_sub(1) {
+            0 => error,
+            more => error.with_remedy(format!("{more} more do not; without --all-or-nothing all of them are listed")),
+        })
     }
 
     fn emit(&self, hosts: &[Host<'_>]) -> Result<Emit> {
@@ -315,36 +360,37 @@ impl Args {
     }
 
     /// Compiles what is planned.
-    fn compile(
-        &self,
-        global: &Global,
-        march: CpuArch,
-        images: &[Examined<'_, '_>],
-        jobs: Vec<Job<'_>>,
-        numbers: &Numbers,
-    ) -> Result<Done> {
-        self.install.apply()?;
+    fn compile(&self, work: &Work<'_, '_>, jobs: Vec<Job<'_>>) -> Result<Done> {
+        if work.wanted.iter().any(|wanted| wanted.target.march().is_some()) {
+            self.install.apply()?;
+        }
         let cache = cache::cache(!self.no_cache);
         if self.shard.is_some() && cache.is_none() {
             let error = Error::new(ErrorKind::Environment, "a shard is compiled into the cache, and there is none");
             return Err(error.with_remedy("set SYCL_BUNDLE_CACHE_DIR to a folder that all machines share"));
         }
-        let names: HashMap<usize, String> = images
-            .iter()
-            .map(|image| (image.image.index, image.kernels.first().map(|name| shown(global, name)).unwrap_or_default()))
-            .collect();
-        let name = |image: usize| {
-            let kernel = names.get(&image).map(String::as_str).unwrap_or_default();
-            format!("image {} {}", numbers.shown(image), sycl_bundle::report::name::shorten(kernel, 60))
+        let targets: Vec<Target> = work.wanted.iter().map(|wanted| wanted.target.clone()).collect();
+        let order = Order {
+            targets: &targets,
+            ocloc: self.ocloc.as_deref(),
+            jobs: self.jobs,
+            timeout: self.timeout,
+            cache: cache.as_ref(),
+            shard: self.shard,
+            fold: !self.no_fold,
         };
-        let (jobs_at_once, timeout, shard) = (self.jobs, self.timeout, self.shard);
-        let order = Order { march, jobs: jobs_at_once, timeout, cache: cache.as_ref(), shard, fold: !self.no_fold };
-        compile::compile(global, &order, jobs, &name)
+        let several = targets.len() > 1;
+        let name = |unit: Unit| {
+            let of_target = if several { format!(" for {}", work.target(unit.1)) } else { String::new() };
+            format!("{}{of_target}", work.name(unit))
+        };
+        compile::compile(work.global, &order, jobs, &name)
     }
 
-    /// What would come of what is planned, as far as that is known without the driver.
-    fn trial(&self, jobs: &[Job<'_>]) -> Done {
-        let folding = if self.no_fold { Folding::default() } else { Folding::of(jobs) };
+    /// What would come of what is planned, as far as that is known without the compilers.
+    fn trial(&self, work: &Work<'_, '_>, jobs: &[Job<'_>]) -> Done {
+        let targets: Vec<Target> = work.wanted.iter().map(|wanted| wanted.target.clone()).collect();
+        let folding = compile::folding(!self.no_fold, &targets, jobs);
         Done { folded: folding.clones, apart: folding.apart, ..Done::default() }
     }
 
@@ -375,8 +421,8 @@ impl Args {
 }
 
 /// Native images for different instruction sets do not work in one process.
-fn same_march<'n>(mut natives: impl Iterator<Item = &'n [u8]>, march: CpuArch) -> Result<()> {
-    let Some(found) = natives.find_map(|native| CpuArch::of_binary(native).filter(|found| *found != march)) else {
+fn same_march(mut natives: impl Iterator<Item = CpuArch>, march: CpuArch) -> Result<()> {
+    let Some(found) = natives.find(|found| *found != march) else {
         return Ok(());
     };
     let message = format!(
@@ -384,6 +430,12 @@ fn same_march<'n>(mut natives: impl Iterator<Item = &'n [u8]>, march: CpuArch) -
          refuses a mix"
     );
     Err(Error::new(ErrorKind::Usage, message).with_remedy(format!("select all images, or use --march {found}")))
+}
+
+/// What is added to a linked file's list for a target.
+fn addition<'a>(target: &'a Target, source: usize, payload: &'a [u8]) -> Addition<'a> {
+    let compile_target = target.compile_target.as_deref();
+    Addition { source, target: target.spec, compile_target, format: FORMAT_NATIVE, payload }
 }
 
 /// A kernel's name as the user wants it.

@@ -97,6 +97,12 @@ fn no_cpu_has(aspect: &str) -> bool {
 
 /// The first reason why an image must stay as it is on CPU devices; none where it can be compiled.
 pub fn stays(examined: &Examined<'_, '_>) -> Option<Stay> {
+    not_alone(examined).or_else(|| cannot_compile(examined))
+}
+
+/// Why an image cannot become an executable by itself, on any kind of device: it is none that is compiled, has no
+/// kernel, or imports something.
+pub fn not_alone(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.module.is_none() {
         return Some(Stay::NotSpirV(examined.format));
     }
@@ -106,12 +112,17 @@ pub fn stays(examined: &Examined<'_, '_>) -> Option<Stay> {
     if !examined.imports.is_empty() {
         return Some(Stay::Imports(examined.imports.clone()));
     }
-    cannot_compile(examined)
+    None
 }
 
 /// The first reason why the driver cannot make an object of an image: those of [`stays`] but that it holds no kernel, or
 /// imports something.
 pub fn cannot_compile(examined: &Examined<'_, '_>) -> Option<Stay> {
+    anywhere(examined).or_else(|| on_cpu(examined))
+}
+
+/// The same, on any kind of device: what native code cannot do for SPIR-V.
+pub fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
     let image = examined.image;
     let Some(module) = &examined.module else { return Some(Stay::NotSpirV(examined.format)) };
     let flag = |name| image.properties.get(set::MISC, name).and_then(|value| value.number()) == Some(1);
@@ -119,11 +130,18 @@ pub fn cannot_compile(examined: &Examined<'_, '_>) -> Option<Stay> {
     if constants > 0 && !flag("specConstsReplacedWithDefault") {
         return Some(Stay::SpecConstants(constants));
     }
-    if flag("isEsimdImage") || module.used_aspects.contains("ext_intel_esimd") {
-        return Some(Stay::Esimd);
-    }
     if !image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty() {
         return Some(Stay::VirtualFunctions);
+    }
+    None
+}
+
+/// What no CPU has.
+fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
+    let flag = examined.image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number());
+    let uses = |aspect| examined.module.as_ref().is_some_and(|module| module.used_aspects.contains(aspect));
+    if flag == Some(1) || uses("ext_intel_esimd") {
+        return Some(Stay::Esimd);
     }
     let required = &examined.requirements;
     if let Some(aspect) = required.aspects.iter().find(|aspect| no_cpu_has(aspect)) {

@@ -205,7 +205,13 @@ impl Plan<'_, '_> {
                 Error::input(format!("image {} of {} is not where it was", source, places.middle.images.len()))
             })?;
             let format = image.declared.number();
-            additions.push(Addition { source: index, target: image.target, format, payload: image.stored });
+            additions.push(Addition {
+                source: index,
+                target: image.target,
+                compile_target: None,
+                format,
+                payload: image.stored,
+            });
         }
         embed::embed(&host, &bundle, &additions, notes)
     }

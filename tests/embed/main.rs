@@ -53,6 +53,7 @@ fn additions(natives: &[Native]) -> Vec<Addition<'_>> {
         .map(|native| Addition {
             source: native.source,
             target: native.target,
+            compile_target: None,
             format: FORMAT_NATIVE,
             payload: &native.payload,
         })
@@ -73,7 +74,8 @@ fn try_embedded(file: &[u8], natives: &[Native]) -> Result<Vec<u8>> {
 fn foreseen(file: &[u8], natives: &[Native]) -> Result<()> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
-    let planned: Vec<_> = natives.iter().map(|native| (native.source, native.target)).collect();
+    let planned: Vec<_> =
+        additions(natives).into_iter().map(|addition| Addition { payload: &[], ..addition }).collect();
     possible(&host, &bundle, &planned)
 }
 

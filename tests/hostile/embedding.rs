@@ -23,7 +23,13 @@ fn embedded(file: &[u8]) -> Result<usize, Error> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
     let source = bundle.images.first().map_or(0, |image| image.index);
-    let addition = Addition { source, target: "spir64_x86_64", format: FORMAT_NATIVE, payload: b"native code" };
+    let addition = Addition {
+        source,
+        target: "spir64_x86_64",
+        compile_target: None,
+        format: FORMAT_NATIVE,
+        payload: b"native code",
+    };
     embed(&host, &bundle, &[addition], &[]).map(|out| out.len())
 }
 

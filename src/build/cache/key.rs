@@ -2,6 +2,8 @@
 
 use super::super::fold::{Name, blanked};
 use super::super::{Job, Step};
+use crate::error::{Error, Result};
+use std::path::Path;
 
 /// What a key is of: part of what is digested.
 const EXACT: &str = "sycl-bundle 2026-11 compiled module";
@@ -18,6 +20,19 @@ pub struct Compiler {
     pub identity: Vec<String>,
     /// Variables that the driver reads, with their values.
     pub environment: Vec<(String, String)>,
+}
+
+/// A digest of a compiler's file, for [`Compiler::identity`]: its contents, so that it is the same on every machine.
+///
+/// # Errors
+/// What reading it fails with.
+pub fn fingerprint(path: &Path) -> Result<String> {
+    let mut hasher = blake3::Hasher::new_derive_key("sycl-bundle 2026-11 compiler file");
+    let failed = |error| Error::io(format!("reading `{}`", path.display()), &error);
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    std::io::copy(&mut file, &mut hasher).map_err(failed)?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(format!("{name} {}", hasher.finalize().to_hex()))
 }
 
 /// A digest of a module, its options and its compiler.
@@ -67,7 +82,8 @@ impl Key {
         module(&mut field);
         // What is built ends here, as it did before there were other steps.
         match &job.step {
-            Step::Build => {}
+            // For which GPU is the compiler's architecture.
+            Step::Build | Step::Offline(_) => {}
             Step::Compile => field(b"compile"),
             Step::Link(others) => {
                 field(b"link");

@@ -28,14 +28,14 @@ fn module(names: &[&str], more: u32) -> Vec<u8> {
 }
 
 fn job(image: usize, il: Vec<u8>) -> Job<'static> {
-    Job { image, il: il.into(), compile_options: String::new(), link_options: String::new(), step: Step::Build }
+    Job { image, il: il.into(), ..Job::default() }
 }
 
 fn groups(jobs: Vec<Job<'static>>) -> (Vec<Vec<usize>>, Folding) {
-    let folding = Folding::of(&jobs);
+    let folding = Folding::of(&jobs, &|_| true);
     let (leaders, mut followers) = folding.group(jobs);
     let groups = leaders.iter().map(|leader| {
-        let rest = followers.remove(&leader.image).unwrap_or_default();
+        let rest = followers.remove(&(leader.image, leader.target)).unwrap_or_default();
         std::iter::once(leader.image).chain(rest.iter().map(|job| job.image)).collect()
     });
     (groups.collect(), folding)
@@ -55,7 +55,7 @@ fn only_the_name_may_differ() {
     ];
     let (groups, folding) = groups(jobs);
     assert_eq!(groups, [vec![0, 2, 4], vec![1, 5], vec![3]]);
-    assert_eq!((folding.clones, folding.apart.len()), (3, 0));
+    assert_eq!((folding.clones.len(), folding.apart.len()), (3, 0));
 }
 
 #[test]
@@ -84,6 +84,10 @@ fn what_falls_short_is_compiled_and_counted() {
     assert_eq!(found.len(), count, "{found:?}");
     let apart = [(Apart::Kernels, 1), (Apart::Debug, 1), (Apart::Native(Kept::Names), 3)];
     assert_eq!(folding.apart, BTreeMap::from(apart));
+    // For a device whose code is not renamed nothing is folded, and it is said what would be.
+    let jobs = [job(0, module(&[ONE], 7)), job(1, module(&[TWO], 7))];
+    let folding = Folding::of(&jobs, &|_| false);
+    assert_eq!((folding.name(0, 0), &folding.apart), (None, &BTreeMap::from([(Apart::Device, 1)])));
     // The name may be what the module says elsewhere.
     let (found, folding) = groups(vec![twice(0, ONE), twice(1, ONE)]);
     assert_eq!(found, [[0], [1]]);
@@ -93,12 +97,12 @@ fn what_falls_short_is_compiled_and_counted() {
 #[test]
 fn a_failure_is_that_of_all_and_a_binary_of_no_known_form_of_none() {
     let jobs = [job(4, module(&[ONE], 7)), job(9, module(&[TWO], 7))];
-    let folding = Folding::of(&jobs);
+    let folding = Folding::of(&jobs, &|_| true);
     let cause = FailureCause::Refused { code: -11, name: "CL_BUILD_PROGRAM_FAILURE".to_owned() };
-    let failure = Failure { image: 4, cause, earlier: Vec::new(), log: "no".to_owned(), attempts: 1 };
+    let failure = Failure { image: 4, target: 0, cause, earlier: Vec::new(), log: "no".to_owned(), attempts: 1 };
     let followed = folding.follow(&Err(failure.clone()), &jobs[1]).unwrap();
     assert_eq!(followed, Err(Failure { image: 9, ..failure }));
     let binary = ONE.as_bytes().to_vec();
-    let built = Artifact { image: 4, binary, log: String::new(), elapsed: Duration::ZERO, attempts: 1 };
+    let built = Artifact { image: 4, target: 0, binary, log: String::new(), elapsed: Duration::ZERO, attempts: 1 };
     assert_eq!(folding.follow(&Ok(built), &jobs[1]), Err(Apart::Native(Kept::Form)));
 }
