@@ -52,6 +52,11 @@ What was compiled before, with the same options by the same driver, comes out of
 (`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make allows.
 Ctrl-C keeps what is compiled; the same command goes on.
 
+Images that are the same code but for the name of their one kernel, all else and the length of the
+names being equal, are compiled once for the CPU, and the native code gets each name in turn: byte for
+byte what the driver makes. --dry-run says how many, and how many more are the same code but cannot be
+renamed so, and why; --no-fold compiles each.
+
 Native code is for one instruction set, by default avx2: the driver refuses code for a newer set
 than the machine's, and all libraries of a process must have the same set.
 

@@ -1,7 +1,8 @@
 //! How does native CPU code get another kernel name, such that the driver itself would have made the same bytes?
 //!
 //! A binary of Intel's OpenCL CPU driver is an ELF file of type 0xff04 with four sections. The name of its kernel stands
-//! in three of them: in `.ocl.meta` after its length, once per list of kernels; in the string table of the object file
+//! in three of them: in `.ocl.meta` after its length, once per list of kernels, and where the kernel was vectorized as a
+//! whole once more behind the signature of that (`_ZGVdN8uuuuuuu_` and the name, vector function ABI); in the string table of the object file
 //! `.ocl.obj`; in the string table of the bitcode `.ocl.ir`. A name of equal length replaces it byte by byte, and
 //! nothing else changes: the driver 2026.2 makes of two modules that differ in such a name two binaries that differ in
 //! just these bytes (tests/real/fold.rs compiles both).
@@ -128,13 +129,24 @@ impl<'b> Sections<'b> {
     }
 }
 
+/// The longest signature of a vector function that is looked for.
+const SIGNATURE: usize = 96;
+
 /// In the driver's notes a text stands after its length, 32 bits, and before a NUL.
 fn notes(meta: &[u8], name: &str) -> Result<(), Kept> {
     let places = find_all(meta, name.as_bytes());
     let whole = |at: &usize| {
-        let stated = at.checked_sub(4).and_then(|at| bytes::u32_at(meta, at));
-        let after = meta.get(at.saturating_add(name.len()));
-        stated.is_some_and(|stated| stated as usize == name.len().saturating_add(1)) && after == Some(&0)
+        let end = at.saturating_add(name.len());
+        let begins = |start: usize| {
+            let stated = start.checked_sub(4).and_then(|at| bytes::u32_at(meta, at));
+            stated.is_some_and(|stated| Some(stated as usize) == end.saturating_add(1).checked_sub(start))
+        };
+        let before = meta.get(at.saturating_sub(SIGNATURE)..*at).unwrap_or_default();
+        let begin = before.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+        let signature = before.get(begin.map_or(0, |begin| begin.saturating_add(1))..).unwrap_or_default();
+        let vector = signature.starts_with(b"_ZGV") && signature.ends_with(b"_");
+        let vectorized = vector && at.checked_sub(signature.len()).is_some_and(begins);
+        meta.get(end) == Some(&0) && (begins(*at) || vectorized)
     };
     if places.is_empty() || !places.iter().all(whole) { Err(Kept::Elsewhere) } else { Ok(()) }
 }

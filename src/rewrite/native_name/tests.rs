@@ -166,10 +166,17 @@ impl Made {
     }
 }
 
+/// With the name of a vector function behind its signature.
+fn signed(signature: &str, name: &str) -> Vec<u8> {
+    [notes(name), notes(&format!("{signature}{name}"))].concat()
+}
+
 #[test]
 fn what_comes_out_is_what_would_have_been_made() {
     assert_eq!(rename(&Made::of(FROM).binary(), FROM, TO), Ok(Made::of(TO).binary()));
     assert_eq!(rename(&Made::of(FROM).binary(), FROM, FROM), Ok(Made::of(FROM).binary()));
+    let vectorized = |name: &str| Made { notes: signed("_ZGVdN8uuuuuuu_", name), ..Made::of(name) }.binary();
+    assert_eq!(rename(&vectorized(FROM), FROM, TO), Ok(vectorized(TO)));
     let shared = rename(&Made::of(FROM).binary(), FROM, &common(FROM)).unwrap();
     assert_eq!(common(FROM), common(TO));
     assert_eq!(rename(&shared, &common(TO), TO), Ok(Made::of(TO).binary()));
@@ -199,6 +206,8 @@ fn what_may_be_more_than_the_name_is_refused() {
     assert_eq!(refused(&|made| made.notes = FROM.into()), Kept::Elsewhere);
     assert_eq!(refused(&|made| made.notes = notes(&format!("{FROM}x"))), Kept::Elsewhere);
     assert_eq!(refused(&|made| made.notes.clear()), Kept::Elsewhere);
+    assert_eq!(refused(&|made| made.notes = signed("_ZGX_", FROM)), Kept::Elsewhere);
+    assert_eq!(refused(&|made| made.notes = signed("", &format!("_ZGV_{FROM}_"))), Kept::Elsewhere);
     assert_eq!(refused(&|made| made.code = bitcode(TO, &[], 8)), Kept::Form);
     assert_eq!(refused(&|made| made.code.truncate(40)), Kept::Form);
     assert_eq!(refused(&|made| made.symbols.push(format!("{FROM}.part"))), Kept::Elsewhere);
