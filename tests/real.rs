@@ -66,6 +66,8 @@ mod spirv_val;
 mod split;
 #[path = "real/split_groups.rs"]
 mod split_groups;
+#[path = "real/targets.rs"]
+mod targets;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

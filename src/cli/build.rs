@@ -2,7 +2,9 @@
 
 pub mod compile;
 mod depend;
+mod help;
 mod identity;
+mod natives;
 mod plans;
 mod shard;
 mod targets;
@@ -30,59 +32,17 @@ use std::time::{Duration, Instant};
 use sycl_bundle::build::Job;
 use sycl_bundle::build::target::Target;
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::format::Declared;
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::{Host, Kind};
-use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::built::{Built, Damaged};
-use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
-use targets::{Asked, Wanted};
+use sycl_bundle::rewrite::embed::{Addition, possible};
+use targets::Asked;
 use told::Work;
-
-const AFTER_HELP: &str = "\
-Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in
-worker processes: an image that kills the driver or makes it hang fails alone, after two more
-attempts. What must stay SPIR-V (imported symbols that no other image defines, specialization
-constants, explicit SIMD, requirements no CPU meets) or does not build stays, and is named. With
---emit embed, images with imports stay.
-
-What was compiled before, with the same options by the same driver, comes out of a cache
-(`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make allows.
-Ctrl-C keeps what is compiled; the same command goes on.
-
-Images that are the same code but for the name of their one kernel, all else and the length of the
-names being equal, are compiled once for the CPU, and the native code gets each name in turn: byte for
-byte what the driver makes. --dry-run says how many, and how many more are the same code but cannot be
-renamed so, and why; --no-fold compiles each.
-
-Native code is for one instruction set, by default avx2: the driver refuses code for a newer set
-than the machine's, and all libraries of a process must have the same set.
-
-Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of
-modules `.so` shared); else it is `embed` for a linked ELF file and `table` for modules. Of a
-linked file, an object or library holds the native images alone, since the file registers the
-others.
-
-Examples:
-  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so
-  sycl-bundle build libfoo.so -t spir64_x86_64 --emit shared -o libfoo-native.so
-  sycl-bundle build a.spv b.spv -t spir64_x86_64 -o kernels.table
-  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so --install-driver
-  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so -MD --stamp out/libfoo.stamp
-  sycl-bundle build libfoo.so -t spir64_x86_64 --shard 1/8
-
-Exit status:
-  0  done
-  3  the input cannot be read, or images in it are damaged
-  4  some image did not build; the output is written, and the image is in it as SPIR-V
-  5  there is no driver
-  6  there is no device code; with --emit shared, also where none of it can be native";
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = help::AFTER_HELP)]
 pub struct Args {
     /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
     #[arg(required = true)]
@@ -112,6 +72,11 @@ pub struct Args {
     /// Write nothing, and fail, unless all selected images become native for all targets
     #[arg(long)]
     all_or_nothing: bool,
+    /// Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image
+    /// imports from: their kernels then run on the targets' devices and on no other, not through another driver's
+    /// just-in-time compiler either
+    #[arg(long)]
+    no_spirv: bool,
     /// How many worker processes; by default as many as there are cores
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -202,7 +167,11 @@ impl Args {
         let all = examine(&bundle);
         let total = all.len();
         let images = numbers.select(&self.selection.selector()?, all, &bundle, embedded.as_ref())?;
-        let kept = self.kept(emit, &wanted, &images, &bundle, embedded.as_ref())?;
+        let wanted = if self.dry_run { wanted } else { targets::known(global, wanted, self.ocloc.as_deref())? };
+        let kept = match emit {
+            Emit::Embed => natives::kept(&wanted, &images, &bundle, embedded.as_ref())?,
+            _ => Vec::new(),
+        };
 
         // In a linked file's own list native images share the tables of their sources, imports among them.
         let mut plans = plans(&wanted, &images, Some(&bundle).filter(|_| emit != Emit::Embed));
@@ -216,7 +185,7 @@ impl Args {
         if self.writes() && emit == Emit::Embed {
             let target = |job: &Job<'_>| wanted.get(job.target).map(|wanted| &wanted.target);
             let planned: Vec<Addition<'_>> =
-                plans.jobs.iter().filter_map(|job| Some(addition(target(job)?, job.image, &[]))).collect();
+                plans.jobs.iter().filter_map(|job| Some(natives::addition(target(job)?, job.image, &[]))).collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
         }
         let begun = Instant::now();
@@ -226,11 +195,9 @@ impl Args {
         let failures = done.failures.iter();
         self.all_or_nothing(&work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
 
-        let mut additions: Vec<Addition<'_>> = Vec::new();
-        for binary in &done.compiled {
-            let target = wanted.get(binary.target).map(|wanted| &wanted.target);
-            additions.extend(target.map(|target| addition(target, binary.image, &binary.bytes)));
-        }
+        let devices = natives::devices(&wanted, &done.compiled);
+        let mut additions = natives::additions(global, &wanted, &done.compiled, &devices);
+        let bare = if self.no_spirv { work.bare(&plans, &done, self.shard.is_some()) } else { HashSet::new() };
         let taken_over = kept.len();
         additions.extend(kept);
         let names: Vec<String> = wanted.iter().map(|wanted| targets::describe(&wanted.target)).collect();
@@ -241,6 +208,7 @@ impl Args {
             additions: &additions,
             march: wanted.iter().find_map(|wanted| wanted.target.march()),
             targets: &names,
+            bare: &bare,
             linked: &plans.linked,
         };
         let mode = self.files.first().and_then(|path| emit::mode_of(path));
@@ -260,6 +228,7 @@ impl Args {
             dry_run: self.dry_run,
             problems: problems.iter().map(Damaged::new).collect(),
             bytes_before: sources.iter().map(Source::size).sum(),
+            without_spirv: work.shown(&bare),
             bytes_after,
             seconds,
             ..work.told(&plans, &done, emit == Emit::Embed, self.dry_run)
@@ -275,37 +244,6 @@ impl Args {
     /// Whether there is an output.
     fn writes(&self) -> bool {
         self.shard.is_none() && !self.dry_run
-    }
-
-    /// Native images of an earlier run that this one leaves alone, which stay in the file: of other images, and for other
-    /// targets.
-    fn kept<'e>(
-        &self,
-        emit: Emit,
-        wanted: &[Wanted],
-        images: &[Examined<'_, '_>],
-        bundle: &Bundle<'_>,
-        embedded: Option<&'e Bundle<'_>>,
-    ) -> Result<Vec<Addition<'e>>> {
-        if emit != Emit::Embed {
-            return Ok(Vec::new());
-        }
-        let selected: HashSet<usize> = images.iter().map(|image| image.image.index).collect();
-        let mut kept = embedded.map_or_else(Vec::new, |embedded| earlier(embedded, bundle));
-        let is_wanted = |addition: &Addition<'_>| {
-            wanted.iter().any(|wanted| wanted.target.is_of(addition.target, addition.compile_target))
-        };
-        kept.retain(|addition| !selected.contains(&addition.source) || !is_wanted(addition));
-        if let Some(march) = wanted.iter().find_map(|wanted| wanted.target.march()) {
-            let staying = bundle.images.iter().filter(|image| !selected.contains(&image.index));
-            let own = staying.filter_map(|image| CpuArch::of_binary(&image.contents().ok()?));
-            let inflated = |addition: &Addition<'_>| {
-                let declared = Declared::from(addition.format);
-                CpuArch::of_binary(&Image { declared, ..Image::bare(addition.payload, 0) }.contents().ok()?)
-            };
-            same_march(kept.iter().filter_map(inflated).chain(own), march)?;
-        }
-        Ok(kept)
     }
 
     /// Says what is damaged, by the numbers that the user knows.
@@ -423,24 +361,6 @@ impl Args {
         }
         Ok(())
     }
-}
-
-/// Native images for different instruction sets do not work in one process.
-fn same_march(mut natives: impl Iterator<Item = CpuArch>, march: CpuArch) -> Result<()> {
-    let Some(found) = natives.find(|found| *found != march) else {
-        return Ok(());
-    };
-    let message = format!(
-        "the file holds native images for {found}, which were not selected; the others would be for {march}, and the driver \
-         refuses a mix"
-    );
-    Err(Error::new(ErrorKind::Usage, message).with_remedy(format!("select all images, or use --march {found}")))
-}
-
-/// What is added to a linked file's list for a target.
-fn addition<'a>(target: &'a Target, source: usize, payload: &'a [u8]) -> Addition<'a> {
-    let compile_target = target.compile_target.as_deref();
-    Addition { source, target: target.spec, compile_target, format: FORMAT_NATIVE, payload }
 }
 
 /// A kernel's name as the user wants it.

@@ -219,7 +219,7 @@ impl Built {
                 });
             }
         }
-        if self.cached > 0 {
+        if self.cached > 0 && self.targets.len() < 2 {
             lines.push(format!("  {} of them out of the cache", self.cached));
         }
         if self.folded > 0 {

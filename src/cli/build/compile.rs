@@ -17,8 +17,11 @@ use sycl_bundle::build::cache::{Cache, Keys};
 use sycl_bundle::build::fold::{Apart, Folding};
 use sycl_bundle::build::target::{Backend, Target};
 use sycl_bundle::build::{self as pool, Artifact, Engine, Event, Failure, Job, Open, Outcome, Settings};
+use sycl_bundle::bundle::format::Format;
+use sycl_bundle::container::place::Place;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::native::Native;
 
 /// An image and a target, by their numbers.
 pub type Unit = (usize, usize);
@@ -32,6 +35,16 @@ pub struct Binary {
     pub target: usize,
     /// The device binary.
     pub bytes: Vec<u8>,
+}
+
+impl Binary {
+    /// The GPU that code of a live device's driver is for, where it tells one, by the name of the device configuration.
+    pub fn device(&self) -> Option<String> {
+        let native = Native::read(&self.bytes, Format::sniff(&self.bytes), Place::file(0))?;
+        let devices = native.devices();
+        let [only] = devices.as_slice() else { return None };
+        only.starts_with("intel_gpu_").then(|| (*only).to_owned())
+    }
 }
 
 /// What is to be done.
@@ -227,7 +240,10 @@ fn made(artifact: &Artifact) -> Unit {
 }
 
 /// The compiler of a target.
-fn engine(target: &Target, ocloc: Option<&Path>) -> Result<Engine> {
+///
+/// # Errors
+/// `Io` where this program's own file cannot be found.
+pub fn engine(target: &Target, ocloc: Option<&Path>) -> Result<Engine> {
     Ok(match &target.backend {
         Backend::Cpu(march) => Engine { launch: worker::launch(Some(*march))?, open: Open::Cpu },
         Backend::Ocloc { .. } => {

@@ -62,6 +62,23 @@ pub fn of(targets: &[Target], engines: &[Engine], wanted: &[usize]) -> Result<Id
     Ok(found)
 }
 
+/// The targets among these that their compiler does not know, with its version.
+///
+/// # Errors
+/// `Environment` where there is no compiler.
+pub fn unknown(targets: &[&Target], engine: &Engine) -> Result<(Vec<usize>, String)> {
+    let device = |target: &&Target| match &target.backend {
+        Backend::Ocloc { device } => Some(device.clone()),
+        Backend::Cpu(_) | Backend::Live { .. } => None,
+    };
+    let devices: Vec<String> = targets.iter().filter_map(device).collect();
+    let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
+    let told = offline(engine, &devices, PATIENCE)?;
+    let is_unknown = |target: &&Target| device(target).is_some_and(|device| told.unknown.contains(&device));
+    let places = targets.iter().enumerate().filter(|(_, target)| is_unknown(target)).map(|(place, _)| place);
+    Ok((places.collect(), told.version))
+}
+
 /// The compiler of a target, and what it reads.
 fn compiler(target: &Target, told: &Told, env: &[(OsString, OsString)]) -> Compiler {
     let identity = match told {

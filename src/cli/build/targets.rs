@@ -1,7 +1,10 @@
 //! For what does the user want native code?
 
+use super::{compile, identity};
 use crate::cli::global::Global;
 use crate::cli::live::Live;
+use std::collections::HashSet;
+use std::path::Path;
 use sycl_bundle::build::target::{Backend, CPU_SPEC, GPU_SPEC, Target};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::device::table::TargetTable;
@@ -86,6 +89,39 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
         return Err(error.with_remedy("-t TARGET or --device DEVICE; `sycl-bundle targets` lists targets"));
     }
     Ok(wanted)
+}
+
+/// Leaves out the members of families and ranges that this machine's ocloc does not know.
+///
+/// # Errors
+/// `Environment` where there is no ocloc, or it does not know a target that was named alone.
+pub fn known(global: &Global, wanted: Vec<Wanted>, ocloc: Option<&Path>) -> Result<Vec<Wanted>> {
+    let gpus: Vec<&Target> = wanted.iter().map(|wanted| &wanted.target).filter(|target| is_offline(target)).collect();
+    let Some(first) = gpus.first() else { return Ok(wanted) };
+    let (unknown, version) = identity::unknown(&gpus, &compile::engine(first, ocloc)?)?;
+    let names: HashSet<String> =
+        unknown.iter().filter_map(|place| gpus.get(*place)).map(|target| target.name.clone()).collect();
+    let version = if version.is_empty() { "this machine's ocloc".to_owned() } else { format!("ocloc {version}") };
+    if let Some(named) = wanted.iter().find(|wanted| wanted.named && names.contains(&wanted.target.name)) {
+        let message = format!("{version} does not know {}", named.target.name);
+        let remedy = "install a newer ocloc, or name one with --ocloc; `ocloc compile --help` lists what it knows";
+        return Err(Error::new(ErrorKind::Environment, message).with_remedy(remedy));
+    }
+    if !names.is_empty() {
+        let mut list: Vec<&str> = names.iter().map(String::as_str).collect();
+        list.sort_unstable();
+        global.note(&format!("{version} does not know {}, which are left out", list.join(", ")));
+    }
+    let left: Vec<Wanted> = wanted.into_iter().filter(|wanted| !names.contains(&wanted.target.name)).collect();
+    if left.is_empty() {
+        let message = format!("{version} knows none of the targets");
+        return Err(Error::new(ErrorKind::Environment, message).with_remedy("install a newer ocloc"));
+    }
+    Ok(left)
+}
+
+fn is_offline(target: &Target) -> bool {
+    matches!(target.backend, Backend::Ocloc { .. })
 }
 
 /// A target in a message: CPUs with their instruction set.

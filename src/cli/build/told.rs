@@ -52,6 +52,35 @@ impl<'w, 'a> Work<'w, 'a> {
         self.wanted.get(place).map(|wanted| wanted.target.name.clone()).unwrap_or_default()
     }
 
+    /// The images that can do without their SPIR-V: they have native code for each target that can run them, and export
+    /// nothing, which others could be linked with.
+    pub fn bare(&self, plans: &Plans<'_>, done: &Done, partial: bool) -> HashSet<usize> {
+        if partial {
+            return HashSet::new();
+        }
+        let natives: HashSet<Unit> = done.compiled.iter().map(|binary| (binary.image, binary.target)).collect();
+        let skipped = plans
+            .each
+            .iter()
+            .enumerate()
+            .flat_map(|(place, plan)| plan.skipped.iter().map(move |(image, _)| (*image, place)));
+        let skipped: HashSet<Unit> = skipped.collect();
+        let is_bare = |image: &usize| {
+            let places = || 0..self.wanted.len();
+            let native = |place| natives.contains(&(*image, place));
+            places().any(native) && places().all(|place| native(place) || skipped.contains(&(*image, place)))
+        };
+        let alone = self.images.iter().filter(|image| image.exports.is_empty() && image.imports.is_empty());
+        alone.map(|image| image.image.index).filter(is_bare).collect()
+    }
+
+    /// The numbers of images as the user knows them.
+    pub fn shown(&self, images: &HashSet<usize>) -> Vec<usize> {
+        let mut numbers: Vec<usize> = images.iter().map(|image| self.numbers.shown(*image)).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
     /// What was done, as far as plans and results tell.
     pub fn told(&self, plans: &Plans<'_>, done: &Done, embeds: bool, dry_run: bool) -> Built {
         let targets: Vec<OfTarget> =

@@ -23,8 +23,9 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind, elf};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::rewrite::embed::{Addition, embed};
+use sycl_bundle::rewrite::embed::{Addition, embed, numbers};
 use sycl_bundle::rewrite::extract::Names;
+use sycl_bundle::rewrite::layers;
 use sycl_bundle::rewrite::object_file::ObjectFormat;
 use sycl_bundle::rewrite::settle::{Payload, entries, retarget, store, target_of};
 use sycl_bundle::rewrite::shared::Machine;
@@ -43,6 +44,8 @@ pub struct Compiled<'c, 'a> {
     pub march: Option<CpuArch>,
     /// What was compiled for, for the output to say.
     pub targets: &'c [String],
+    /// The images whose SPIR-V is not to be in the output.
+    pub bare: &'c HashSet<usize>,
     /// The images whose native code has what they import in it.
     pub linked: &'c HashSet<usize>,
 }
@@ -63,6 +66,7 @@ pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &P
             Cow::Borrowed(compiled.host.bytes)
         } else {
             let bytes = embed(compiled.host, compiled.bundle, &additions, &notes(compiled))?;
+            let bytes = if compiled.bare.is_empty() { bytes } else { without(compiled, bytes)? };
             one_march(&bytes)?;
             Cow::Owned(bytes)
         };
@@ -152,6 +156,19 @@ fn is_bare(compiled: &Compiled<'_, '_>) -> bool {
     !matches!(compiled.host.kind, Kind::Elf | Kind::Pe)
 }
 
+/// Takes the SPIR-V of images out of a rewritten file. What was compiled of them gets tables of its own, and the bytes of
+/// their modules become zeros.
+fn without(compiled: &Compiled<'_, '_>, bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let host = Host::read(&bytes)?;
+    let bundle = Bundle::read(&host)?;
+    let sources = numbers(&bundle, compiled.bundle);
+    let is_bare = |image: &&Image<'_>| {
+        image.format() == Format::SpirV && sources.get(&image.index).is_some_and(|own| compiled.bare.contains(own))
+    };
+    let drop = bundle.images.iter().filter(is_bare).map(|image| image.index).collect();
+    layers::edit(&bytes, &drop, &[], &notes(compiled)).map(|edited| edited.bytes)
+}
+
 /// Additions with their payloads as zstd frames, where these are smaller.
 fn compressed<'k>(arena: &'k Arena, additions: &[Addition<'k>], level: i32) -> Result<Vec<Addition<'k>>> {
     let one = |addition: &Addition<'k>| {
@@ -177,7 +194,8 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
         let target = target_of(examined).filter(|_| untold).unwrap_or(examined.image.target);
         let source = Image { entries: entries(examined), target, ..examined.image.clone() };
         let natives = natives.remove(&source.index).unwrap_or_default();
-        if beside || if registers { is_bare(compiled) } else { natives.is_empty() } {
+        let stays = !compiled.bare.contains(&source.index);
+        if stays && (beside || if registers { is_bare(compiled) } else { natives.is_empty() }) {
             images.push(source.clone());
         }
         let mut source = source;
