@@ -22,7 +22,7 @@ pub struct Inventory {
 pub struct Offline {
     /// Its version.
     pub version: String,
-    /// The files that it consists of, as far as they are known.
+    /// The files that it consists of, as far as they are known, where no devices were asked about.
     pub files: Vec<PathBuf>,
     /// Those of the devices asked about that it does not know.
     pub unknown: Vec<String>,

@@ -102,7 +102,7 @@ impl Ocloc {
         })
     }
 
-    /// What it is like, and which of these devices it does not know.
+    /// What it is like, and which of these devices it does not know; asked about none, also the files it consists of.
     pub fn describe(&self, devices: &[Cow<'_, str>]) -> Offline {
         let known = |device: &str| match &self.0 {
             Kind::Library(library) => {
@@ -114,6 +114,7 @@ impl Ocloc {
         let unknown: Vec<String> =
             devices.iter().filter(|device| !known(device)).map(|device| device.clone().into_owned()).collect();
         let files = match &self.0 {
+            Kind::Library(_) if !devices.is_empty() => Vec::new(),
             Kind::Library(_) => {
                 // What does the work is loaded with the first module, and stays; one that is none will do.
                 let _ = self.compile(&[], "skl", "");

@@ -2,7 +2,9 @@
 
 pub mod compile;
 mod depend;
+mod help;
 mod identity;
+mod natives;
 mod plans;
 mod recipe;
 mod shard;
@@ -21,7 +23,7 @@ use super::selection::Selection;
 use super::sources::{Numbers, Source};
 use compile::{Done, Order, Unit};
 use depend::DependArgs;
-use plans::{Plans, plans};
+use plans::plans;
 use recipe::RecipeArgs;
 use shard::Shard;
 use std::collections::HashSet;
@@ -30,57 +32,19 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sycl_bundle::build::Job;
-use sycl_bundle::build::target::{GPU_SPEC, Target};
+use sycl_bundle::build::target::Target;
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::format::Declared;
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::{Host, Kind};
-use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::built::{Built, Damaged};
-use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
-use sycl_bundle::rewrite::specialize::{Specialized, Stated};
-use targets::{Asked, Wanted};
+use sycl_bundle::rewrite::embed::{Addition, possible};
+use targets::Asked;
 use told::Work;
-
-const AFTER_HELP: &str = "\
-Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in
-worker processes: an image that kills the driver or makes it hang fails alone, after two more
-attempts. What must stay SPIR-V (imported symbols that no other image defines, specialization
-constants without values, explicit SIMD, requirements no CPU meets) or does not build stays, and
-is named.
-
-What was compiled before, with the same options by the same driver, comes out of a cache
-(`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make allows.
-Ctrl-C keeps what is compiled; the same command goes on.
-
-Native code is for one instruction set, by default avx2: the driver refuses code for a newer set
-than the machine's, and all libraries of a process must have the same set.
-
-Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of
-modules `.so` shared); else it is `embed` for a linked ELF file and `table` for modules. Of a
-linked file, an object or library holds the native images alone, since the file registers the
-others.
-
-Examples:
-  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so
-  sycl-bundle build libfoo.so -t spir64_x86_64 --emit shared -o libfoo-native.so
-  sycl-bundle build a.spv b.spv -t spir64_x86_64 -o kernels.table
-  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so --install-driver
-  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so -MD --stamp out/libfoo.stamp
-  sycl-bundle build libfoo.so -t spir64_x86_64 --shard 1/8
-
-Exit status:
-  0  done
-  3  the input cannot be read, or images in it are damaged
-  4  some image did not build; the output is written, and the image is in it as SPIR-V
-  5  there is no driver
-  6  there is no device code; with --emit shared, also where none of it can be native";
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = help::AFTER_HELP)]
 pub struct Args {
     /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
     #[arg(required_unless_present = "example_policy")]
@@ -121,6 +85,9 @@ pub struct Args {
     /// Do not look into the cache, and keep nothing there
     #[arg(long, help_heading = "Build systems")]
     no_cache: bool,
+    /// Compile every image, also those that are the same code as another but for the kernel's name
+    #[arg(long, help_heading = "Build systems")]
+    no_fold: bool,
     /// Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as
     /// share the folder; a run without it then writes the output
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, conflicts_with_all = ["no_cache", "output", "stamp", "depend", "file"],
@@ -205,7 +172,10 @@ impl Args {
         let total = all.len();
         let images = numbers.select(&self.selection.selector()?, all, &bundle, embedded.as_ref())?;
         let wanted = if self.dry_run { wanted } else { targets::known(global, wanted, self.ocloc.as_deref())? };
-        let kept = self.kept(emit, &wanted, &images, &bundle, embedded.as_ref())?;
+        let kept = match emit {
+            Emit::Embed => natives::kept(&wanted, &images, &bundle, embedded.as_ref())?,
+            _ => Vec::new(),
+        };
 
         let mut plans = plans(global, &wanted, &images, Some(&bundle), (&recipes, &numbers))?;
         let mut problems = bundle.problems.clone();
@@ -220,39 +190,19 @@ impl Args {
             let planned: Vec<Addition<'_>> = plans
                 .jobs
                 .iter()
-                .filter_map(|job| Some(addition(target(job)?, (job.image, job.target), &plans, &[])))
+                .filter_map(|job| Some(natives::addition(target(job)?, (job.image, job.target), &plans, &[])))
                 .collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
         }
         let begun = Instant::now();
         let jobs = std::mem::take(&mut plans.jobs);
-        let done = if self.dry_run { Done::default() } else { self.compile(&work, jobs)? };
+        let done = if self.dry_run { self.trial(&work, &jobs) } else { self.compile(&work, jobs)? };
         let seconds = begun.elapsed().as_secs_f64();
         let failures = done.failures.iter();
         self.all_or_nothing(&work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
 
-        // Which GPU a live device is, its code tells.
-        let is_live = |target: &Target| target.spec == GPU_SPEC && target.compile_target.is_none();
-        let devices: Vec<Option<String>> = done
-            .compiled
-            .iter()
-            .map(|binary| {
-                wanted.get(binary.target).filter(|wanted| is_live(&wanted.target)).and_then(|_| binary.device())
-            })
-            .collect();
-        let mut additions: Vec<Addition<'_>> = Vec::new();
-        for (binary, device) in done.compiled.iter().zip(&devices) {
-            let Some(wanted) = wanted.get(binary.target) else { continue };
-            let own = addition(&wanted.target, (binary.image, binary.target), &plans, &binary.bytes);
-            additions.push(Addition { compile_target: own.compile_target.or(device.as_deref()), ..own });
-        }
-        if devices.iter().zip(&done.compiled).any(|(device, binary)| {
-            device.is_none() && wanted.get(binary.target).is_some_and(|wanted| is_live(&wanted.target))
-        }) {
-            global.note(
-                "the driver's code does not tell for which GPU it is: the runtime will hand it to every Intel GPU",
-            );
-        }
+        let devices = natives::devices(&wanted, &done.compiled);
+        let mut additions = natives::additions(global, &wanted, &plans, (&done.compiled, &devices));
         let bare = if self.no_spirv { work.bare(&plans, &done, self.shard.is_some()) } else { HashSet::new() };
         let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| bare.contains(image));
         let frozen = frozen.collect::<HashSet<usize>>().len();
@@ -307,37 +257,6 @@ impl Args {
     /// Whether there is an output.
     fn writes(&self) -> bool {
         self.shard.is_none() && !self.dry_run
-    }
-
-    /// Native images of an earlier run that this one leaves alone, which stay in the file: of other images, and for other
-    /// targets.
-    fn kept<'e>(
-        &self,
-        emit: Emit,
-        wanted: &[Wanted],
-        images: &[Examined<'_, '_>],
-        bundle: &Bundle<'_>,
-        embedded: Option<&'e Bundle<'_>>,
-    ) -> Result<Vec<Addition<'e>>> {
-        if emit != Emit::Embed {
-            return Ok(Vec::new());
-        }
-        let selected: HashSet<usize> = images.iter().map(|image| image.image.index).collect();
-        let mut kept = embedded.map_or_else(Vec::new, |embedded| earlier(embedded, bundle));
-        let is_wanted = |addition: &Addition<'_>| {
-            wanted.iter().any(|wanted| wanted.target.is_of(addition.target, addition.compile_target))
-        };
-        kept.retain(|addition| !selected.contains(&addition.source) || !is_wanted(addition));
-        if let Some(march) = wanted.iter().find_map(|wanted| wanted.target.march()) {
-            let staying = bundle.images.iter().filter(|image| !selected.contains(&image.index));
-            let own = staying.filter_map(|image| CpuArch::of_binary(&image.contents().ok()?));
-            let inflated = |addition: &Addition<'_>| {
-                let declared = Declared::from(addition.format);
-                CpuArch::of_binary(&Image { declared, ..Image::bare(addition.payload, 0) }.contents().ok()?)
-            };
-            same_march(kept.iter().filter_map(inflated).chain(own), march)?;
-        }
-        Ok(kept)
     }
 
     /// Says what is damaged, by the numbers that the user knows.
@@ -414,6 +333,7 @@ impl Args {
             timeout: self.timeout,
             cache: cache.as_ref(),
             shard: self.shard,
+            fold: !self.no_fold,
         };
         let several = targets.len() > 1;
         let name = |unit: Unit| {
@@ -421,6 +341,13 @@ impl Args {
             format!("{}{of_target}", work.name(unit))
         };
         compile::compile(work.global, &order, jobs, &name)
+    }
+
+    /// What would come of what is planned, as far as that is known without the compilers.
+    fn trial(&self, work: &Work<'_, '_>, jobs: &[Job<'_>]) -> Done {
+        let targets: Vec<Target> = work.wanted.iter().map(|wanted| wanted.target.clone()).collect();
+        let folding = compile::folding(!self.no_fold, &targets, jobs);
+        Done { folded: folding.clones, apart: folding.apart, ..Done::default() }
     }
 
     /// What build systems ask for when the output is written.
@@ -446,31 +373,6 @@ impl Args {
             let _ = writeln!(std::io::stderr().lock(), "{text}");
         }
         Ok(())
-    }
-}
-
-/// Native images for different instruction sets do not work in one process.
-fn same_march(mut natives: impl Iterator<Item = CpuArch>, march: CpuArch) -> Result<()> {
-    let Some(found) = natives.find(|found| *found != march) else {
-        return Ok(());
-    };
-    let message = format!(
-        "the file holds native images for {found}, which were not selected; the others would be for {march}, and the driver \
-         refuses a mix"
-    );
-    Err(Error::new(ErrorKind::Usage, message).with_remedy(format!("select all images, or use --march {found}")))
-}
-
-/// What is added to a linked file's list for a target.
-fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
-    Addition {
-        source: unit.0,
-        target: target.spec,
-        compile_target: target.compile_target.as_deref(),
-        constants: plans.specialized.get(&unit).map_or(Stated::Nothing, Specialized::stated),
-        linked: plans.linked.contains(&unit.0),
-        format: FORMAT_NATIVE,
-        payload,
     }
 }
 

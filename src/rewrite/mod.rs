@@ -9,6 +9,7 @@ pub mod image_data;
 pub mod join;
 pub mod layers;
 pub mod link;
+pub mod native_name;
 pub mod object_file;
 pub mod pe;
 pub mod property_sets;

@@ -20,7 +20,7 @@ pub mod reach;
 pub mod specialize;
 pub mod subset;
 pub mod types;
-mod words;
+pub(crate) mod words;
 
 pub use facts::{EntryPoint, Module};
 pub use words::{Instruction, MAGIC, Words};

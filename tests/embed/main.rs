@@ -8,6 +8,7 @@ mod again;
 mod bytes;
 mod forms;
 mod limits;
+mod own;
 mod process;
 mod prune;
 mod tools;
