@@ -17,6 +17,9 @@ const PATIENCE: u64 = 120;
 /// Lines of a build log that are shown with a failure.
 const LOG_LINES: usize = 8;
 
+/// An image, and what was made of it.
+pub type ByImage = (usize, Vec<u8>);
+
 /// Which driver, for what, and how patiently.
 #[derive(Debug, clap::Args)]
 pub struct CompilerArgs {
@@ -71,7 +74,7 @@ impl CompilerArgs {
         global: &Global,
         jobs: Vec<Job<'_>>,
         name: &dyn Fn(usize) -> String,
-    ) -> Result<(Vec<(usize, Vec<u8>)>, bool)> {
+    ) -> Result<(Vec<ByImage>, bool)> {
         if jobs.is_empty() {
             return Ok((Vec::new(), false));
         }
