@@ -56,6 +56,8 @@ mod probe;
 mod prune;
 #[path = "real/recipes.rs"]
 mod recipes;
+#[path = "real/relink.rs"]
+mod relink;
 #[path = "real/releases.rs"]
 mod releases;
 #[path = "real/spirv_val.rs"]
