@@ -56,10 +56,12 @@ mod probe;
 mod prune;
 #[path = "real/recipes.rs"]
 mod recipes;
-#[path = "real/relink.rs"]
-mod relink;
 #[path = "real/releases.rs"]
 mod releases;
+#[path = "real/relink.rs"]
+mod relink;
+#[path = "real/relink_dpnp.rs"]
+mod relink_dpnp;
 #[path = "real/spirv_val.rs"]
 mod spirv_val;
 #[path = "real/split.rs"]

@@ -23,6 +23,7 @@ use sycl_bundle::rewrite::link::{Input, link};
 use sycl_bundle::rewrite::settle::{Payload, store};
 use sycl_bundle::rewrite::split::Mode;
 use sycl_bundle::spirv::Module;
+use sycl_bundle::spirv::kernel::{body, kernels};
 use sycl_bundle::spirv::link::Options;
 
 use crate::spirv_val::refused;
@@ -33,9 +34,9 @@ use crate::world::world;
 /// Modules of a group; the last number stands for all of a library.
 const GROUPS: [usize; 3] = [50, 500, usize::MAX];
 /// One in so many modules of a library is taken where not all are.
-const SHARE: usize = 24;
+const SHARE: usize = 12;
 /// One in so many results is judged by SPIRV-Tools.
-const JUDGED: usize = 12;
+const JUDGED: usize = 16;
 
 pub fn whole() -> bool {
     std::env::var_os("SYCL_BUNDLE_RELINK").is_some_and(|value| value == "whole")
@@ -45,22 +46,35 @@ pub fn whole() -> bool {
 #[derive(Debug, PartialEq)]
 struct Known {
     said: String,
+    /// Its code with all that it reaches, ids numbered by first use.
+    code: Option<Vec<u32>>,
     capabilities: BTreeSet<u32>,
     requirements: String,
     properties: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 fn known(image: &Image<'_>, epoch: Epoch) -> (String, Known) {
-    let mut said = said(image.stored);
-    assert_eq!(said.len(), 1, "an image of one kernel");
-    let (name, said) = said.pop_first().unwrap();
+    let mut all = said(image.stored);
+    assert_eq!(all.len(), 1, "an image of one kernel");
+    let (name, text) = all.pop_first().unwrap();
+    // Compilers write some constants twice, and linked modules have them once.
+    let (before, rest) = text.split_once(" functions, ").unwrap();
+    let said = format!("{before} functions{}", rest.split_once(" globals").unwrap().1);
     let known = Known {
         said,
+        code: codes(image.stored).remove(&name).unwrap(),
         capabilities: Module::parse(image.stored).unwrap().capabilities.into_iter().collect(),
         requirements: format!("{:?}", Requirements::of(image, epoch)),
         properties: properties(&image.properties),
     };
     (name, known)
+}
+
+/// The code of each kernel of a module.
+fn codes(module: &[u8]) -> HashMap<String, Option<Vec<u32>>> {
+    let (index, all) = kernels(module).unwrap();
+    let mut numbers = body::Numbers::over(&index);
+    all.into_iter().map(|kernel| (kernel.name, body::words(&index, &kernel.reach, &mut numbers))).collect()
 }
 
 /// The SPIR-V images of a library that can be one: those that agree in options and in what holds for a whole image, of
@@ -120,10 +134,15 @@ fn relink(library: &Path, share: usize, judged: usize) -> Counts {
             .par_iter()
             .flat_map_iter(|image| {
                 let alone = parts(&arena, image, bundle.epoch, Mode::PerKernel);
-                let kernels: Vec<_> = alone.iter().filter(|part| !said(part.stored).is_empty()).cloned().collect();
-                kernels.into_iter().map(|part| {
+                let kernels: Vec<_> = alone.into_iter().filter(|part| !said(part.stored).is_empty()).collect();
+                // Its code is compared with that of the module linked with no other, which has its constants once.
+                let inputs = [Input { image, label: "image", internal: false }];
+                let linked = link(&arena, &inputs, &Options { partial: true }).unwrap();
+                let mut codes = codes(linked.image.stored);
+                kernels.into_iter().map(move |part| {
                     let (name, known) = known(&part, bundle.epoch);
-                    (name, (known, image.stored))
+                    let code = codes.remove(&name).unwrap();
+                    (name, (Known { code, ..known }, image.stored))
                 })
             })
             .collect();
@@ -180,7 +199,7 @@ fn compare(
                 let (name, now) = known(image, epoch);
                 let difference = match originals.get(&name) {
                     Some((before, _)) if *before == now => None,
-                    Some((before, _)) => Some(format!("{mode:?} {name}: {before:#?} became {now:#?}")),
+                    Some((before, _)) => Some(format!("{mode:?} {name}: {}", difference(before, &now))),
                     None => Some(format!("{mode:?} {name}: no such kernel")),
                 };
                 (name, difference)
@@ -207,6 +226,27 @@ fn compare(
         }));
         grouped.push((mode, made));
     }
+}
+
+/// What differs, without the rest.
+fn difference(before: &Known, now: &Known) -> String {
+    let differs =
+        |what: &str, before: String, now: String| (before != now).then(|| format!("{what}: {before} became {now}"));
+    let first = |one: &[u32], other: &[u32]| one.iter().zip(other).position(|(one, other)| one != other);
+    let code = match (&before.code, &now.code) {
+        (Some(one), Some(other)) if one != other => {
+            Some(format!("{} and {} words of code, first at {:?}", one.len(), other.len(), first(one, other)))
+        }
+        (one, other) => (one != other).then(|| "code that is not known".to_owned()),
+    };
+    let all = [
+        differs("said", before.said.clone(), now.said.clone()),
+        code,
+        differs("capabilities", format!("{:?}", before.capabilities), format!("{:?}", now.capabilities)),
+        differs("requirements", before.requirements.clone(), now.requirements.clone()),
+        differs("properties", format!("{:?}", before.properties), format!("{:?}", now.properties)),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// The libraries of dpnp that have device code.
@@ -248,7 +288,12 @@ fn linked_and_split_again_every_kernel_is_what_it_was() {
     // An original of those that the judge refuses has to be to blame.
     let blamed: Vec<(&usize, &String)> =
         results.iter().filter(|(at, _)| refused_originals(&sample[**at].1).is_empty()).collect();
-    println!("{} results judged, {} refused, all of them with an original that is: {}", sample.len(), results.len(), blamed.is_empty());
+    println!(
+        "{} results judged, {} refused, all of them with an original that is: {}",
+        sample.len(),
+        results.len(),
+        blamed.is_empty()
+    );
     let worse: Vec<String> = blamed.iter().take(5).map(|(at, said)| format!("{at}: {said}")).collect();
     assert!(worse.is_empty(), "{} of {}:\n{}", blamed.len(), sample.len(), worse.join("\n"));
     assert!(results.len() < sample.len() * 3 / 4, "the judge refuses most of what compilers write");

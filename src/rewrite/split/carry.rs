@@ -31,17 +31,32 @@ const OF_CODE: [&str; 6] = [
 /// What is known of an image.
 pub(super) struct Part<'p> {
     pub(super) members: &'p [&'p Entry],
-    pub(super) facts: &'p Module,
+    pub(super) symbols: &'p Symbols,
     pub(super) checked: &'p Checked,
     /// The names of its functions, where something is said of functions.
     pub(super) functions: &'p HashSet<String>,
+}
+
+/// What a module has that properties may be about.
+#[derive(Debug)]
+pub(super) struct Symbols {
+    pub(super) exports: Vec<String>,
+    pub(super) imports: Vec<String>,
+    pub(super) spec_constants: Vec<u32>,
+}
+
+impl Symbols {
+    pub(super) fn of(module: Module) -> Symbols {
+        let Module { exports, imports, spec_constants, .. } = module;
+        Symbols { exports, imports, spec_constants }
+    }
 }
 
 /// What is known of the module that is split.
 pub(super) struct Whole<'w> {
     pub(super) variables: &'w [Variable],
     /// The names of its kernels.
-    pub(super) kernels: &'w HashSet<&'w str>,
+    pub(super) kernels: &'w HashSet<String>,
     /// The names of its functions, where something is said of functions.
     pub(super) functions: &'w HashSet<String>,
     /// The numbers of the specialization constants of all parts.
@@ -74,7 +89,8 @@ pub(super) struct Carried<'c, 'k> {
 
 impl<'c, 'k> Carried<'c, 'k> {
     pub(super) fn of(input: &'c Input<'c, 'k>, whole: &Whole<'c>) -> Self {
-        let unique = whole.variables.iter().filter_map(|variable| Some((variable.unique.as_deref()?, &*variable.symbol)));
+        let unique =
+            whole.variables.iter().filter_map(|variable| Some((variable.unique.as_deref()?, &*variable.symbol)));
         let symbols: HashMap<&str, &str> = unique.collect();
         let mut about: HashMap<About<'c>, Vec<(usize, usize)>> = HashMap::new();
         for (number, set) in input.image.properties.sets.iter().enumerate() {
@@ -122,7 +138,7 @@ impl<'c, 'k> Carried<'c, 'k> {
             rest = after;
             match set.name {
                 set::REQUIREMENTS | DEFAULTS => {}
-                set::SPEC_CONSTANTS => sets.extend(self.constants.of_part(arena, &part.facts.spec_constants)?),
+                set::SPEC_CONSTANTS => sets.extend(self.constants.of_part(arena, &part.symbols.spec_constants)?),
                 set::EXPORTED => {
                     let symbols: Vec<&str> = facts.exported.iter().map(String::as_str).collect();
                     sets.extend(names(arena, set::EXPORTED, &symbols)?);
@@ -142,8 +158,8 @@ impl<'c, 'k> Carried<'c, 'k> {
     fn places(&self, part: &Part<'_>, facts: &ImageFacts) -> Vec<(usize, usize)> {
         let kernels = facts.kernels.iter().map(|kernel| About::Kernel(&kernel.name));
         let functions = part.functions.iter().map(|name| About::Function(name));
-        let exports = part.facts.exports.iter().map(|symbol| About::Export(symbol));
-        let imports = part.facts.imports.iter().map(|symbol| About::Import(symbol));
+        let exports = part.symbols.exports.iter().map(|symbol| About::Export(symbol));
+        let imports = part.symbols.imports.iter().map(|symbol| About::Import(symbol));
         let subjects = std::iter::once(About::All).chain(kernels).chain(functions).chain(exports).chain(imports);
         let mut places: Vec<(usize, usize)> =
             subjects.filter_map(|subject| self.about.get(&subject)).flatten().copied().collect();
@@ -158,7 +174,7 @@ impl<'c, 'k> Carried<'c, 'k> {
         let functions = part.members.iter().filter(|entry| matches!(entry.kind, Kind::Function(_)));
         let mut exported: Vec<String> = functions.map(|entry| entry.name.clone()).collect();
         // The host may look for a variable of the device by its symbol.
-        let exports = part.facts.exports.iter();
+        let exports = part.symbols.exports.iter();
         let mut variables: Vec<(usize, &String)> =
             exports.filter_map(|symbol| Some((*self.variables.get(symbol.as_str())?, symbol))).collect();
         variables.sort_unstable();
@@ -185,7 +201,7 @@ impl<'c, 'k> Carried<'c, 'k> {
                 })
                 .collect(),
             exported,
-            imported: part.facts.imports.iter().filter(|symbol| !of_compiler(symbol)).cloned().collect(),
+            imported: part.symbols.imports.iter().filter(|symbol| !of_compiler(symbol)).cloned().collect(),
         }
     }
 }

@@ -160,7 +160,12 @@ fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
 ///
 /// # Errors
 /// `Usage` where a fixed target has no aspect.
-pub(super) fn check(linked: &Linked<'_>, sources: &[Source], members: &[&Entry], options: &Options<'_>) -> Result<Checked> {
+pub(super) fn check(
+    linked: &Linked<'_>,
+    sources: &[Source],
+    members: &[&Entry],
+    options: &Options<'_>,
+) -> Result<Checked> {
     let mut checked = Checked::default();
     let used: BTreeSet<&String> = members.iter().flat_map(|entry| &entry.aspects).collect();
     let sizes: BTreeSet<u32> = members.iter().filter_map(|entry| entry.sub_group).collect();

@@ -29,12 +29,8 @@ impl<'k> Constants<'k> {
     pub(super) fn of(all: &Properties<'k>, used: &HashSet<u32>) -> Constants<'k> {
         const PADDING: u32 = u32::MAX;
         let blob = all.get(DEFAULTS, "all").and_then(|value| value.payload());
-        let mut found = Constants {
-            all: Vec::new(),
-            by_number: HashMap::new(),
-            unused: Vec::new(),
-            has_defaults: blob.is_some(),
-        };
+        let mut found =
+            Constants { all: Vec::new(), by_number: HashMap::new(), unused: Vec::new(), has_defaults: blob.is_some() };
         let mut rest = blob;
         for (place, property) in all.set(set::SPEC_CONSTANTS).iter().enumerate() {
             let parts = spec_constant(property).unwrap_or_default();

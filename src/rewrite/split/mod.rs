@@ -131,7 +131,7 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
         Err(error) => return Err(error),
     };
     let linked = check::Linked::of(input.sources);
-    let all: HashSet<&str> = index.entry_points.iter().map(|point| point.name.as_str()).collect();
+    let all: HashSet<String> = index.entry_points.iter().map(|point| point.name.clone()).collect();
     let of_functions = image.properties.set(set::PARAM_OPT).iter().any(|property| !all.contains(property.name));
     let functions = if of_functions { names(&index) } else { HashSet::new() };
     let size = image.stored.len() as u64;
@@ -142,6 +142,14 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
     let mut users: HashMap<&str, Option<usize>> = scoped.map(|symbol| (symbol, None)).collect();
     let everywhere: Vec<u32> =
         variables.iter().filter(|variable| variable.everywhere).map(|variable| variable.id).collect();
+    // What all parts have in common; the lists of the whole are as long as it has kernels.
+    let common = Image {
+        declared: Declared::None,
+        inflated: true,
+        entries: Vec::new(),
+        properties: Default::default(),
+        ..image.clone()
+    };
     for group in &groups {
         let members: Vec<&Entry> = group.iter().filter_map(|at| entries.get(*at)).collect();
         let kept: Vec<usize> = members.iter().filter_map(|entry| entry.kernel()).collect();
@@ -165,22 +173,22 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
         warnings.append(&mut checked.warnings);
         images.push(Image {
             index: images.len(),
-            declared: Declared::None,
             entries: members.iter().map(|entry| text(arena, &entry.name)).collect::<Result<Vec<_>>>()?,
             stored: arena.keep(bytes)?,
-            inflated: true,
-            properties: Default::default(),
-            ..image.clone()
+            ..common.clone()
         });
-        made.push((members, facts, checked, here));
+        made.push((members, carry::Symbols::of(facts), checked, here));
     }
+    // All is cut: what was needed for it takes several times the module.
+    drop(cutter);
+    drop(index);
     // Constants that no part uses are nobody's, and stay with all.
-    let constants: HashSet<u32> = made.iter().flat_map(|(_, facts, ..)| facts.spec_constants.iter().copied()).collect();
-    let whole =
-        carry::Whole { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
+    let constants: HashSet<u32> =
+        made.iter().flat_map(|(_, symbols, ..)| symbols.spec_constants.iter().copied()).collect();
+    let whole = carry::Whole { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
     let carried = carry::Carried::of(input, &whole);
-    for (part, (members, facts, checked, functions)) in images.iter_mut().zip(&made) {
-        part.properties = carried.properties(arena, options, &carry::Part { members, facts, checked, functions })?;
+    for (part, (members, symbols, checked, functions)) in images.iter_mut().zip(&made) {
+        part.properties = carried.properties(arena, options, &carry::Part { members, symbols, checked, functions })?;
         let carried = part.properties.sets.iter().map(|set| size_of_val(set.properties.as_slice()));
         room = room.checked_sub(carried.sum::<usize>() as u64).ok_or_else(too_large)?;
     }
