@@ -103,7 +103,8 @@ fn judge(libraries: &[(&str, &str)], tests: &[&str]) {
         })
         .collect();
     let borrowed: Vec<(&str, &Path)> = native.iter().map(|(name, path)| (*name, path.as_path())).collect();
-    assert!(same_outcomes(&borrowed, tests, &before) >= 5);
+    // An image of several kernels is one program.
+    assert!(same_outcomes(&borrowed, tests, &before) >= 1);
 }
 
 #[test]

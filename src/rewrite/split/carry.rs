@@ -143,8 +143,9 @@ impl<'c, 'k> Carried<'c, 'k> {
                     let symbols: Vec<&str> = facts.exported.iter().map(String::as_str).collect();
                     sets.extend(names(arena, set::EXPORTED, &symbols)?);
                 }
-                // A set that is there without a property stays as it is: oneMKL's images have such.
-                name if !here.is_empty() || set.properties.is_empty() => {
+                // A set that is there without a property stays as it is: oneMKL's images have such. Without a property
+                // about this kernel, the arguments' set says that none was removed, and DPC++ writes it so.
+                name if !here.is_empty() || set.properties.is_empty() || name == set::PARAM_OPT => {
                     let properties = here.iter().filter_map(|(_, place)| set.properties.get(*place).copied()).collect();
                     sets.push(PropertySet { name, properties });
                 }
