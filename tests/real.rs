@@ -62,6 +62,10 @@ mod recipes;
 mod releases;
 #[path = "real/specialize.rs"]
 mod specialize;
+#[path = "real/relink.rs"]
+mod relink;
+#[path = "real/relink_dpnp.rs"]
+mod relink_dpnp;
 #[path = "real/spirv_val.rs"]
 mod spirv_val;
 #[path = "real/split.rs"]

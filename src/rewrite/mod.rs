@@ -5,6 +5,7 @@ pub mod convert;
 pub mod embed;
 pub mod empty;
 pub mod extract;
+pub mod fold;
 pub mod image_data;
 pub mod join;
 pub mod layers;

@@ -6,6 +6,7 @@
 pub mod calls;
 pub mod constants;
 mod facts;
+pub mod fold;
 pub mod grammar;
 pub mod index;
 pub mod kernel;
