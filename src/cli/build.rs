@@ -37,7 +37,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
-use sycl_bundle::report::built::{Built, Damaged};
+use sycl_bundle::report::built::{self, Built, Damaged};
 use sycl_bundle::rewrite::embed::{Addition, possible};
 use targets::Asked;
 use told::Work;
@@ -47,7 +47,7 @@ use told::Work;
 #[command(after_help = help::AFTER_HELP)]
 pub struct Args {
     /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
-    #[arg(required_unless_present = "example_policy")]
+    #[arg(required_unless_present_any = ["example_policy", "schema"])]
     files: Vec<PathBuf>,
     /// What to compile for; by default what `targets` under [build] of sycl-bundle.toml names
     #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',')]
@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,
     /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["shard", "example_policy"])]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["shard", "example_policy", "schema"])]
     output: Option<PathBuf>,
     /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
     #[arg(long, value_name = "NAME")]
@@ -82,6 +82,9 @@ pub struct Args {
     /// How to show what was done
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
     /// Do not look into the cache, and keep nothing there
     #[arg(long, help_heading = "Build systems")]
     no_cache: bool,
@@ -132,6 +135,9 @@ impl Args {
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.recipe.example_policy {
             return output::schema(sycl_bundle::policy::rules::EXAMPLE);
+        }
+        if self.schema {
+            return output::schema(built::SCHEMA);
         }
         let table = self.configs.table(global)?;
         let recipes = self.recipe.load(global, &table)?;

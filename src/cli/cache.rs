@@ -7,8 +7,9 @@ use super::global::Global;
 use super::output;
 use std::io::Write as _;
 use std::path::PathBuf;
-use sycl_bundle::build::cache::{Cache, Stats};
+use sycl_bundle::build::cache::Cache;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::cache::{self as page, Cached, Size};
 use sycl_bundle::report::units;
 
 /// The folder of the cache; empty for none.
@@ -50,6 +51,9 @@ pub struct Args {
     /// How to show it
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -109,6 +113,9 @@ fn folder() -> Option<PathBuf> {
 impl Args {
     /// Runs the verb.
     pub fn run(self, _global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(page::SCHEMA);
+        }
         if self.limit.is_some() && self.action != Action::Gc {
             return Err(Error::new(ErrorKind::Usage, "`--limit` is for `cache gc`"));
         }
@@ -116,55 +123,33 @@ impl Args {
             let error = Error::new(ErrorKind::Environment, "there is no cache: no folder for it is known");
             error.with_remedy(format!("set {VARIABLE} to a folder"))
         })?;
-        let mut lines = vec![format!("{}", cache.folder().display())];
-        let mut document = serde_json::json!({ "schema_version": 1, "folder": cache.folder().display().to_string() });
-        let mut put = |name: &str, value: serde_json::Value| {
-            if let Some(object) = document.as_object_mut() {
-                object.insert(name.to_owned(), value);
-            }
-        };
-        let counted = |entries: u64, bytes: u64| {
-            let entries = usize::try_from(entries).unwrap_or(usize::MAX);
-            let entries =
-                if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", units::count(entries)) };
-            format!("{entries}, {}", units::bytes(bytes))
-        };
+        let mut cached =
+            Cached { schema_version: 1, folder: cache.folder().display().to_string(), ..Cached::default() };
         let mut exit = Exit::Done;
         let left = match self.action {
             Action::Stats => cache.stats()?,
             Action::Gc | Action::Clear => {
                 let limit = self.limit.map_or_else(limit, Ok)?;
                 let removed = if self.action == Action::Gc { cache.collect(limit)? } else { cache.clear()? };
-                lines.push(format!("  removed: {}", counted(removed.entries, removed.bytes)));
-                put("removed", serde_json::json!({ "entries": removed.entries, "bytes": removed.bytes }));
+                cached.removed = Some(Size { entries: removed.entries, bytes: removed.bytes });
                 removed.left
             }
             Action::Verify => {
                 let verified = cache.verify()?;
-                lines.push(format!("  whole: {}; damaged and removed: {}", verified.sound, verified.damaged.len()));
-                lines.extend(verified.damaged.iter().map(|path| format!("    {}", path.display())));
-                let damaged: Vec<String> = verified.damaged.iter().map(|path| path.display().to_string()).collect();
-                if !damaged.is_empty() {
+                if !verified.damaged.is_empty() {
                     exit = Exit::No;
                 }
-                put("damaged", damaged.into());
+                cached.sound = verified.sound;
+                cached.damaged = Some(verified.damaged.iter().map(|path| path.display().to_string()).collect());
                 cache.stats()?
             }
         };
-        let Stats { entries, bytes, oldest_seconds } = left;
-        lines.push(format!("  {}", counted(entries, bytes)));
-        if let (Some(seconds), Action::Stats) = (oldest_seconds, self.action) {
-            lines.push(format!("  least recently used {} days ago", seconds / 86_400));
-        }
-        let limit = limit()?;
-        lines.push(format!("  a build leaves {} at most", units::bytes(limit)));
-        put("entries", entries.into());
-        put("bytes", bytes.into());
-        put("oldest_seconds", oldest_seconds.into());
-        put("limit", limit.into());
+        cached.held = Size { entries: left.entries, bytes: left.bytes };
+        cached.oldest_seconds = left.oldest_seconds;
+        cached.limit = limit()?;
         let text = match self.format {
-            Format::Text => lines.join("\n"),
-            Format::Json => serde_json::to_string_pretty(&document).unwrap_or_default(),
+            Format::Text => cached.text(),
+            Format::Json => cached.to_json(),
         };
         let mut out = output::stdout();
         writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;

@@ -1,37 +1,50 @@
 //! `doctor`: what does this machine have of what `build` needs, and what is to be done about the rest?
 
+mod caches;
+mod runtimes;
+
 use std::env;
-use std::io::{self, Write};
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use sycl_bundle::build::{Inventory, inventory};
-use sycl_bundle::error::{Error, Result};
+use sycl_bundle::build::{Engine, Inventory, Offline, Open, inventory, offline};
+use sycl_bundle::device::selector::{Selector, VARIABLE};
+use sycl_bundle::error::Result;
+use sycl_bundle::report::doctor::{self as page, Device, Doctor, Driver, Ocloc, Trouble};
 
 use super::driver::{self, InstallArgs, Installed};
 use super::exit::Exit;
 use super::global::Global;
+use super::output;
 use super::pip::Pip;
 use super::worker;
 
 /// How long looking around may take; a driver can hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Variables that decide what OpenCL finds, or what its CPU driver does.
-const VARIABLES: [&str; 6] = [
+/// Variables that decide what OpenCL finds, what its drivers do, and what a SYCL program sees and keeps.
+const VARIABLES: [&str; 13] = [
     "OPENCL_DYLIB_PATH",
     "OCL_ICD_FILENAMES",
     "OCL_ICD_VENDORS",
     "LD_LIBRARY_PATH",
     "CL_CONFIG_CPU_TARGET_ARCH",
-    "ONEAPI_DEVICE_SELECTOR",
+    VARIABLE,
+    "SYCL_DEVICE_ALLOWLIST",
+    "ZE_AFFINITY_MASK",
+    "CMPLR_ROOT",
+    "SYCL_CACHE_PERSISTENT",
+    "SYCL_CACHE_DIR",
+    "SYCL_CACHE_MAX_SIZE",
+    "SYCL_BUNDLE_CACHE_DIR",
 ];
 
 const HELP: &str = "\
 Examples:
   sycl-bundle doctor
   sycl-bundle doctor --install-driver
-  sycl-bundle doctor --format json
+  sycl-bundle doctor --format json | jq -r '.problems[].remedy'
 
 Exit status:
   0  a driver that compiles for spir64_x86_64 is there
@@ -43,9 +56,15 @@ Exit status:
 pub struct Args {
     #[command(flatten)]
     install: InstallArgs,
+    /// Intel's offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc
+    #[arg(long, value_name = "FILE")]
+    ocloc: Option<PathBuf>,
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
 }
 
 /// How `doctor` shows what it found.
@@ -60,38 +79,43 @@ enum Format {
 /// Everything found.
 struct Findings {
     opencl: Result<Inventory>,
+    ocloc: Result<Offline>,
+    selector: Result<Selector>,
     variables: Vec<(&'static str, String)>,
     installed: Option<Installed>,
     pip: Result<Pip>,
-    problems: Vec<Error>,
 }
 
 impl Args {
     /// Looks around and reports.
     pub fn run(self, _global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(page::SCHEMA);
+        }
         if self.install.install_driver {
             driver::install(&self.install.driver_version)?;
         }
-        let findings = Findings::gather()?;
+        let found = Findings::gather(self.ocloc)?.told();
         let text = match self.format {
-            Format::Table => findings.table(),
-            Format::Json => format!("{:#}\n", findings.json()),
+            Format::Table => found.table(),
+            Format::Json => found.to_json(),
         };
-        let written = io::stdout().lock().write_all(text.as_bytes());
-        written.map_err(|error| Error::io("writing to standard output", &error))?;
-        Ok(if findings.compiles() { Exit::Done } else { Exit::Environment })
+        let mut out = output::stdout();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+        Ok(if found.ready { Exit::Done } else { Exit::Environment })
     }
 }
 
 impl Findings {
-    fn gather() -> Result<Findings> {
-        let opencl = inventory(&worker::launch(None)?, PATIENCE);
+    fn gather(ocloc: Option<PathBuf>) -> Result<Findings> {
+        let launch = worker::launch(None)?;
+        let opencl = inventory(&launch, PATIENCE);
+        let ocloc = offline(&Engine { launch, open: Open::Ocloc(ocloc) }, &[], PATIENCE);
         let set = |name| env::var_os(name).map(|value| (name, value.to_string_lossy().into_owned()));
         let variables: Vec<(&'static str, String)> = VARIABLES.into_iter().filter_map(set).collect();
-        let mut found =
-            Findings { opencl, variables, installed: driver::installed(), pip: Pip::find(), problems: Vec::new() };
-        found.problems = found.judge();
-        Ok(found)
+        let selector = variables.iter().find(|(name, _)| *name == VARIABLE).map_or("", |(_, value)| value);
+        let selector = Selector::parse(selector);
+        Ok(Findings { opencl, ocloc, selector, variables, installed: driver::installed(), pip: Pip::find() })
     }
 
     fn compiles(&self) -> bool {
@@ -99,29 +123,52 @@ impl Findings {
     }
 
     /// What stands in the way, each with its remedy.
-    fn judge(&self) -> Vec<Error> {
+    fn judge(&self) -> Vec<Trouble> {
         let mut problems = Vec::new();
         match &self.opencl {
-            Err(error) => problems.push(error.clone()),
+            Err(error) => problems.push(Trouble::from(error)),
             Ok(_) if !self.compiles() => {
                 let message = "no device compiles for spir64_x86_64: that takes Intel's OpenCL CPU driver";
                 let remedy = "`sycl-bundle doctor --install-driver` installs it from PyPI for this user";
-                problems.push(environment(message, remedy));
+                problems.push(Trouble::new(message, remedy));
             }
             Ok(_) => {}
         }
         if !self.compiles() {
-            problems.extend(self.pip.as_ref().err().cloned());
+            problems.extend(self.pip.as_ref().err().map(Trouble::from));
             if let (Some(driver), Some(name)) = (&self.installed, self.chosen()) {
                 let message = format!("the installed driver {} is not used while {name} is set", driver.version);
-                problems.push(environment(message, format!("unset {name}")));
+                problems.push(Trouble::new(message, format!("unset {name}")));
             }
         }
         if self.variables.iter().any(|(name, value)| *name == "CL_CONFIG_CPU_TARGET_ARCH" && value.is_empty()) {
             let message = "CL_CONFIG_CPU_TARGET_ARCH is set to nothing, with which the CPU driver builds no program";
-            problems.push(environment(message, "unset CL_CONFIG_CPU_TARGET_ARCH"));
+            problems.push(Trouble::new(message, "unset CL_CONFIG_CPU_TARGET_ARCH"));
+        }
+        match &self.ocloc {
+            Err(error) => {
+                let message = format!("nothing compiles for Intel GPUs: {error}");
+                problems.push(Trouble { message, ..Trouble::from(error) });
+            }
+            Ok(ocloc) if ocloc.in_process && igc(ocloc).is_none() => {
+                let message = "ocloc is there without IGC (libigc.so), which does its work";
+                problems.push(Trouble::new(message, "install it (package libigc1, libigc2 or intel-igc-core)"));
+            }
+            Ok(_) => {}
+        }
+        problems.extend(self.selector.as_ref().err().map(Trouble::from));
+        let devices = self.opencl.as_ref().map_or(&[][..], |seen| &seen.devices);
+        let hidden = |(place, device): (usize, &sycl_bundle::build::Device)| !self.admits(&device.kind, place);
+        if self.selector.is_ok() && !devices.is_empty() && devices.iter().enumerate().all(hidden) {
+            let message = format!("{VARIABLE} hides every OpenCL device from SYCL programs, and from `devices`");
+            problems.push(Trouble::new(message, format!("unset {VARIABLE}, or add `;opencl:*` to it")));
         }
         problems
+    }
+
+    /// Whether a SYCL program sees a device. Where the variable is malformed none starts, which is told by itself.
+    fn admits(&self, kind: &str, place: usize) -> bool {
+        self.selector.as_ref().is_ok_and(|selector| selector.admits(kind, place))
     }
 
     /// The variable by which the user has chosen loader or drivers.
@@ -129,73 +176,60 @@ impl Findings {
         driver::CHOICES.into_iter().find(|choice| self.variables.iter().any(|(name, _)| name == choice))
     }
 
-    fn table(&self) -> String {
-        let mut lines = Vec::new();
-        let mut line = |label: &str, text: &str| lines.push(format!("{label:<18}{text}").trim_end().to_owned());
-        match &self.opencl {
-            Ok(seen) => {
-                line("OpenCL loader", if seen.loader.is_empty() { "loaded" } else { &seen.loader });
-                for device in &seen.devices {
-                    let able = if device.compiles { "  compiles for spir64_x86_64" } else { "" };
-                    line("Device", &format!("{} ({}){able}", device.name, device.kind));
-                    line("  platform", &format!("{}, {}", device.platform, device.vendor));
-                    line("  driver", &format!("{}, {}", device.driver, device.opencl));
-                    line("  takes", if device.il.is_empty() { "no SPIR-V" } else { &device.il });
-                }
-            }
-            Err(_) => line("OpenCL", "none in working order"),
-        }
-        match &self.installed {
-            Some(driver) => {
-                let unused = self.chosen().map(|name| format!(" (not used: {name} is set)")).unwrap_or_default();
-                line("Installed driver", &format!("{} in {}{unused}", driver.version, driver.dir.display()));
-                line("  licence", &driver.licence().unwrap_or_else(|| "not stated".to_owned()));
-            }
-            None => line("Installed driver", "none for this user"),
-        }
-        match &self.pip {
-            Ok(pip) => line("pip", &format!("{}: {}", pip.name(), pip.version())),
-            Err(_) => line("pip", "none"),
-        }
-        for (name, value) in &self.variables {
-            line("Variable", &format!("{name}={value}"));
-        }
-        for problem in &self.problems {
-            line("", "");
-            line("Problem", &problem.to_string());
-            line("Remedy", problem.remedy().unwrap_or("none known"));
-        }
-        lines.join("\n") + "\n"
-    }
-
-    fn json(&self) -> Value {
+    /// What is reported.
+    fn told(&self) -> Doctor {
         let seen = self.opencl.as_ref().ok();
-        let devices = seen.map_or(&[][..], |seen| &seen.devices).iter().map(|d| {
-            json!({
-                "name": d.name, "kind": d.kind, "platform": d.platform, "vendor": d.vendor, "driver": d.driver,
-                "opencl": d.opencl, "il": d.il.split_whitespace().collect::<Vec<_>>(), "compiles": d.compiles,
-            })
-        });
-        let variables: serde_json::Map<String, Value> =
-            self.variables.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-        json!({
-            "schema_version": 1,
-            "ready": self.compiles(),
-            "loader": seen.map(|seen| &seen.loader).filter(|path| !path.is_empty()),
-            "devices": devices.collect::<Vec<_>>(),
-            "installed_driver": self.installed.as_ref().map(|driver| json!({
-                "version": driver.version, "path": driver.dir.to_string_lossy(), "licence": driver.licence(),
-                "used": self.chosen().is_none(),
-            })),
-            "pip": self.pip.as_ref().ok().map(|pip| json!({ "command": pip.name(), "version": pip.version() })),
-            "environment": variables,
-            "problems": self.problems.iter().map(|problem| {
-                json!({ "message": problem.to_string(), "remedy": problem.remedy() })
-            }).collect::<Vec<_>>(),
-        })
+        let device = |(place, device): (usize, &sycl_bundle::build::Device)| Device {
+            name: device.name.clone(),
+            kind: device.kind.clone(),
+            platform: device.platform.clone(),
+            vendor: device.vendor.clone(),
+            driver: device.driver.clone(),
+            opencl: device.opencl.clone(),
+            il: device.il.split_whitespace().map(str::to_owned).collect(),
+            compiles: device.compiles,
+            visible: self.admits(&device.kind, place),
+        };
+        let runtimes = runtimes::find();
+        let (caches, of_caches) = caches::find();
+        let mut problems = self.judge();
+        problems.extend(runtimes::judge(&runtimes));
+        problems.extend(of_caches);
+        Doctor {
+            schema_version: 1,
+            ready: self.compiles(),
+            loader: seen.map(|seen| seen.loader.clone()).filter(|path| !path.is_empty()),
+            opencl: seen.is_some(),
+            devices: seen.map_or(&[][..], |seen| &seen.devices).iter().enumerate().map(device).collect(),
+            ocloc: self.ocloc.as_ref().ok().map(|ocloc| Ocloc {
+                version: ocloc.version.clone(),
+                in_process: ocloc.in_process,
+                files: ocloc.files.iter().map(|file| file.display().to_string()).collect(),
+                igc: igc(ocloc),
+                igc_version: igc(ocloc).and_then(|file| Some(file.rsplit_once(".so.")?.1.to_owned())),
+            }),
+            runtimes,
+            installed_driver: self.installed.as_ref().map(|driver| Driver {
+                version: driver.version.clone(),
+                path: driver.dir.display().to_string(),
+                licence: driver.licence(),
+                used: self.chosen().is_none(),
+                unused_for: self.chosen().map(str::to_owned),
+            }),
+            pip: self.pip.as_ref().ok().map(|pip| page::Pip { command: pip.name(), version: pip.version().to_owned() }),
+            caches,
+            environment: self
+                .variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone().into()))
+                .collect(),
+            problems,
+        }
     }
 }
 
-fn environment(message: impl Into<String>, remedy: impl Into<String>) -> Error {
-    Error::new(sycl_bundle::error::ErrorKind::Environment, message).with_remedy(remedy)
+/// The file of the graphics compiler.
+fn igc(ocloc: &Offline) -> Option<String> {
+    let is_igc = |file: &&PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libigc.so"));
+    ocloc.files.iter().find(is_igc).map(|file| file.display().to_string())
 }

@@ -18,17 +18,39 @@ use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::layers;
 use sycl_bundle::rewrite::pe::signature;
 
-/// The file to write, and what to make of a signature.
+/// The flags of the two verbs.
 #[derive(Debug, clap::Args)]
-pub struct Target {
+pub struct TargetArgs {
     /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "schema")]
+    output: Option<PathBuf>,
     /// Remove the signature of a Windows file, which would be wrong once the file is changed
     #[arg(long)]
-    pub drop_signature: bool,
+    drop_signature: bool,
     /// How to show what was done
     #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    pub schema: bool,
+}
+
+impl TargetArgs {
+    /// The file to write; none where only the schema is printed.
+    pub fn target(&self) -> Option<Target> {
+        let output = self.output.clone()?;
+        Some(Target { output, drop_signature: self.drop_signature, format: self.format })
+    }
+}
+
+/// The file to write, and what to make of a signature.
+#[derive(Debug)]
+pub struct Target {
+    /// The file to write; `-` is standard output.
+    pub output: PathBuf,
+    /// Whether a signature, which would be wrong once the file is changed, is removed.
+    pub drop_signature: bool,
+    /// How to show what was done.
     pub format: Format,
 }
 

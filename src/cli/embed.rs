@@ -1,10 +1,11 @@
 //! `embed`: how do images from elsewhere get into a linked file?
 
-use super::edited::{Linked, Target};
+use super::edited::{Linked, TargetArgs};
 use super::emit;
 use super::exit::{Exit, report};
 use super::global::Global;
 use super::input::Input;
+use super::output;
 use super::selection::{self, Selection};
 use super::table::Files as Parts;
 use std::borrow::Cow;
@@ -20,6 +21,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::report::edited;
 use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::convert::with_payload;
 use sycl_bundle::rewrite::image_data::OutImage;
@@ -53,9 +55,10 @@ Exit status:
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// A linked executable or library, ELF or PE
-    host: PathBuf,
+    #[arg(required_unless_present = "schema")]
+    host: Option<PathBuf>,
     /// Files with images: bare payloads, tables, other executables and libraries, SYCLBIN, OffloadBinary, bundles
-    #[arg(required = true)]
+    #[arg(required_unless_present = "schema")]
     images: Vec<PathBuf>,
     /// Remove images of the same target all of whose entries the added ones list
     #[arg(long)]
@@ -65,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "TARGET")]
     as_target: Option<String>,
     #[command(flatten)]
-    target: Target,
+    target: TargetArgs,
     // Last, for the heading it opens. It is about the images to add.
     #[command(flatten)]
     selection: Selection,
@@ -120,9 +123,12 @@ impl Opened {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        let (Some(host), Some(target), false) = (&self.host, self.target.target(), self.target.schema) else {
+            return output::schema(edited::SCHEMA);
+        };
         let selector = self.selection.selector()?;
         let as_target = self.as_target.as_deref().map(|target| emit::known_target(global, target)).transpose()?;
-        let linked = Linked::open(&self.host, &self.target)?;
+        let linked = Linked::open(host, &target)?;
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let own = Bundle::read(&host).context(|| linked.name())?;
         let named = |path: &PathBuf| path.display().to_string();
@@ -196,7 +202,7 @@ impl Args {
             ));
         }
         let drop = if self.replace { same } else { HashSet::new() };
-        let exit = linked.change(global, &self.target, &drop, &new, true)?;
+        let exit = linked.change(global, &target, &drop, &new, true)?;
         Ok(if damaged { Exit::Input } else { exit })
     }
 }

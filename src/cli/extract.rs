@@ -41,16 +41,20 @@ Examples:
 pub struct Args {
     /// An executable, a shared library or a SPIR-V module; an archive, wheel, other package or folder of these, or
     /// `pid:N` for the libraries of a process; `-` is standard input
-    file: PathBuf,
+    #[arg(required_unless_present = "schema")]
+    file: Option<PathBuf>,
     /// The folder to write to; `-` writes the payload of one selected image to standard output
-    #[arg(short, long, value_name = "FOLDER")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "FOLDER", required_unless_present = "schema")]
+    output: Option<PathBuf>,
     /// Keep compressed payloads as they are stored
     #[arg(long, conflicts_with = "emit")]
     stored: bool,
     /// How to list what was written
     #[arg(long, value_name = "FORM", default_value = "none")]
     format: Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
     #[command(flatten)]
     form: EmitArgs,
     // Last, for the heading it opens.
@@ -69,21 +73,24 @@ enum Format {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(extracted::SCHEMA);
+        }
         // A table that -o does not name is the one in a folder, which is what is written without a word.
-        let is_folder = |emit: &Emit| *emit == Emit::Table && Emit::by_extension(&self.output) != Some(Emit::Table);
+        let is_folder = |emit: &Emit| *emit == Emit::Table && Emit::by_extension(self.output()) != Some(Emit::Table);
         if let Some(emit) = self.form.emit.filter(|emit| !is_folder(emit)) {
             return self.emit(global, emit);
         }
         // None of the others means anything for a folder.
-        self.form.form(Emit::Table, &self.output)?;
+        self.form.form(Emit::Table, self.output())?;
         let selector = self.selection.selector()?;
-        let to_stdout = self.output == Path::new("-");
+        let to_stdout = self.output() == Path::new("-");
         if to_stdout && self.format == Format::Json {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
         let mut streamed = None;
         let mut set = Set::default();
-        let exit = each_file(global, std::slice::from_ref(&self.file), &selector, |facts| {
+        let exit = each_file(global, self.file.as_slice(), &selector, |facts| {
             report_problems(global, facts);
             if facts.images.is_empty() {
                 return Ok(());
@@ -98,6 +105,16 @@ impl Args {
         Ok(if damaged && exit == Exit::Done { Exit::Input } else { exit })
     }
 
+    /// The file to read. The command line has one wherever more than the schema is asked for; and a folder.
+    fn file(&self) -> &Path {
+        self.file.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// The folder to write to.
+    fn output(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new(""))
+    }
+
     /// Writes one file, in the form asked for.
     fn emit(&self, global: &Global, emit: Emit) -> Result<Exit> {
         if self.format == Format::Json {
@@ -106,16 +123,16 @@ impl Args {
                 "`--format json` lists the files in a folder, and --emit makes none",
             ));
         }
-        let form = self.form.form(emit, &self.output)?;
-        let inputs = Inputs { files: std::slice::from_ref(&self.file), selection: &self.selection, beside: None };
-        inputs.write(global, &form, None, &self.output, &Arena::with_limit(u64::MAX))
+        let form = self.form.form(emit, self.output())?;
+        let inputs = Inputs { files: self.file.as_slice(), selection: &self.selection, beside: None };
+        inputs.write(global, &form, None, self.output(), &Arena::with_limit(u64::MAX))
     }
 
     /// Adds the images of one file.
     fn add(&self, global: &Global, facts: &FileFacts<'_>, set: &mut Set) -> Result<()> {
-        let argument = self.file.display().to_string();
+        let argument = self.file().display().to_string();
         let stem = if facts.path == argument {
-            match self.file.file_stem().and_then(|stem| stem.to_str()) {
+            match self.file().file_stem().and_then(|stem| stem.to_str()) {
                 Some("-") | None => "stdin".to_owned(),
                 Some(stem) => stem.to_owned(),
             }
@@ -124,7 +141,7 @@ impl Args {
         };
         let folder = match &mut set.folder {
             Some(folder) => folder,
-            none => none.insert(Folder::begin(&self.output)?),
+            none => none.insert(Folder::begin(self.output())?),
         };
         for image in &facts.images {
             match self.image(folder, facts.path, &stem, image) {
@@ -148,14 +165,14 @@ impl Args {
         let written = set.written;
         // The table last: where it is, so is everything it names.
         folder.add(extract::TABLE, extract::table(written.iter().map(|entry| &entry.names))?.as_bytes())?;
-        let table = self.output.join(extract::TABLE);
+        let table = self.output().join(extract::TABLE);
         // What is read from the folder stays in it.
-        let reads_it = same_file(&self.file, &table) || same_file(&self.file, &self.output);
-        let earlier = if reads_it { Earlier::default() } else { emit::parts_in_folder(&table, &[&self.file]) };
+        let reads_it = same_file(self.file(), &table) || same_file(self.file(), self.output());
+        let earlier = if reads_it { Earlier::default() } else { emit::parts_in_folder(&table, &[self.file()]) };
         let replaced = folder.replaces(extract::TABLE);
         folder.finish()?;
         let gone = earlier.clear(&table);
-        let target = self.output.display().to_string();
+        let target = self.output().display().to_string();
         if replaced {
             let files = match gone {
                 0 => String::new(),
@@ -165,7 +182,7 @@ impl Args {
         }
         if self.format == Format::Json {
             let mut out = output::stdout();
-            extracted::json(&mut out, &self.file.display().to_string(), &target, &written)?;
+            extracted::json(&mut out, &self.file().display().to_string(), &target, &written)?;
             return out.flush().map_err(|error| output::lost(&error));
         }
         global.note(&extracted::summary(&target, &written));

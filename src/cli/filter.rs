@@ -25,7 +25,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
-use sycl_bundle::report::filtered::{Against, Emptied, Filtered, Output};
+use sycl_bundle::report::filtered::{self, Against, Emptied, Filtered, Output};
 use sycl_bundle::report::name;
 use sycl_bundle::rewrite::convert::out_image;
 use sycl_bundle::rewrite::empty::empty;
@@ -55,7 +55,7 @@ Examples:
 pub struct Args {
     /// File tables, SPIR-V modules (with the `.prop` and `.sym` beside them), executables, libraries, objects,
     /// SYCLBIN, OffloadBinary and bundle files, packages and folders of these; `-` is standard input
-    #[arg(value_name = "INPUT", required = true)]
+    #[arg(value_name = "INPUT", required_unless_present = "schema")]
     files: Vec<PathBuf>,
     /// A target, as `targets` lists them, in any spelling, and the table to write for it; without a table, the target of
     /// what -o names (repeatable)
@@ -71,6 +71,9 @@ pub struct Args {
     /// How to show what was done
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: edited::Format,
+    /// Print the JSON Schema of `--format json` and end
+    #[arg(long)]
+    schema: bool,
     #[command(flatten)]
     configs: DeviceConfigs,
     #[command(flatten)]
@@ -91,6 +94,9 @@ struct Wanted<'t> {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.schema {
+            return output::schema(filtered::SCHEMA);
+        }
         let table = self.configs.table(global)?;
         let wanted = self.wanted(global, &table)?;
         let mut filtered = Filtered {

@@ -64,7 +64,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(json::SCHEMA);
+            return output::schema(if self.clones { clones::SCHEMA } else { json::SCHEMA });
         }
         if self.clones {
             if matches!(self.format, Format::Jsonl) {

@@ -1,8 +1,9 @@
 //! `prune`: how do images leave a linked file?
 
-use super::edited::{Linked, Target};
+use super::edited::{Linked, TargetArgs};
 use super::exit::Exit;
 use super::global::Global;
+use super::output;
 use super::selection::{self, Selection};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use sycl_bundle::bundle::image::Image;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::report::edited;
 use sycl_bundle::select::Pattern;
 
 const AFTER_HELP: &str = "\
@@ -41,7 +43,8 @@ Exit status:
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// A linked executable or library, ELF or PE
-    host: PathBuf,
+    #[arg(required_unless_present = "schema")]
+    host: Option<PathBuf>,
     /// Remove images for a target whose name matches (repeatable)
     #[arg(long, value_name = "GLOB")]
     drop: Vec<String>,
@@ -52,7 +55,7 @@ pub struct Args {
     #[arg(long)]
     lose_kernels: bool,
     #[command(flatten)]
-    target: Target,
+    target: TargetArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
     selection: Selection,
@@ -61,6 +64,9 @@ pub struct Args {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        let (Some(host), Some(target), false) = (&self.host, self.target.target(), self.target.schema) else {
+            return output::schema(edited::SCHEMA);
+        };
         let selector = self.selection.selector()?;
         if self.drop.is_empty() && self.keep.is_empty() && selector.is_all() {
             return Err(Error::new(ErrorKind::Usage, "nothing says which images to remove")
@@ -68,7 +74,7 @@ impl Args {
         }
         let globs = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>();
         let (drop, keep) = (globs(&self.drop)?, globs(&self.keep)?);
-        let linked = Linked::open(&self.host, &self.target)?;
+        let linked = Linked::open(host, &target)?;
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let bundle = Bundle::read(&host).context(|| linked.name())?;
         for (option, texts, patterns) in [("drop", &self.drop, &drop), ("keep", &self.keep, &keep)] {
@@ -89,7 +95,7 @@ impl Args {
         if gone.is_empty() {
             return Err(Error::new(ErrorKind::NoMatch, "no image fulfils all that is asked").context(linked.name()));
         }
-        linked.change(global, &self.target, &gone, &[], self.lose_kernels)
+        linked.change(global, &target, &gone, &[], self.lose_kernels)
     }
 }
 

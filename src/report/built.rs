@@ -6,6 +6,9 @@ use crate::error::Problem;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The published JSON Schema of the document.
+pub const SCHEMA: &str = include_str!("built/build.schema.json");
+
 /// How many images of one kind are named where not all are.
 const NAMED: usize = 4;
 

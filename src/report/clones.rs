@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// The published JSON Schema of the document.
+pub const SCHEMA: &str = include_str!("clones/clones.schema.json");
+
 /// Groups of a table.
 const SHOWN: usize = 20;
 

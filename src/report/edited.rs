@@ -3,6 +3,9 @@
 use super::units::{bytes, counted};
 use serde::Serialize;
 
+/// The published JSON Schema of the document.
+pub const SCHEMA: &str = include_str!("edited/edited.schema.json");
+
 /// How many kernels are named where not all are.
 const NAMED: usize = 4;
 

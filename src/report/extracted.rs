@@ -6,6 +6,9 @@ use crate::rewrite::extract::{Names, TABLE};
 use serde::Serialize;
 use std::io::Write;
 
+/// The published JSON Schema of the document.
+pub const SCHEMA: &str = include_str!("extracted/extract.schema.json");
+
 /// The files of one image.
 #[derive(Debug)]
 pub struct Written {

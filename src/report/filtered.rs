@@ -4,6 +4,9 @@ use super::units::counted;
 use crate::compat::fit::Finding;
 use serde::Serialize;
 
+/// The published JSON Schema of the document.
+pub const SCHEMA: &str = include_str!("filtered/filter.schema.json");
+
 /// The result of one `filter`.
 #[derive(Debug, Default, Serialize)]
 pub struct Filtered {

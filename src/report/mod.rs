@@ -3,10 +3,12 @@
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
 pub mod built;
+pub mod cache;
 pub mod check;
 pub mod clones;
 pub mod devices;
 pub mod diff;
+pub mod doctor;
 pub mod edited;
 pub mod evidence;
 pub mod explain;
@@ -25,6 +27,8 @@ pub mod native;
 pub mod sizes;
 pub mod table;
 pub mod targets;
+#[cfg(test)]
+mod tests;
 pub mod text;
 mod type_name;
 pub mod units;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use support::host::{Fixture, samples};
 use support::spirv;
 
 /// What `fetch.py` makes.
@@ -220,6 +221,75 @@ fn every_verb_writes_what_its_schema_says() {
     scene.prove();
 }
 
+/// What verbs print that write files, keep them, or look around; of a linked library and of modules.
+#[test]
+fn results_are_what_the_schemas_say() {
+    let mut scene = Scene::new();
+    let library = Fixture::new("results").images(samples::every_property()).build();
+    std::fs::copy(library, scene.folder.path().join("lib.so")).unwrap();
+    let own = |scene: &Scene, verb: &str| scene.schema(verb);
+    for (verb, runs) in [
+        (
+            "build",
+            vec![
+                (
+                    vec!["chain.spv", "importer.spv", "-t", "spir64_x86_64,dg1", "-o", "o.table", "--dry-run"],
+                    vec![0, 4],
+                ),
+                (vec!["chain.spv", "cut.spv", "-t", "spir64_x86_64", "-o", "o.table", "--dry-run"], vec![3]),
+            ],
+        ),
+        (
+            "filter",
+            vec![
+                (vec!["chain.spv", "recursion.spv", "-t", "dg1,dg1.table", "-t", "pvc,pvc.table"], vec![0]),
+                (vec!["lib.so", "-o", "same.so"], vec![0]),
+            ],
+        ),
+        ("extract", vec![(vec!["lib.so", "-o", "images"], vec![0]), (vec!["chain.spv", "-o", "more"], vec![0])]),
+        ("embed", vec![(vec!["lib.so", "chain.spv", "-o", "more.so"], vec![0])]),
+        ("prune", vec![(vec!["more.so", "--image", "0", "--lose-kernels", "-o", "less.so"], vec![0])]),
+        (
+            "cache",
+            vec![(vec!["stats"], vec![0]), (vec!["verify"], vec![0]), (vec!["gc"], vec![0]), (vec!["clear"], vec![0])],
+        ),
+        ("doctor", vec![(vec![], vec![0, 5]), (vec!["--ocloc", "nowhere/libocloc.so"], vec![0, 5])]),
+    ] {
+        let schema = own(&scene, verb);
+        for (at, (arguments, codes)) in runs.into_iter().enumerate() {
+            let arguments = [&[verb][..], &arguments, &["--format", "json"]].concat();
+            scene.document(&schema, &format!("{verb}{at}.json"), &arguments, &codes);
+        }
+    }
+    let clones = scene.run(&["inspect", "--clones", "--schema"]);
+    let schema = scene.folder.path().join("clones.schema.json");
+    std::fs::write(&schema, clones.stdout).unwrap();
+    let twice = ["inspect", "--clones", "lib.so", "chain.spv", "--format", "json"];
+    scene.document(&schema, "clones.json", &twice, &[0]);
+    scene.prove();
+}
+
+/// Every verb that prints JSON publishes its schema, and `--schema` takes no other argument.
+#[test]
+fn whatever_prints_json_has_a_schema() {
+    let scene = Scene::new();
+    let help = String::from_utf8(scene.run(&["--help"]).stdout).unwrap();
+    let verbs = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let mut with = 0;
+    for verb in verbs.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' ')) {
+        let verb = verb.split_whitespace().next().unwrap();
+        let own = String::from_utf8(scene.run(&[verb, "--help"]).stdout).unwrap();
+        let (prints, publishes) = (own.contains("- json"), own.contains("--schema"));
+        assert_eq!(prints, publishes, "`{verb}`: what prints JSON takes `--schema`, as `inspect` does");
+        if publishes {
+            let printed: Value = serde_json::from_slice(&scene.run(&[verb, "--schema"]).stdout).unwrap();
+            assert_eq!(printed["properties"]["schema_version"]["const"], 1, "{verb}");
+            with += 1;
+        }
+    }
+    assert!(with >= 15, "{with}");
+}
+
 /// The judges find what is wrong; else the tests above would show nothing.
 #[test]
 fn the_judges_refuse_what_is_wrong() {
@@ -240,4 +310,10 @@ fn the_judges_refuse_what_is_wrong() {
     assert!(refused(&junit, "a.xml"));
     write("a.json", r#"{"schema_version":1,"verdict":"maybe","targets":[],"problems":[]}"#);
     assert!(refused(&scene.schema("check"), "a.json"));
+    for verb in ["build", "filter", "extract", "embed", "prune", "cache", "doctor"] {
+        let known: Value = serde_json::from_slice(&std::fs::read(scene.schema(verb)).unwrap()).unwrap();
+        let last = known["required"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned();
+        write("b.json", &json!({ "schema_version": 1, last: {} }).to_string());
+        assert!(refused(&scene.schema(verb), "b.json"), "{verb}");
+    }
 }

@@ -1,0 +1,118 @@
+//! Do the results of verbs that write, keep or look around fulfil their published schemas?
+//!
+//! Every field is there, lists are not empty, and the schema names each key. What real runs print is judged by another
+//! reader of schemas in `tests/schemas`.
+
+use super::json::schema::against;
+use super::{built, cache, clones, doctor, edited, extracted, filtered};
+use crate::rewrite::extract::Names;
+use serde_json::Value;
+
+/// The document is right, and one that lacks `key` or holds another type there is not.
+fn prove(schema: &str, document: &str, key: &str) {
+    let document: Value = serde_json::from_str(document).unwrap();
+    assert_eq!(against(schema, &document), Vec::<String>::new());
+    let mut lacking = document.clone();
+    lacking.as_object_mut().unwrap().remove(key).unwrap();
+    assert_ne!(against(schema, &lacking), Vec::<String>::new(), "without {key}");
+    let mut wrong = document;
+    wrong[key] = Value::from(1.5);
+    assert_ne!(against(schema, &wrong), Vec::<String>::new(), "{key} is a fraction");
+}
+
+#[test]
+fn builds() {
+    let text = || "x".to_owned();
+    let target = built::OfTarget { compile_target: Some(text()), ..built::OfTarget::default() };
+    let staying =
+        built::Staying { image: 0, targets: vec![text()], kernel: Some(text()), kind: "imports", reason: text() };
+    let skipped = built::Skipped { image: 0, target: text(), kernel: None, rule: "aspect", reason: text() };
+    let failed =
+        built::Failed { image: 0, target: text(), kernels: vec![text()], cause: text(), log: text(), attempts: 3 };
+    let document = built::Built {
+        schema_version: 1,
+        inputs: vec![text()],
+        march: Some("avx2"),
+        targets: vec![target],
+        apart: vec![built::Alone { images: 2, reason: "x" }],
+        staying: vec![staying],
+        skipped: vec![skipped],
+        without_spirv: vec![3],
+        failed: vec![failed],
+        problems: vec![built::Damaged { image: Some(1), offset: None, message: text() }],
+        removed_options: [(text(), 2)].into_iter().collect(),
+        seconds: 0.5,
+        ..built::Built::default()
+    };
+    prove(built::SCHEMA, &document.to_json(), "targets");
+}
+
+#[test]
+fn files_that_are_written() {
+    let finding = filtered::Against { rule: "aspect", message: "no".to_owned(), aspect: Some("fp64".to_owned()) };
+    let emptied = filtered::Emptied { image: 0, kernels: vec!["k".to_owned()], findings: vec![finding] };
+    let output = filtered::Output { emptied: vec![emptied], targets: vec!["t".to_owned()], ..Default::default() };
+    let document = filtered::Filtered { schema_version: 1, inputs: vec!["a".to_owned()], outputs: vec![output] };
+    prove(filtered::SCHEMA, &document.to_json(), "outputs");
+
+    let document = edited::Edited {
+        schema_version: 1,
+        kernels_without_image: vec!["k".to_owned()],
+        symbols_without_image: vec!["s".to_owned()],
+        ..edited::Edited::default()
+    };
+    prove(edited::SCHEMA, &document.to_json(), "bytes_after");
+
+    let names = Names { code: "a.spv".to_owned(), properties: Some("a.prop".to_owned()), symbols: None };
+    let written = [extracted::Written { path: "a".to_owned(), index: 0, bytes: 9, names }];
+    let mut document = Vec::new();
+    extracted::json(&mut document, "a", "out", &written).unwrap();
+    prove(extracted::SCHEMA, std::str::from_utf8(&document).unwrap(), "images");
+}
+
+#[test]
+fn clones_and_caches() {
+    let group = clones::Group {
+        images: vec![0, 1],
+        kernels: vec![vec!["k".to_owned()], vec!["l".to_owned()]],
+        bytes: 2,
+        redundant_stored: 1,
+        redundant_bytes: 2,
+    };
+    let clones = clones::Clones { groups: vec![group], ..clones::Clones::default() };
+    prove(clones::SCHEMA, &clones::json(&[clones]).unwrap(), "files");
+
+    let none = cache::Cached { schema_version: 1, ..cache::Cached::default() };
+    prove(cache::SCHEMA, &none.to_json(), "entries");
+    let all = cache::Cached {
+        schema_version: 1,
+        removed: Some(cache::Size { entries: 1, bytes: 2 }),
+        damaged: Some(vec!["a".to_owned()]),
+        oldest_seconds: Some(3),
+        ..cache::Cached::default()
+    };
+    prove(cache::SCHEMA, &all.to_json(), "limit");
+}
+
+#[test]
+fn machines() {
+    let device = doctor::Device { kind: "cpu".to_owned(), il: vec!["SPIR-V_1.0".to_owned()], ..Default::default() };
+    let found = doctor::Doctor {
+        schema_version: 1,
+        loader: Some("/lib/libOpenCL.so.1".to_owned()),
+        devices: vec![device],
+        ocloc: Some(doctor::Ocloc { files: vec!["/lib/libocloc.so".to_owned()], ..Default::default() }),
+        runtimes: vec![doctor::Runtime { adapters: vec!["cuda".to_owned()], ..Default::default() }],
+        installed_driver: Some(doctor::Driver::default()),
+        pip: Some(doctor::Pip::default()),
+        caches: doctor::Caches { build: Some(doctor::BuildCache::default()), ..Default::default() },
+        environment: [("A".to_owned(), "b".into())].into_iter().collect(),
+        problems: vec![doctor::Trouble::new("broken", "mend it")],
+        ..doctor::Doctor::default()
+    };
+    prove(doctor::SCHEMA, &found.to_json(), "problems");
+    let none = doctor::Doctor { schema_version: 1, ..doctor::Doctor::default() };
+    prove(doctor::SCHEMA, &none.to_json(), "caches");
+    let text = found.table();
+    assert!(text.ends_with("\nProblem           broken\nRemedy            mend it\n"), "{text}");
+}
