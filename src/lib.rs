@@ -22,6 +22,7 @@
 //! | [`rewrite`] | how does a changed bundle get back into a file? |
 //! | [`build`] | SPIR-V in, device binary out |
 //! | [`report`] | one set of facts, as a table and as JSON |
+//! | [`docs`] | what holds of the whole (the threat model), and what is touched where it grows |
 //!
 //! Four rules, enforced by `tests/tidy.rs`: modules import only to their left; each third-party crate has one
 //! home; the library neither prints, exits nor reads the environment; every file opens by saying which question
@@ -33,6 +34,7 @@ pub mod bytes;
 pub mod compat;
 pub mod container;
 pub mod device;
+pub mod docs;
 pub mod error;
 pub mod limits;
 pub mod native;

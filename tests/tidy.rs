@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// For each module, the modules it may import. Left to right as in the crate docs.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("docs", &[]),
     ("error", &[]),
     ("limits", &[]),
     ("bytes", &["error"]),

@@ -1,0 +1,391 @@
+//! Was something added by halves? Each failure says what is missing and which page tells what belongs to it.
+//!
+//! The pages are `src/docs/*.md`; what they name has to be there. Files that other tools read (the action, the hooks, the
+//! Debian package) are held against the command line and the tree.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use support::spirv;
+use sycl_bundle::device::yaml::{self, Node, Value};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn names(folder: &str) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(root().join(folder)).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+fn tool(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sycl-bundle")).args(arguments).output().unwrap()
+}
+
+fn help(verb: &[&str]) -> String {
+    let output = tool(&[verb, &["--help"]].concat());
+    assert!(output.status.success(), "{verb:?}: no such verb");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The verbs, as the help screen lists them.
+fn verbs() -> Vec<String> {
+    let help = help(&[]);
+    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let lines = list.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+    let verbs: Vec<String> = lines.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect();
+    verbs.into_iter().filter(|verb| verb != "help").collect()
+}
+
+#[test]
+fn a_verb_is_everywhere() {
+    let (readme, changelog, man) = (text("README.md"), text("CHANGELOG.md"), names("man"));
+    let rows = readme.split("## Verbs").nth(1).unwrap().split("\n\n").nth(1).unwrap().to_owned();
+    let cases: String = names("tests/cli")
+        .iter()
+        .filter(|name| name.ends_with(".case"))
+        .map(|name| text(&format!("tests/cli/{name}")))
+        .collect();
+    let mut missing = Vec::new();
+    let verbs = verbs();
+    assert!(verbs.len() >= 20, "{verbs:?}");
+    for verb in &verbs {
+        let mut need = |there: bool, what: &str| {
+            if !there {
+                missing.push(format!("{verb}: {what}"));
+            }
+        };
+        need(man.contains(&format!("sycl-bundle-{verb}.1")), "no man page");
+        for script in names("completions") {
+            need(
+                text(&format!("completions/{script}")).contains(verb.as_str()),
+                &format!("not in completions/{script}"),
+            );
+        }
+        need(
+            rows.lines().any(|row| row.split('|').nth(1).is_some_and(|cell| cell.contains(&format!("`{verb}`")))),
+            "no row in README's table of verbs",
+        );
+        need(changelog.contains(&format!("`{verb}")), "not in CHANGELOG");
+        need(help(&[verb]).contains("Examples:"), "its help has no examples");
+        let called = cases.lines().any(|line| {
+            let words = line.split(": ").nth(1).unwrap_or_default();
+            line.starts_with("# ") && words.split([' ', '|']).any(|word| word == verb)
+        });
+        need(called, "no case in tests/cli calls it");
+    }
+    assert!(missing.is_empty(), "{}\nsrc/docs/adding_a_verb.md says what belongs to a verb", missing.join("\n"));
+}
+
+#[test]
+fn what_pages_name_is_there() {
+    let mut missing = Vec::new();
+    let mut seen = (0, 0);
+    for page in names("src/docs") {
+        for word in text(&format!("src/docs/{page}")).split('`').skip(1).step_by(2) {
+            if let Some((file, test)) = word.split_once(".rs::") {
+                let there = std::fs::read_to_string(root().join(format!("{file}.rs")));
+                if !there.is_ok_and(|code| code.contains(&format!("fn {test}("))) {
+                    missing.push(format!("src/docs/{page}: no test {word}"));
+                }
+                seen.0 += 1;
+                continue;
+            }
+            let of_tree = ["src/", "tests/", "fuzz/", "device-configs", "README", "CHANGELOG"];
+            if of_tree.iter().any(|start| word.starts_with(start)) && !word.contains(['*', ' ']) {
+                if !root().join(word).exists() {
+                    missing.push(format!("src/docs/{page}: no file {word}"));
+                }
+                seen.1 += 1;
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    assert!(seen.0 > 30 && seen.1 > 30, "the pages are not read any more: {seen:?}");
+}
+
+#[test]
+fn every_page_is_in_the_docs() {
+    let module = text("src/docs/mod.rs");
+    for page in names("src/docs").iter().filter(|name| name.ends_with(".md")) {
+        let name = page.trim_end_matches(".md");
+        assert!(module.contains(&format!("include_str!(\"{page}\")")), "src/docs/mod.rs: include {page}");
+        assert!(module.contains(&format!("pub mod {name} {{}}")), "src/docs/mod.rs: a module `{name}`");
+    }
+}
+
+#[test]
+fn a_container_is_everywhere() {
+    let kinds = text("src/container/kind.rs");
+    let of = |from: &str| {
+        let body = kinds.split(from).nth(1).unwrap().split("\n    }").next().unwrap().to_owned();
+        body.split("Kind::").skip(1).filter_map(|rest| Some(rest.split('"').nth(1)?.to_owned())).collect::<Vec<_>>()
+    };
+    // What README calls each kind that a user may have.
+    let readme = text("README.md");
+    let read = readme.split("### What is read").nth(1).unwrap().split("\n## ").next().unwrap();
+    let known = [
+        ("elf", "ELF files"),
+        ("elf-object", "ELF and COFF objects"),
+        ("pe", "PE files"),
+        ("coff", "ELF and COFF objects"),
+        ("archive", "archives"),
+        ("offload-binary", "OffloadBinary"),
+        ("syclbin", "SYCLBIN"),
+        ("offload-bundle", "clang offload bundles"),
+        ("compressed-bundle", "compressed"),
+        ("spirv", "SPIR-V"),
+        ("llvm-bitcode", "LLVM\nbitcode"),
+        ("native", "compiled device code"),
+        ("hcf", "HCF"),
+        ("zip", "zip files"),
+        ("tar", "tar files"),
+        ("table", "file tables"),
+    ];
+    let names = of("pub fn name(self)");
+    assert!(names.len() >= 16, "{names:?}");
+    for name in names {
+        let Some((_, words)) = known.iter().find(|(known, _)| *known == name) else {
+            panic!(
+                "container `{name}`: say under \"What is read\" in README that it is read, and here by which words; see src/docs/adding_a_container.md"
+            )
+        };
+        assert!(read.contains(words), "README does not say under \"What is read\" that `{name}` is read (`{words}`)");
+    }
+}
+
+#[test]
+fn a_fuzz_body_is_everywhere() {
+    let bodies = text("fuzz/bodies.rs");
+    let list = bodies.split("BODIES:").nth(1).unwrap().split("];").next().unwrap();
+    let manifest = text("fuzz/Cargo.toml");
+    let named: BTreeSet<String> =
+        list.split("(\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect();
+    assert!(named.len() >= 14, "{named:?}");
+    for name in &named {
+        assert!(
+            root().join(format!("fuzz/fuzz_targets/{name}.rs")).exists(),
+            "body `{name}`: no fuzz/fuzz_targets/{name}.rs"
+        );
+        assert!(manifest.contains(&format!("name = \"{name}\"")), "body `{name}`: no [[bin]] in fuzz/Cargo.toml");
+        assert!(
+            root().join("fixtures/hostile").join(name).is_dir(),
+            "body `{name}`: no inputs in fixtures/hostile/{name}"
+        );
+    }
+    let targets: BTreeSet<String> =
+        names("fuzz/fuzz_targets").iter().map(|file| file.trim_end_matches(".rs").to_owned()).collect();
+    assert_eq!(targets, named, "fuzz/bodies.rs lists every fuzz target");
+}
+
+#[test]
+fn every_device_configuration_is_built_in() {
+    let built_in: BTreeSet<String> =
+        sycl_bundle::device::builtin::FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(
+        names("device-configs"),
+        built_in,
+        "src/device/builtin.rs names every file of device-configs; see src/docs/adding_a_target_family.md"
+    );
+}
+
+/// A member of a YAML mapping.
+fn at<'n>(node: &'n Node, key: &str) -> &'n Node {
+    let Value::Map(entries) = &node.value else { panic!("{}: no mapping with {key}", node.place.line) };
+    &entries.iter().find(|entry| entry.key == key).unwrap_or_else(|| panic!("line {}: no {key}", node.place.line)).value
+}
+
+fn word(node: &Node) -> &str {
+    let Value::Text(text) = &node.value else { panic!("line {}: no text", node.place.line) };
+    text
+}
+
+fn list(node: &Node) -> &[Node] {
+    let Value::List(items) = &node.value else { panic!("line {}: no list", node.place.line) };
+    items
+}
+
+fn keys(node: &Node) -> Vec<&str> {
+    let Value::Map(entries) = &node.value else { panic!("line {}: no mapping", node.place.line) };
+    entries.iter().map(|entry| entry.key.as_str()).collect()
+}
+
+/// Every call of the tool in a script has a verb that exists, and flags that this verb takes. How many calls there are.
+fn prove_calls(place: &str, script: &str) -> usize {
+    let verbs = verbs();
+    let mut calls = 0;
+    for rest in script.split("sycl-bundle ").skip(1) {
+        let verb = rest.split_whitespace().next().unwrap();
+        // `cargo install sycl-bundle --version` is no call.
+        if !verbs.iter().any(|known| known == verb) {
+            continue;
+        }
+        calls += 1;
+        let help = help(&[verb]);
+        // Options that a script gathers before count too.
+        let flags = script.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
+        for flag in flags.filter(|word| word.starts_with("--") && word.len() > 2) {
+            assert!(help.contains(flag), "{place}: `{verb}` takes no {flag}");
+        }
+    }
+    calls
+}
+
+fn action() -> Node {
+    yaml::parse(&text(".github/actions/check/action.yml")).unwrap().unwrap()
+}
+
+#[test]
+fn the_action_is_one() {
+    let action = action();
+    assert!(!word(at(&action, "name")).is_empty() && !word(at(&action, "description")).is_empty());
+    let runs = at(&action, "runs");
+    assert_eq!(word(at(runs, "using")), "composite");
+    let mut used = BTreeSet::new();
+    let mut calls = 0;
+    for step in list(at(runs, "steps")) {
+        assert_eq!(word(at(step, "shell")), "bash", "a composite step needs its shell");
+        let script = word(at(step, "run"));
+        // An input within a script would be run as a part of it.
+        assert!(!script.contains("${{"), "hand inputs over in variables:\n{script}");
+        let env = at(step, "env");
+        for name in keys(env) {
+            assert!(script.contains(name), "variable {name} is not used");
+            let input = word(at(env, name)).trim_start_matches("${{ inputs.").trim_end_matches(" }}").to_owned();
+            used.insert(input);
+        }
+        if script.contains("sycl-bundle check") {
+            calls += prove_calls("action.yml", script);
+        }
+    }
+    assert_eq!(calls, 3);
+    let inputs = at(&action, "inputs");
+    assert_eq!(
+        used,
+        keys(inputs).into_iter().map(str::to_owned).collect(),
+        "every input is used, and every used one is there"
+    );
+    for name in keys(inputs) {
+        let input = at(inputs, name);
+        assert!(!word(at(input, "description")).is_empty());
+        let wanted = if name == "files" { "required" } else { "default" };
+        assert!(keys(input).contains(&wanted), "input {name} has no `{wanted}`");
+    }
+}
+
+/// Runs the action's check as GitHub's runner does: bash with these options, inputs in variables.
+fn run_check(folder: &Path, files: &str, targets: &str) -> Option<i32> {
+    let action = action();
+    let step = list(at(at(&action, "runs"), "steps")).last().unwrap();
+    let bin = PathBuf::from(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let path = format!("{}:{}", bin.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("bash");
+    command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", word(at(step, "run"))]).current_dir(folder);
+    command.env("PATH", path).env("GITHUB_STEP_SUMMARY", folder.join("summary.md")).env_remove("SYCL_BUNDLE_CONFIG");
+    for name in keys(at(step, "env")) {
+        let input = word(at(at(step, "env"), name)).trim_start_matches("${{ inputs.").trim_end_matches(" }}");
+        let value = match input {
+            "files" => files,
+            "targets" => targets,
+            other => at(at(&action, "inputs"), other).value_of("default"),
+        };
+        command.env(name, value);
+    }
+    command.output().unwrap().status.code()
+}
+
+trait ValueOf {
+    fn value_of(&self, key: &str) -> &str;
+}
+
+impl ValueOf for Node {
+    fn value_of(&self, key: &str) -> &str {
+        word(at(self, key))
+    }
+}
+
+#[test]
+fn the_action_does_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, bytes: Vec<u8>| std::fs::write(folder.path().join(name), bytes).unwrap();
+    put("a.spv", spirv::module_of("aspects", "chain"));
+    put("b.spv", spirv::module_of("aspects", "recursion"));
+    assert_eq!(run_check(folder.path(), "[ab].spv", "dg1"), Some(1), "a kernel computes in double");
+    let sarif = std::fs::read_to_string(folder.path().join("device-code.sarif")).unwrap();
+    assert!(sarif.contains("fp64"), "{sarif}");
+    let summary = std::fs::read_to_string(folder.path().join("summary.md")).unwrap();
+    assert!(summary.contains("fp64"), "{summary}");
+    assert_eq!(run_check(folder.path(), "b.spv", "dg1"), Some(0));
+    assert_eq!(run_check(folder.path(), "b.spv", "no_such_target"), Some(2));
+    assert_eq!(run_check(folder.path(), "$(touch made) b.spv", "pvc"), Some(3), "what is given is no command");
+    assert!(!folder.path().join("made").exists());
+}
+
+#[test]
+fn the_hooks_are_hooks() {
+    let hooks = yaml::parse(&text(".pre-commit-hooks.yaml")).unwrap().unwrap();
+    let mut ids = BTreeSet::new();
+    for hook in list(&hooks) {
+        for key in ["id", "name", "description", "entry", "language", "files"] {
+            assert!(!word(at(hook, key)).is_empty(), "line {}: no {key}", hook.place.line);
+        }
+        assert_eq!(word(at(hook, "language")), "rust", "the hook is built of this repository");
+        assert_eq!(prove_calls(".pre-commit-hooks.yaml", word(at(hook, "entry"))), 1);
+        assert!(ids.insert(word(at(hook, "id")).to_owned()), "two hooks of one name");
+    }
+    let readme = text("README.md");
+    for id in ids {
+        assert!(readme.contains(&format!("id: {id}")), "README does not show hook {id}");
+    }
+}
+
+#[test]
+fn recipes_of_the_readme_name_what_is_there() {
+    let readme = text("README.md");
+    let blocks: Vec<&str> = readme.split("```yaml\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
+    assert!(blocks.len() >= 3, "{}", blocks.len());
+    let action = action();
+    let inputs = keys(at(&action, "inputs"));
+    let mut seen = 0;
+    for block in blocks {
+        let block = yaml::parse(block).unwrap_or_else(|fault| panic!("{fault}\n{block}")).unwrap();
+        let Value::List(steps) = &block.value else { continue };
+        for step in steps.iter().filter(|step| word(at(step, "uses")).contains("/.github/actions/check@")) {
+            for input in keys(at(step, "with")) {
+                assert!(inputs.contains(&input), "README gives the action `{input}`, which is no input");
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 1, "README shows how the action is used");
+}
+
+/// `[package.metadata.deb]`: what it lists is there, and all man pages and completions have their place.
+#[test]
+fn the_debian_package_is_whole() {
+    let manifest = text("Cargo.toml");
+    let deb = manifest.split("[package.metadata.deb]").nth(1).unwrap().split("\n[").next().unwrap();
+    let assets: Vec<&str> = deb.lines().filter_map(|line| line.trim().strip_prefix("[\"")?.split('"').next()).collect();
+    for asset in &assets {
+        let there = match asset.split_once("/*.") {
+            Some((folder, ending)) => names(folder).iter().any(|name| name.ends_with(&format!(".{ending}"))),
+            None => asset.starts_with("target/release/") || root().join(asset).is_file(),
+        };
+        assert!(there, "Cargo.toml: no {asset}");
+    }
+    assert!(
+        names("man").iter().all(|name| name.ends_with(".1")),
+        "a man page of another section has no place in the package"
+    );
+    for script in ["completions/sycl-bundle.bash", "completions/_sycl-bundle", "completions/sycl-bundle.fish"] {
+        assert!(assets.contains(&script), "Cargo.toml: {script} is not in the package");
+    }
+}
