@@ -1,6 +1,9 @@
 //! How are bytes read without ever panicking?
 //!
-//! Little-endian reads at an offset of a slice. Nothing here indexes; an offset beyond the end is `None`.
+//! Little-endian reads at an offset of a slice. Nothing here indexes; an offset beyond the end is `None`. [`size`] reads
+//! what people write for a number of them.
+
+pub mod size;
 
 /// The `len` bytes at `at`.
 pub fn slice_at(data: &[u8], at: usize, len: usize) -> Option<&[u8]> {

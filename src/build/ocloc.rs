@@ -28,6 +28,9 @@ const OUTPUT: &str = "binary";
 /// The name under which it gives what it printed.
 const LOG: &str = "stdout.log";
 
+/// A module without functions: `OpCapability Addresses`, `OpCapability Kernel`, `OpMemoryModel Physical64 OpenCL`.
+const LEAST: [u32; 12] = [0x0723_0203, 0x0001_0000, 0, 1, 0, 0x0002_0011, 4, 0x0002_0011, 6, 0x0003_000e, 2, 2];
+
 /// What the machine lacks, and how to get it.
 const REMEDY: &str =
     "install Intel's offline compiler (package intel-ocloc or intel-opencl-icd), or name it with --ocloc";
@@ -116,8 +119,10 @@ impl Ocloc {
         let files = match &self.0 {
             Kind::Library(_) if !devices.is_empty() => Vec::new(),
             Kind::Library(_) => {
-                // What does the work is loaded with the first module, and stays; one that is none will do.
-                let _ = self.compile(&[], "skl", "");
+                // What does the work (IGC) is loaded with the first module, and stays; of no bytes at all ocloc 22.43 says
+                // that the file is missing (-5151), before it loads anything.
+                let least: Vec<u8> = LEAST.into_iter().flat_map(u32::to_le_bytes).collect();
+                let _ = self.compile(&least, "skl", "");
                 loaded()
             }
             Kind::Program(program) => vec![program.path().to_owned()],

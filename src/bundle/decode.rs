@@ -5,8 +5,7 @@
 
 use super::aspect::{self, Epoch};
 use super::property::{Properties, Property, set};
-use super::spec_constants::laid_out;
-pub use super::spec_constants::{SpecConstant, leaves as spec_constant};
+use super::spec_constants::{SpecConstant, laid_out, leaves};
 use crate::bytes;
 
 /// The meaning of a property.
@@ -57,7 +56,7 @@ pub fn decode(all: &Properties<'_>, set_name: &str, property: &Property<'_>, epo
         (set::REQUIREMENTS, "joint_matrix" | "joint_matrix_mad") => list(';'),
         (set::REQUIREMENTS, "compile_target") | (set::MISC, "sanUsed") | ("SYCL/registered kernels", _) => text(),
         (set::PARAM_OPT, _) => arguments(property),
-        (set::SPEC_CONSTANTS, _) => spec_constant(property).map(Decoded::SpecConstant),
+        (set::SPEC_CONSTANTS, _) => leaves(property).map(Decoded::SpecConstant),
         (set::SPEC_DEFAULTS | set::SPEC_VALUES, "all") => values(all, value.payload()?),
         (set::MISC, "isEsimdImage" | "specConstsReplacedWithDefault" | "asanUsed") => {
             value.number().map(|number| Decoded::Flag(number != 0))

@@ -8,9 +8,9 @@ use super::output;
 use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::build::cache::Cache;
+use sycl_bundle::bytes;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::cache::{self as page, Cached, Size};
-use sycl_bundle::report::units;
 
 /// The folder of the cache; empty for none.
 const VARIABLE: &str = "SYCL_BUNDLE_CACHE_DIR";
@@ -78,7 +78,7 @@ enum Format {
 
 /// A number of bytes for clap.
 pub fn size(text: &str) -> Result<u64, String> {
-    units::parse_bytes(text).ok_or_else(|| "a number of bytes, also as 500MiB or 2GB".to_owned())
+    bytes::size::parse(text).ok_or_else(|| bytes::size::WANTED.to_owned())
 }
 
 /// The cache, unless the user wants none or it has no place. `wanted` is false where the command line says so.
@@ -92,9 +92,8 @@ pub fn cache(wanted: bool) -> Option<Cache> {
 /// `Usage` for a variable that is no size.
 pub fn limit() -> Result<u64> {
     match std::env::var(LIMIT_VARIABLE) {
-        Ok(text) if !text.is_empty() => units::parse_bytes(&text).ok_or_else(|| {
-            Error::new(ErrorKind::Usage, format!("{LIMIT_VARIABLE}={text} is no size"))
-                .with_remedy("a number of bytes, also as 500MiB or 2GB")
+        Ok(text) if !text.is_empty() => bytes::size::parse(&text).ok_or_else(|| {
+            Error::new(ErrorKind::Usage, format!("{LIMIT_VARIABLE}={text} is no size")).with_remedy(bytes::size::WANTED)
         }),
         _ => Ok(LIMIT),
     }

@@ -11,6 +11,7 @@ use crate::bundle::decode::{self, Decoded};
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
+use crate::bundle::spec_constants;
 use crate::native::Kernel as NativeKernel;
 use crate::spirv::index::Index;
 use crate::spirv::kernel::argument::Argument;
@@ -335,7 +336,7 @@ fn named(examined: &Examined<'_, '_>, constants: &[SpecConstant]) -> Vec<NamedCo
     let properties = &examined.image.properties;
     let mut names = HashMap::new();
     for property in properties.set(set::SPEC_CONSTANTS) {
-        for part in decode::spec_constant(property).unwrap_or_default() {
+        for part in spec_constants::leaves(property).unwrap_or_default() {
             names.entry(part.id).or_insert((property.name, part.offset));
         }
     }

@@ -4,6 +4,7 @@
 //! is a fault with its line and column. The one user of the `toml` crate.
 
 use super::date::Date;
+use crate::bytes::size;
 use crate::device::near::did_you_mean;
 use crate::device::yaml::{Fault, Place};
 use crate::limits::MAX_CONFIG;
@@ -211,7 +212,7 @@ impl<'d> Table<'d> {
     /// A number of bytes: a number, or a text like `"8 MiB"`.
     pub fn bytes(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<u64>> {
         let wanted = "a number of bytes, or a text like \"512 KiB\" or \"8 MiB\"";
-        self.get(key, wanted, faults, |value| number(value).or_else(|| bytes(value.as_str()?)))
+        self.get(key, wanted, faults, |value| number(value).or_else(|| size::parse(value.as_str()?)))
     }
 
     /// A day.
@@ -226,24 +227,6 @@ impl<'d> Table<'d> {
 fn number(value: &DeValue<'_>) -> Option<u64> {
     let integer = value.as_integer()?;
     u64::from_str_radix(integer.as_str(), integer.radix()).ok()
-}
-
-/// `8 MiB`: a whole number and a unit; those in thousands too.
-fn bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(end)?;
-    let unit: u64 = match unit.trim() {
-        "B" | "" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        "kB" | "KB" => 1_000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 #[cfg(test)]

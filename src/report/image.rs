@@ -205,7 +205,7 @@ fn meaning(decoded: &Decoded) -> String {
         Decoded::Arguments { count, eliminated } if eliminated.is_empty() => format!("{count} arguments, none removed"),
         Decoded::Arguments { count, eliminated } => format!("{count} arguments, removed {}", numbers(eliminated)),
         Decoded::SpecConstant(parts) => {
-            let part = |part: &crate::bundle::decode::SpecConstant| {
+            let part = |part: &crate::bundle::spec_constants::SpecConstant| {
                 format!("id {} at byte {} of {} bytes", part.id, part.offset, part.size)
             };
             parts.iter().map(part).collect::<Vec<_>>().join("; ")

@@ -24,31 +24,6 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// Bytes as people write them: `1500`, `64KiB`, `2 GB` (of a thousand each), also with a fraction. None for anything else.
-pub fn parse_bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
-    let (number, unit) = text.split_at_checked(digits)?;
-    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kib" => 1 << 10,
-        "m" | "mib" => 1 << 20,
-        "g" | "gib" => 1 << 30,
-        "t" | "tib" => 1 << 40,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "tb" => 1_000_000_000_000,
-        _ => return None,
-    };
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor);
-    }
-    let bytes = number.parse::<f64>().ok()? * factor as f64;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 2^63")]
-    (0.0..9.2e18).contains(&bytes).then_some(bytes as u64)
-}
-
 /// A count with thousands set apart: `17,716`.
 pub fn count(number: usize) -> String {
     let digits = number.to_string();
@@ -83,24 +58,6 @@ pub fn share(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_as_people_write_them() {
-        let sizes = [
-            ("0", 0),
-            ("1500", 1500),
-            ("64KiB", 65536),
-            ("64 k", 65536),
-            ("2GB", 2_000_000_000),
-            ("1.5MiB", 1_572_864),
-        ];
-        for (text, bytes) in sizes {
-            assert_eq!(parse_bytes(text), Some(bytes), "{text}");
-        }
-        for text in ["", "MiB", "-1", "1 yard", "1.2.3k", "99999999999T", ".", "∞"] {
-            assert_eq!(parse_bytes(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn three_digits() {

@@ -266,3 +266,16 @@ fn kernels_of_our_sources_need_fp64_where_ocloc_names_them() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(refused >= 30 && accepted >= 60, "too few were judged");
 }
+
+/// What the cache of GPU binaries goes by: without IGC's file a new one would be given what an old one made.
+#[test]
+fn doctor_names_the_library_and_its_graphics_compiler() {
+    let output = Command::new(env!("CARGO_BIN_EXE_sycl-bundle")).args(["doctor", "--format", "json"]).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ocloc = &told["ocloc"];
+    let igc = Path::new(ocloc["igc"].as_str().unwrap_or_else(|| panic!("{ocloc:#}")));
+    assert!(igc.is_file() && igc.file_name().unwrap().to_str().unwrap().starts_with("libigc.so."), "{}", igc.display());
+    assert!(ocloc["files"].as_array().unwrap().contains(&ocloc["igc"]), "{ocloc:#}");
+    let version = ocloc["igc_version"].as_str().unwrap();
+    assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{version}");
+}

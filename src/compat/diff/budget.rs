@@ -1,6 +1,7 @@
 //! Does what changed keep to the budgets?
 
 use super::compare::{Fate, FileDiff, What};
+use crate::bytes::size;
 use crate::error::{Error, ErrorKind, Result};
 use std::fmt;
 
@@ -23,27 +24,8 @@ impl Growth {
             let error = Error::new(ErrorKind::Usage, format!("`{text}` is neither a size nor a share"));
             error.with_remedy("write it as 4096, 64KiB, 1.5MiB or 5%")
         };
-        let trimmed = text.trim();
-        let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
-        let (number, unit) = trimmed.split_at_checked(end).ok_or_else(bad)?;
-        let scale = match unit.trim().to_ascii_lowercase().as_str() {
-            "" | "b" => 1,
-            "k" | "kib" => 1 << 10,
-            "m" | "mib" => 1 << 20,
-            "g" | "gib" => 1 << 30,
-            "%" => 100,
-            _ => return Err(bad()),
-        };
-        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-        if whole.is_empty() || part.contains('.') || part.len() > 6 {
-            return Err(bad());
-        }
-        let whole: u64 = whole.parse().map_err(|_| bad())?;
-        let part_value: u64 = if part.is_empty() { 0 } else { part.parse().map_err(|_| bad())? };
-        let part_scale = 10u64.checked_pow(u32::try_from(part.len()).unwrap_or(0)).ok_or_else(bad)?;
-        let fraction = part_value.saturating_mul(scale) / part_scale.max(1);
-        let value = whole.checked_mul(scale).and_then(|whole| whole.checked_add(fraction)).ok_or_else(bad)?;
-        Ok(if unit.trim() == "%" { Growth::Share(value) } else { Growth::Bytes(value) })
+        let share = text.trim().strip_suffix('%').map(|share| size::scaled(share.trim_end(), 100).map(Growth::Share));
+        share.unwrap_or_else(|| size::parse(text).map(Growth::Bytes)).ok_or_else(bad)
     }
 
     /// Whether something may grow from `old` to `new`.

@@ -3,9 +3,10 @@
 use super::native::NativeJson;
 use super::put::{List, Object, Put, With, push_number};
 use crate::bundle::aspect::Epoch;
-use crate::bundle::decode::{Decoded, SpecConstant, decode};
+use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::property::{Properties, Property, PropertySet, Value};
 use crate::bundle::requirements::Requirements;
+use crate::bundle::spec_constants::SpecConstant;
 use crate::compat::examine::Examined;
 use crate::native::Native;
 use crate::report::{FileFacts, name};

@@ -3,34 +3,20 @@
 //! Compilers number the constants of each image from 0, and the property sets say which numbers belong to which name. So
 //! constants of one name get one number, and those of different names different ones.
 //!
-//! "SYCL/specialization constants" holds for each name triples of number (`SpecId`), offset in the value and size;
-//! "SYCL/specialization constants default values" one blob with the values of all names in their order
-//! (DPC++ `llvm/lib/SYCLLowerIR/SpecConstants.cpp`).
+//! How they are stored: [`crate::bundle::spec_constants`].
 
 use super::Input;
 use crate::bundle::property::set;
+use crate::bundle::spec_constants::{PADDING, SpecConstant, constants};
 use crate::error::{Error, ErrorKind};
 use crate::spirv::Module;
 use std::collections::{HashMap, HashSet};
-
-/// Set of the defaults.
-pub const DEFAULTS: &str = "SYCL/specialization constants default values";
-/// Marks padding, which has no number.
-const PADDING: u32 = u32::MAX;
-
-/// A part of a named constant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Leaf {
-    number: u32,
-    offset: u32,
-    size: u32,
-}
 
 /// A named constant of the result.
 #[derive(Debug, Clone)]
 struct Named {
     name: String,
-    leaves: Vec<Leaf>,
+    leaves: Vec<SpecConstant>,
     /// The default value, where the sets have one.
     default: Option<Vec<u8>>,
     /// The image that it was first met in.
@@ -58,29 +44,25 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
     let mut next = 0u32;
     for (number, input) in inputs.iter().enumerate() {
         let mut numbers = HashMap::new();
-        let blob = input.image.properties.get(DEFAULTS, "all").and_then(|value| value.payload());
-        let mut begin = 0usize;
-        for property in input.image.properties.set(set::SPEC_CONSTANTS) {
-            let Some(leaves) = property.value.words().and_then(|words| leaves(&words)) else {
+        let stored = input.image.properties.set(set::SPEC_CONSTANTS);
+        for (property, constant) in stored.iter().zip(constants(&input.image.properties)) {
+            if property.value.words().is_none_or(|words| words.len() % 3 != 0) {
                 errors.push(
                     Error::input(format!("the value of the property `{}` is damaged", property.name))
                         .context(input.label),
                 );
                 continue;
-            };
-            let size = leaves.iter().map(|leaf| leaf.offset.saturating_add(leaf.size) as usize).max().unwrap_or(0);
-            let end = begin.saturating_add(size);
-            let default = blob.and_then(|blob| blob.get(begin..end)).map(<[u8]>::to_vec);
-            begin = end;
+            }
+            let (leaves, default) = (constant.leaves, constant.default.map(<[u8]>::to_vec));
             let known = by_name.get(property.name).and_then(|at| plan.named.get(*at));
             let Some(known) = known else {
                 let mut mine = Vec::with_capacity(leaves.len());
                 for leaf in leaves {
-                    let new = if leaf.number == PADDING { PADDING } else { fresh(&mut next, &mut taken) };
-                    if leaf.number != PADDING {
-                        numbers.insert(leaf.number, new);
+                    let new = if leaf.id == PADDING { PADDING } else { fresh(&mut next, &mut taken) };
+                    if leaf.id != PADDING {
+                        numbers.insert(leaf.id, new);
                     }
-                    mine.push(Leaf { number: new, ..leaf });
+                    mine.push(SpecConstant { id: new, ..leaf });
                 }
                 by_name.insert(property.name, plan.named.len());
                 plan.named.push(Named { name: property.name.to_owned(), leaves: mine, default, image: number });
@@ -88,7 +70,7 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
             };
             let same = known.leaves.len() == leaves.len()
                 && known.leaves.iter().zip(&leaves).all(|(one, other)| {
-                    (one.offset, one.size, one.number == PADDING) == (other.offset, other.size, other.number == PADDING)
+                    (one.offset, one.size, one.id == PADDING) == (other.offset, other.size, other.id == PADDING)
                 });
             if !same || known.default != default {
                 let what = if same { "default" } else { "layout" };
@@ -98,8 +80,8 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
                 errors.push(Error::new(ErrorKind::Build, message).context(input.label));
                 continue;
             }
-            let pairs = leaves.iter().zip(&known.leaves).filter(|(leaf, _)| leaf.number != PADDING);
-            numbers.extend(pairs.map(|(leaf, known)| (leaf.number, known.number)));
+            let pairs = leaves.iter().zip(&known.leaves).filter(|(leaf, _)| leaf.id != PADDING);
+            numbers.extend(pairs.map(|(leaf, known)| (leaf.id, known.id)));
         }
         plan.numbers.push(numbers);
     }
@@ -113,8 +95,8 @@ fn unnamed(inputs: &[Input<'_, '_>]) -> HashSet<u32> {
         return numbers;
     }
     for input in inputs {
-        let words = input.image.properties.set(set::SPEC_CONSTANTS).iter().filter_map(|found| found.value.words());
-        let named: HashSet<u32> = words.filter_map(|words| leaves(&words)).flatten().map(|leaf| leaf.number).collect();
+        let named = constants(&input.image.properties);
+        let named: HashSet<u32> = named.iter().flat_map(|constant| &constant.leaves).map(|leaf| leaf.id).collect();
         let module = input.image.contents().ok().and_then(|contents| Module::parse(&contents).ok());
         let all = module.map(|module| module.spec_constants).unwrap_or_default();
         numbers.extend(all.into_iter().filter(|number| !named.contains(number)));
@@ -129,18 +111,11 @@ fn fresh(next: &mut u32, taken: &mut HashSet<u32>) -> u32 {
     *next
 }
 
-fn leaves(words: &[u32]) -> Option<Vec<Leaf>> {
-    let (leaves, rest) = words.as_chunks::<3>();
-    rest.is_empty().then(|| {
-        leaves.iter().map(|[number, offset, size]| Leaf { number: *number, offset: *offset, size: *size }).collect()
-    })
-}
-
 impl Plan {
     /// The contents of the set, by name.
     pub fn set(&self) -> Vec<(&str, Vec<u8>)> {
         let words = |named: &Named| -> Vec<u8> {
-            let words = named.leaves.iter().flat_map(|leaf| [leaf.number, leaf.offset, leaf.size]);
+            let words = named.leaves.iter().flat_map(|leaf| [leaf.id, leaf.offset, leaf.size]);
             words.flat_map(u32::to_le_bytes).collect()
         };
         self.named.iter().map(|named| (named.name.as_str(), words(named))).collect()

@@ -1,7 +1,7 @@
 //! Which property sets does a linked image have?
 
 use super::Input;
-use super::constants::{DEFAULTS, Plan};
+use super::constants::Plan;
 use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
@@ -44,7 +44,7 @@ pub fn merge<'k>(
             set::EXPORTED => merge.symbols(name, &linked.exports),
             set::IMPORTED => merge.symbols(name, &linked.imports),
             set::SPEC_CONSTANTS => merge.constants(constants),
-            DEFAULTS => merge.defaults(constants),
+            set::SPEC_DEFAULTS => merge.defaults(constants),
             set::VIRTUAL_FUNCTIONS => merge.virtual_functions(),
             // It marks the device library's own images; what is linked with others is none.
             set::DEVICELIB if !inputs.iter().all(|input| has(input, name)) => Ok(Vec::new()),

@@ -8,7 +8,7 @@
 //! Whom each property is about is found once for all images, so that the cost of one image grows with what it gets.
 
 use super::check::Checked;
-use super::constants::{Constants, DEFAULTS};
+use super::constants::Constants;
 use super::entry::{Entry, Kind, Variable};
 use super::{Input, Options};
 use crate::bundle::property::{Properties, Property, PropertySet, set};
@@ -137,7 +137,7 @@ impl<'c, 'k> Carried<'c, 'k> {
             let (here, after) = rest.split_at(rest.partition_point(|(of, _)| *of == number));
             rest = after;
             match set.name {
-                set::REQUIREMENTS | DEFAULTS => {}
+                set::REQUIREMENTS | set::SPEC_DEFAULTS => {}
                 set::SPEC_CONSTANTS => sets.extend(self.constants.of_part(arena, &part.symbols.spec_constants)?),
                 set::EXPORTED => {
                     let symbols: Vec<&str> = facts.exported.iter().map(String::as_str).collect();
@@ -212,7 +212,7 @@ fn subject<'c>(set: &str, property: &Property<'c>, whole: &Whole<'c>, symbols: &
     let text = |about: fn(&'c str) -> About<'c>| property.value.text().map_or(About::All, about);
     match set {
         // Written anew.
-        set::REQUIREMENTS | DEFAULTS | set::SPEC_CONSTANTS | set::EXPORTED => About::Nobody,
+        set::REQUIREMENTS | set::SPEC_DEFAULTS | set::SPEC_CONSTANTS | set::EXPORTED => About::Nobody,
         set::IMPORTED => About::Import(property.name),
         // DPC++ lists functions here too, whose arguments it removes likewise.
         set::PARAM_OPT if whole.kernels.contains(property.name) => About::Kernel(property.name),

@@ -3,15 +3,12 @@
 //! A constant stays where the module has any of its parts, or no module of the split has. The blob of defaults holds the
 //! values one after another in the order of the set, each as long as its last part reaches, so it is cut to match.
 
-use crate::bundle::decode::spec_constant;
 use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::bundle::spec_constants::constants;
 use crate::container::arena::Arena;
 use crate::error::Result;
 use crate::rewrite::property_sets::byte_array;
 use std::collections::{HashMap, HashSet};
-
-/// The set of defaults.
-pub(super) const DEFAULTS: &str = "SYCL/specialization constants default values";
 
 /// The specialization constants of an input.
 pub(super) struct Constants<'k> {
@@ -27,28 +24,19 @@ pub(super) struct Constants<'k> {
 impl<'k> Constants<'k> {
     /// Those of which the numbers are `used` in the split, and those of which none is.
     pub(super) fn of(all: &Properties<'k>, used: &HashSet<u32>) -> Constants<'k> {
-        const PADDING: u32 = u32::MAX;
-        let blob = all.get(DEFAULTS, "all").and_then(|value| value.payload());
-        let mut found =
-            Constants { all: Vec::new(), by_number: HashMap::new(), unused: Vec::new(), has_defaults: blob.is_some() };
-        let mut rest = blob;
-        for (place, property) in all.set(set::SPEC_CONSTANTS).iter().enumerate() {
-            let parts = spec_constant(property).unwrap_or_default();
-            let size =
-                parts.iter().map(|part| u64::from(part.offset).saturating_add(u64::from(part.size))).max().unwrap_or(0);
-            // A blob that is shorter than its constants say is cut as far as it goes.
-            let split = rest.and_then(|rest| rest.split_at_checked(usize::try_from(size).ok()?));
-            rest = split.map(|(_, tail)| tail);
-            let ids = parts.iter().map(|part| part.id).filter(|id| *id != PADDING);
+        let has_defaults = all.get(set::SPEC_DEFAULTS, "all").and_then(|value| value.payload()).is_some();
+        let mut found = Constants { all: Vec::new(), by_number: HashMap::new(), unused: Vec::new(), has_defaults };
+        for (place, (property, constant)) in all.set(set::SPEC_CONSTANTS).iter().zip(constants(all)).enumerate() {
             let mut is_used = false;
-            for id in ids.filter(|id| used.contains(id)) {
+            for id in constant.parts().map(|part| part.id).filter(|id| used.contains(id)) {
                 is_used = true;
                 found.by_number.entry(id).or_default().push(place);
             }
             if !is_used {
                 found.unused.push(place);
             }
-            found.all.push((*property, split.map(|(value, _)| value).unwrap_or_default()));
+            // A blob that is shorter than its constants say is cut as far as it goes.
+            found.all.push((*property, constant.default.unwrap_or_default()));
         }
         found
     }
@@ -71,7 +59,7 @@ impl<'k> Constants<'k> {
             if self.has_defaults {
                 let values: Vec<u8> = kept.iter().flat_map(|(_, value)| *value).copied().collect();
                 let value: Value<'k> = byte_array(arena, &values)?;
-                sets.push(PropertySet { name: DEFAULTS, properties: vec![Property { name: "all", value }] });
+                sets.push(PropertySet { name: set::SPEC_DEFAULTS, properties: vec![Property { name: "all", value }] });
             }
         }
         Ok(sets)
