@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::Host;
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, embed, numbers, possible};
@@ -15,7 +16,8 @@ const DEVICES: [Option<&str>; 3] = [None, Some("intel_gpu_pvc"), Some("intel_gpu
 
 /// For each SPIR-V image whose symbols are its own one of a CPU and two of GPUs, told apart by their payloads.
 fn additions(bundle: &Bundle<'_>) -> Vec<(usize, Option<&'static str>, Vec<u8>)> {
-    let own = bundle.images.iter().filter(|image| image.target == "spir64" && image.entries != ["add_one"]);
+    let is_own = |image: &&Image<'_>| image.target == "spir64" && image.entries != ["add_one"];
+    let own = bundle.images.iter().filter(is_own).filter(|image| image.compile_target().is_none());
     let of = |index: usize| DEVICES.map(|device| (index, device, format!("native {index} {device:?}").into_bytes()));
     own.flat_map(|image| of(image.index)).collect()
 }
