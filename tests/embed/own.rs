@@ -12,18 +12,21 @@ use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, embed, numbe
 use crate::support::host::{Fixture, Kind, Linker, LoadedImage, Strip, fnv1a, load, matrix};
 use crate::{Folder, notes, read};
 
+/// The source, the device and the code.
+type Native = (usize, Option<&'static str>, Vec<u8>);
+
 const DEVICES: [Option<&str>; 3] = [None, Some("intel_gpu_pvc"), Some("intel_gpu_acm_g10")];
 
 /// For each SPIR-V image whose symbols are its own one of a CPU and two of GPUs, told apart by their payloads.
-fn additions(bundle: &Bundle<'_>) -> Vec<(usize, Option<&'static str>, Vec<u8>)> {
+fn additions(bundle: &Bundle<'_>) -> Vec<Native> {
     let is_own = |image: &&Image<'_>| image.target == "spir64" && image.entries != ["add_one"];
     let own = bundle.images.iter().filter(is_own).filter(|image| image.compile_target().is_none());
     let of = |index: usize| DEVICES.map(|device| (index, device, format!("native {index} {device:?}").into_bytes()));
     own.flat_map(|image| of(image.index)).collect()
 }
 
-fn borrowed<'a>(all: &'a [(usize, Option<&'static str>, Vec<u8>)]) -> Vec<Addition<'a>> {
-    let one = |(source, device, payload): &'a (usize, Option<&'static str>, Vec<u8>)| Addition {
+fn borrowed<'a>(all: &'a [Native]) -> Vec<Addition<'a>> {
+    let one = |(source, device, payload): &'a Native| Addition {
         source: *source,
         target: if device.is_some() { "spir64_gen" } else { "spir64_x86_64" },
         compile_target: *device,
@@ -33,7 +36,7 @@ fn borrowed<'a>(all: &'a [(usize, Option<&'static str>, Vec<u8>)]) -> Vec<Additi
     all.iter().map(one).collect()
 }
 
-fn rewritten(file: &[u8]) -> (Vec<u8>, Vec<(usize, Option<&'static str>, Vec<u8>)>) {
+fn rewritten(file: &[u8]) -> (Vec<u8>, Vec<Native>) {
     let host = Host::read(file).unwrap();
     let bundle = Bundle::read(&host).unwrap();
     let all = additions(&bundle);
