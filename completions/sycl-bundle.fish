@@ -487,6 +487,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l target 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l fold-clones -d 'Make one image of SPIR-V images that are the same code under other names, with a kernel for each name'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -s v -l verbose -d 'Say more'
@@ -590,7 +591,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l target
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l replace -d 'Remove images of the same target and entries'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l replace -d 'Remove images of the same target all of whose entries the added ones list'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l drop-signature -d 'Remove the signature of a Windows file, which would be wrong once the file is changed'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s v -l verbose -d 'Say more'

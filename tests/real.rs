@@ -30,6 +30,8 @@ mod embed;
 mod explain;
 #[path = "real/files.rs"]
 mod files;
+#[path = "real/fold.rs"]
+mod fold;
 #[path = "real/images.rs"]
 mod images;
 #[path = "real/installation.rs"]
@@ -58,6 +60,12 @@ mod prune;
 mod recipes;
 #[path = "real/releases.rs"]
 mod releases;
+#[path = "real/specialize.rs"]
+mod specialize;
+#[path = "real/relink.rs"]
+mod relink;
+#[path = "real/relink_dpnp.rs"]
+mod relink_dpnp;
 #[path = "real/spirv_val.rs"]
 mod spirv_val;
 #[path = "real/split.rs"]

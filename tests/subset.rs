@@ -3,6 +3,8 @@
 
 #[path = "subset/cases.rs"]
 mod cases;
+#[path = "subset/fold.rs"]
+mod fold;
 #[path = "subset/graph.rs"]
 mod graph;
 mod support;

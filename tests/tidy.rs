@@ -31,6 +31,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "native",
             "compat",
             "select",
+            "policy",
             "rewrite",
         ],
     ),

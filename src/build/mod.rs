@@ -9,6 +9,7 @@
 //! | [`target`] | for what is compiled, and by which compiler? |
 //! | [`plan`] | which images are compiled, with which options, and which stay as they are? |
 //! | [`options`] | which of an image's options does the driver get? |
+//! | [`fold`] | which modules are the same code, so that one compilation does for all? |
 //! | [`failure`] | why did a module not build? |
 //! | [`pool`] | who compiles what, when, and how often is it tried? |
 //! | [`process`] | how does the parent talk to one worker, and get rid of it? |
@@ -27,6 +28,7 @@
 pub mod cache;
 pub mod choose;
 pub mod failure;
+pub mod fold;
 pub mod inventory;
 pub mod ocloc;
 pub mod opencl;

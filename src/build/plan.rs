@@ -6,13 +6,16 @@ use super::{Job, Step};
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
+use crate::bundle::spec_setting::Which;
 use crate::compat::examine::{Examined, examine};
 use crate::compat::fit::Finding;
 use crate::compat::native::{self, Stay};
-use crate::error::Problem;
+use crate::error::{ErrorKind, Problem, Result};
+use crate::policy::rules::Recipe;
 use crate::rewrite::link::providers::Providers;
+use crate::rewrite::specialize::{Outcome, Specialized, specialized};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// `DeviceTargetSpec` of native CPU images.
 pub const CPU_TARGET: &str = super::target::CPU_SPEC;
@@ -32,10 +35,15 @@ pub struct Plan<'a> {
     pub problems: Vec<Problem>,
     /// The images whose native code has what they import in it, by index.
     pub linked: HashSet<usize>,
+    /// The images whose specialization constants got values, by index; the values as property sets state them, where they
+    /// are not the defaults.
+    pub specialized: HashMap<usize, Specialized>,
+    /// The constants that were given values.
+    pub set: BTreeSet<Which>,
 }
 
 /// For what images are planned.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct For<'t> {
     /// The target.
     pub target: &'t Target,
@@ -43,11 +51,20 @@ pub struct For<'t> {
     pub number: usize,
     /// What speaks against images on the target, by index; those are skipped.
     pub against: &'t HashMap<usize, Finding>,
+    /// How each image is compiled for it.
+    pub recipe: &'t dyn Fn(&Examined<'_, '_>) -> Recipe,
+    /// The file whose rules these are, as messages name it.
+    pub rules: &'t str,
+    /// What the source calls a mangled name.
+    pub source_name: &'t dyn Fn(&str) -> String,
 }
 
 /// Plans the compilation of images. Those that import something stay as they are, unless they are linked with those of a
 /// bundle that define that.
-pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, linked: Option<&Bundle<'a>>) -> Plan<'a> {
+///
+/// # Errors
+/// `Usage` for a value that a specialization constant cannot have.
+pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, linked: Option<&Bundle<'a>>) -> Result<Plan<'a>> {
     match linked.filter(|_| wanted.links() && images.iter().any(|examined| !examined.imports.is_empty())) {
         None => of(images, wanted, None),
         Some(bundle) => {
@@ -69,15 +86,17 @@ impl For<'_> {
 
     /// Why no compiler can make an object of an image for this target.
     fn cannot_compile(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
-        if self.is_gpu() { native::anywhere(examined) } else { native::cannot_compile(examined) }
+        native::open_constants(examined).or_else(|| self.has_no(examined))
     }
 
-    fn stays(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
-        native::not_alone(examined).or_else(|| self.cannot_compile(examined))
+    /// The same, once its specialization constants have values.
+    fn has_no(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
+        let on_cpu = || if self.is_gpu() { None } else { native::on_cpu(examined) };
+        native::anywhere(examined).or_else(on_cpu)
     }
 
     /// The options of an image as the compiler takes them.
-    fn options(&self, image: &Image<'_>) -> (Options, Options) {
+    fn options(&self, image: &Image<'_>, recipe: &Recipe) -> (Options, Options) {
         let number = |name| image.properties.get(set::MISC, name).and_then(|value| value.number());
         if self.is_gpu() {
             let device = match &self.target.backend {
@@ -91,16 +110,16 @@ impl For<'_> {
                 esimd: number("isEsimdImage") == Some(1),
             };
             return (
-                gpu::for_gpu(image.compile_options, device, Some(&misc)),
-                gpu::for_gpu(image.link_options, device, None),
+                gpu::for_gpu(&recipe.options, device, Some(&misc)),
+                gpu::for_gpu(&recipe.link_options, device, None),
             );
         }
-        let mut compile = options::for_cpu(image.compile_options);
+        let mut compile = options::for_cpu(&recipe.options);
         // The runtime passes the level that the image was compiled with; the driver knows only "none".
         if number("optLevel") == Some(0) && !compile.kept.contains("-cl-opt-disable") {
             compile.kept = format!("{} -cl-opt-disable", compile.kept).trim_start().to_owned();
         }
-        (compile, options::for_cpu(image.link_options))
+        (compile, options::for_cpu(&recipe.link_options))
     }
 }
 
@@ -132,7 +151,7 @@ impl<'l, 'a> Library<'l, 'a> {
     }
 }
 
-fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library<'_, 'a>>) -> Plan<'a> {
+fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library<'_, 'a>>) -> Result<Plan<'a>> {
     let mut plan = Plan::default();
     for examined in images {
         let image = examined.image;
@@ -144,8 +163,29 @@ fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library
             Backend::Ocloc { device } => Step::Offline(device.clone()),
             Backend::Cpu(_) | Backend::Live { .. } => Step::Build,
         };
-        if let Some(stay) = wanted.stays(examined) {
-            let imports = matches!(stay, Stay::Imports(_)) && wanted.cannot_compile(examined).is_none();
+        let recipe = (wanted.recipe)(examined);
+        if !recipe.native && native::not_alone(examined).is_none() {
+            plan.staying.push((image.index, Stay::Rule(wanted.rules.to_owned())));
+            continue;
+        }
+        let constants = match native::open_constants(examined) {
+            Some(stay) => match specialize(examined, &recipe, wanted.source_name, &mut plan.set) {
+                Ok(Outcome::Done(specialized)) => Ok(Some(specialized)),
+                // Only where some got one is it of interest which did not.
+                Ok(Outcome::Open(names)) if names.len() < constant_count(&stay) => Err(Stay::OpenConstants(names)),
+                Ok(Outcome::Open(_) | Outcome::None) => Err(stay),
+                Err(error) if error.kind() == ErrorKind::Usage => return Err(error),
+                Err(error) => {
+                    plan.problems.push(Problem::of_image(image.index, error));
+                    continue;
+                }
+            },
+            None => Ok(None),
+        };
+        let open = constants.as_ref().err().cloned();
+        let cannot = || open.clone().or_else(|| wanted.has_no(examined));
+        if let Some(stay) = native::not_alone(examined).or_else(cannot) {
+            let imports = matches!(stay, Stay::Imports(_)) && cannot().is_none();
             let modules = library.filter(|_| imports).and_then(|library| library.modules(image.index, wanted));
             let Some(modules) = modules else {
                 plan.staying.push((image.index, stay));
@@ -159,14 +199,22 @@ fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library
             plan.skipped.push((image.index, finding.clone()));
             continue;
         }
-        let il = match image.contents() {
+        let specialized = constants.ok().flatten();
+        let contents = match &specialized {
+            Some(specialized) => Ok(Cow::Owned(specialized.module.clone())),
+            None => image.contents(),
+        };
+        let il = match contents {
             Ok(il) => il,
             Err(error) => {
                 plan.problems.push(Problem::of_image(image.index, error));
                 continue;
             }
         };
-        let (compile, link) = wanted.options(image);
+        if let Some(specialized) = specialized {
+            plan.specialized.insert(image.index, Specialized { module: Vec::new(), ..specialized });
+        }
+        let (compile, link) = wanted.options(image, &recipe);
         for option in compile.removed.into_iter().chain(link.removed) {
             let count = plan.removed_options.entry(option).or_default();
             *count = count.saturating_add(1);
@@ -181,5 +229,23 @@ fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library
             kernels: examined.kernels.clone(),
         });
     }
-    plan
+    Ok(plan)
+}
+
+fn constant_count(stay: &Stay) -> usize {
+    if let Stay::SpecConstants(count) = stay { *count } else { 0 }
+}
+
+/// The module of an image with values for its specialization constants; those that a setting was for go to `set`.
+fn specialize(
+    examined: &Examined<'_, '_>,
+    recipe: &Recipe,
+    source_name: &dyn Fn(&str) -> String,
+    set: &mut BTreeSet<Which>,
+) -> Result<Outcome> {
+    let image = examined.image;
+    let mut used = BTreeSet::new();
+    let outcome = specialized(&image.properties, &image.contents()?, &recipe.constants, source_name, &mut used)?;
+    set.extend(used.iter().filter_map(|at| recipe.constants.given.get(*at)).map(|setting| setting.which.clone()));
+    Ok(outcome)
 }

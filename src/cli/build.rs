@@ -6,6 +6,7 @@ mod help;
 mod identity;
 mod natives;
 mod plans;
+mod recipe;
 mod shard;
 mod targets;
 mod told;
@@ -23,6 +24,7 @@ use super::sources::{Numbers, Source};
 use compile::{Done, Order, Unit};
 use depend::DependArgs;
 use plans::plans;
+use recipe::RecipeArgs;
 use shard::Shard;
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -45,23 +47,17 @@ use told::Work;
 #[command(after_help = help::AFTER_HELP)]
 pub struct Args {
     /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "example_policy")]
     files: Vec<PathBuf>,
-    /// What to compile for
-    #[arg(
-        short = 't',
-        long = "for",
-        value_name = "TARGET",
-        required_unless_present = "devices",
-        value_delimiter = ','
-    )]
+    /// What to compile for; by default what `targets` under [build] of sycl-bundle.toml names
+    #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',')]
     targets: Vec<String>,
     /// A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as
     /// `devices` lists them
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,
     /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE", required_unless_present = "shard")]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["shard", "example_policy"])]
     output: Option<PathBuf>,
     /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
     #[arg(long, value_name = "NAME")]
@@ -89,6 +85,9 @@ pub struct Args {
     /// Do not look into the cache, and keep nothing there
     #[arg(long, help_heading = "Build systems")]
     no_cache: bool,
+    /// Compile every image, also those that are the same code as another but for the kernel's name
+    #[arg(long, help_heading = "Build systems")]
+    no_fold: bool,
     /// Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as
     /// share the folder; a run without it then writes the output
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, conflicts_with_all = ["no_cache", "output", "stamp", "depend", "file"],
@@ -104,6 +103,8 @@ pub struct Args {
     depend: DependArgs,
     #[command(flatten)]
     install: InstallArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
     #[command(flatten)]
     configs: DeviceConfigs,
     #[command(flatten)]
@@ -129,8 +130,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if self.recipe.example_policy {
+            return output::schema(sycl_bundle::policy::rules::EXAMPLE);
+        }
         let table = self.configs.table(global)?;
-        let asked = Asked { targets: &self.targets, devices: &self.devices, march: self.march.as_deref() };
+        let recipes = self.recipe.load(global, &table)?;
+        let by_policy = self.targets.is_empty() && self.devices.is_empty();
+        let targets = if by_policy { &recipes.rules.targets } else { &self.targets };
+        let asked = Asked { targets, devices: &self.devices, march: self.march.as_deref() };
         let wanted = targets::wanted(global, &table, &asked)?;
         // Without an output there is a shard or a trial, which write none.
         let output = self.output.as_deref().unwrap_or(Path::new(""));
@@ -170,8 +177,7 @@ impl Args {
             _ => Vec::new(),
         };
 
-        // In a linked file's own list native images share the tables of their sources, imports among them.
-        let mut plans = plans(&wanted, &images, Some(&bundle).filter(|_| emit != Emit::Embed));
+        let mut plans = plans(global, &wanted, &images, Some(&bundle), (&recipes, &numbers))?;
         let mut problems = bundle.problems.clone();
         problems.append(&mut plans.problems);
         self.tell_problems(global, &numbers, &mut problems);
@@ -181,20 +187,30 @@ impl Args {
         let earlier_parts = compiled::check_parts(emit, output, &images, wanted.len(), &paths)?;
         if self.writes() && emit == Emit::Embed {
             let target = |job: &Job<'_>| wanted.get(job.target).map(|wanted| &wanted.target);
-            let planned: Vec<Addition<'_>> =
-                plans.jobs.iter().filter_map(|job| Some(natives::addition(target(job)?, job.image, &[]))).collect();
+            let planned: Vec<Addition<'_>> = plans
+                .jobs
+                .iter()
+                .filter_map(|job| Some(natives::addition(target(job)?, (job.image, job.target), &plans, &[])))
+                .collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
         }
         let begun = Instant::now();
         let jobs = std::mem::take(&mut plans.jobs);
-        let done = if self.dry_run { Done::default() } else { self.compile(&work, jobs)? };
+        let done = if self.dry_run { self.trial(&work, &jobs) } else { self.compile(&work, jobs)? };
         let seconds = begun.elapsed().as_secs_f64();
         let failures = done.failures.iter();
         self.all_or_nothing(&work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
 
         let devices = natives::devices(&wanted, &done.compiled);
-        let mut additions = natives::additions(global, &wanted, &done.compiled, &devices);
+        let mut additions = natives::additions(global, &wanted, &plans, (&done.compiled, &devices));
         let bare = if self.no_spirv { work.bare(&plans, &done, self.shard.is_some()) } else { HashSet::new() };
+        let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| bare.contains(image));
+        let frozen = frozen.collect::<HashSet<usize>>().len();
+        if frozen > 0 && self.writes() {
+            global.note(&format!(
+                "without SPIR-V the specialization constants of {frozen} images keep their values: what a program sets is ignored"
+            ));
+        }
         let taken_over = kept.len();
         additions.extend(kept);
         let names: Vec<String> = wanted.iter().map(|wanted| targets::describe(&wanted.target)).collect();
@@ -317,6 +333,7 @@ impl Args {
             timeout: self.timeout,
             cache: cache.as_ref(),
             shard: self.shard,
+            fold: !self.no_fold,
         };
         let several = targets.len() > 1;
         let name = |unit: Unit| {
@@ -324,6 +341,13 @@ impl Args {
             format!("{}{of_target}", work.name(unit))
         };
         compile::compile(work.global, &order, jobs, &name)
+    }
+
+    /// What would come of what is planned, as far as that is known without the compilers.
+    fn trial(&self, work: &Work<'_, '_>, jobs: &[Job<'_>]) -> Done {
+        let targets: Vec<Target> = work.wanted.iter().map(|wanted| wanted.target.clone()).collect();
+        let folding = compile::folding(!self.no_fold, &targets, jobs);
+        Done { folded: folding.clones, apart: folding.apart, ..Done::default() }
     }
 
     /// What build systems ask for when the output is written.

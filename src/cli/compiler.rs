@@ -81,7 +81,8 @@ impl CompilerArgs {
         self.install.apply()?;
         let timeout = Duration::from_secs(self.timeout.map_or(PATIENCE, |seconds| seconds.get() as u64));
         let targets = [Target::cpu(self.march()?)];
-        let order = Order { targets: &targets, ocloc: None, jobs: self.jobs, timeout, cache: None, shard: None };
+        let order =
+            Order { targets: &targets, ocloc: None, jobs: self.jobs, timeout, cache: None, shard: None, fold: false };
         let done = compile(global, &order, jobs, &|(image, _)| name(image))?;
         for failure in &done.failures {
             report(global, &told(failure).context(name(failure.image)));

@@ -31,12 +31,14 @@ and stand in a segment (PE: a section) of their own, which `prune` takes out aga
 payload, such as FOO.spv, takes its property sets from FOO.prop and its entries from FOO.sym
 beside it, where there are such files; SPIR-V without takes the kernels it has.
 
---replace removes images of the same target (and compile target) that list the same entries, in
-whatever order.
+--replace removes images of which the added ones of the same target (and compile target) list all
+entries, one or several together: a library that was split, or linked and split, gets the result
+in place of its own images. No kernel is lost by it.
 
 Examples:
   sycl-bundle embed libfoo.so kernels.table -o out/libfoo.so
   sycl-bundle embed libfoo.so gemm.spv --replace -o out/libfoo.so
+  sycl-bundle embed libfoo.so relinked.table --replace -o out/libfoo.so
   sycl-bundle embed foo.pyd native.syclbin --target spir64_x86_64 --drop-signature -o out/foo.pyd
 
 Exit status:
@@ -55,7 +57,7 @@ pub struct Args {
     /// Files with images: bare payloads, tables, other executables and libraries, SYCLBIN, OffloadBinary, bundles
     #[arg(required = true)]
     images: Vec<PathBuf>,
-    /// Remove images of the same target and entries
+    /// Remove images of the same target all of whose entries the added ones list
     #[arg(long)]
     replace: bool,
     /// Say that all images are for this target, whatever they were for: a name that the runtime compares
@@ -188,7 +190,7 @@ impl Args {
         let same = layers::replaced(&own, &new);
         if !self.replace && !same.is_empty() {
             global.note(&format!(
-                "{} of the same target and entries in the file already, and the runtime may take either; --replace \
+                "the file has {} of the same target with no other entries, and the runtime may take either; --replace \
                  removes the old ones",
                 counted(same.len(), "image")
             ));

@@ -8,9 +8,12 @@ use super::selection::Selection;
 use super::sources::spare_inputs;
 use super::table::Beside;
 use std::path::{Path, PathBuf};
+use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::Result;
+use sycl_bundle::report::name::display;
 use sycl_bundle::report::units::{bytes, counted};
+use sycl_bundle::rewrite::fold::fold;
 use sycl_bundle::rewrite::join::{Joined, join};
 
 const AFTER_HELP: &str = "\
@@ -18,10 +21,17 @@ The union holds all images of all inputs, and copies of an image once: those of 
 and property sets are equal. Nothing is compiled or linked. As for sycl::join, all images have to be in one state, and
 all inputs for the same targets. `inspect --clones` lists what is equal but for its names, which stays.
 
+--fold-clones makes one image of those that are the same code under other names and say the same beside them. A runtime
+looks for a kernel by its name, so every name stays a kernel of that image: a function that calls the one body. Less is
+stored; but the image is compiled as a whole when the first of its kernels is needed, and a compiler that inlines the body
+does so for each. Images stay as they are that import or export symbols, hold device globals or specialization constants,
+have several kernels or none, are explicit SIMD, or hold debug information. What was folded is listed.
+
 Examples:
   sycl-bundle join a.table b.table -o all.table
   sycl-bundle join liba.so libb.so --state input -o both.so
   sycl-bundle join debug.syclbin release.syclbin -o both.syclbin
+  sycl-bundle join libfoo.so --state input --fold-clones -o fewer.table
 
 Exit status:
   2  the inputs are in different states or for different targets";
@@ -36,6 +46,9 @@ pub struct Args {
     /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Make one image of SPIR-V images that are the same code under other names, with a kernel for each name
+    #[arg(long)]
+    fold_clones: bool,
     #[command(flatten)]
     form: EmitArgs,
     // Last, for the heading it opens.
@@ -63,9 +76,10 @@ impl Args {
             .map(|(label, count)| Joined { images: images.by_ref().take(count).collect(), label });
         let union = join(bundles.collect())?;
         let copies: usize = union.copies.values().sum();
-        let count = counted(union.images.len(), "image");
+        let images = if self.fold_clones { folded(global, &arena, union.images)? } else { union.images };
+        let count = counted(images.len(), "image");
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-        let total = emit::write_with_parts(global, &form, union.images, &gathered.origin, &self.output, &paths)?;
+        let total = emit::write_with_parts(global, &form, images, &gathered.origin, &self.output, &paths)?;
         global.note(&format!(
             "{count} of {all}, {} left out, {}, written to {} ({})",
             match copies {
@@ -78,4 +92,25 @@ impl Args {
         ));
         Ok(gathered.exit)
     }
+}
+
+/// Images with their clones folded, which is listed.
+fn folded<'k>(global: &Global, arena: &'k Arena, images: Vec<Image<'k>>) -> Result<Vec<Image<'k>>> {
+    let outcome = fold(arena, images)?;
+    let shown = |name: &str| if global.demangle { display(name) } else { name.to_owned() };
+    for folded in &outcome.folded {
+        let kernels = folded.kernels.iter().map(|kernel| shown(kernel)).collect::<Vec<_>>().join("\n  ");
+        let [before, after] = folded.bytes.map(bytes);
+        let images = counted(folded.kernels.len(), "image");
+        global.note(&format!("image {}: {images} of {before} folded into one of {after}:\n  {kernels}", folded.image));
+    }
+    for (image, error) in &outcome.refused {
+        global.note(&format!("image {image}: its clones stay: {error}"));
+    }
+    let sum = |which: fn([u64; 2]) -> u64| outcome.folded.iter().map(|folded| which(folded.bytes)).sum::<u64>();
+    let clones = counted(outcome.folded.iter().map(|folded| folded.kernels.len()).sum(), "clone");
+    let (before, after) = (bytes(sum(|[before, _]| before)), bytes(sum(|[_, after]| after)));
+    let into = counted(outcome.folded.len(), "image");
+    global.note(&format!("{clones} folded into {into}: {before} to {after}"));
+    Ok(outcome.images)
 }

@@ -25,8 +25,9 @@ const PREFIX: &str = ".sycl-bundle-";
 pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
     // A link that leads nowhere is replaced by the file.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let existing = std::fs::metadata(&target).ok();
+    let there = std::fs::symlink_metadata(path).is_ok();
+    let target = if there { path.canonicalize().ok() } else { None }.unwrap_or_else(|| path.to_path_buf());
+    let existing = if there { std::fs::metadata(&target).ok() } else { None };
     if let Some(metadata) = &existing {
         if metadata.is_dir() {
             return Err(Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display())));

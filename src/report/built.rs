@@ -36,6 +36,11 @@ pub struct Built {
     pub compiled: usize,
     /// How many of them came out of the cache.
     pub cached: usize,
+    /// How many of them are the same code as another but for the kernel's name, and were made of its binary; what came
+    /// out of the cache does not count.
+    pub folded: usize,
+    /// Images that are the same code as another and are compiled all the same.
+    pub apart: Vec<Alone>,
     /// Images that another shard compiles.
     pub elsewhere: usize,
     /// Whether this was a trial, which compiles and writes nothing.
@@ -62,6 +67,15 @@ pub struct Built {
     pub seconds: f64,
 }
 
+/// Images that are the same code as others, and are compiled on their own.
+#[derive(Debug, Serialize)]
+pub struct Alone {
+    /// How many compilations less there would be.
+    pub images: usize,
+    /// Why.
+    pub reason: &'static str,
+}
+
 /// What was done for one target.
 #[derive(Debug, Default, Serialize)]
 pub struct OfTarget {
@@ -77,6 +91,8 @@ pub struct OfTarget {
     pub compiled: usize,
     /// How many of them came out of the cache.
     pub cached: usize,
+    /// How many of them are the same code as another but for the kernel's name, and were made of its binary.
+    pub folded: usize,
     /// Images that it cannot run.
     pub skipped: usize,
     /// Images that stay as they are.
@@ -205,6 +221,13 @@ impl Built {
         }
         if self.cached > 0 && self.targets.len() < 2 {
             lines.push(format!("  {} of them out of the cache", self.cached));
+        }
+        if self.folded > 0 {
+            lines.push(format!("  {} of them folded: the code of another under their kernel's name", self.folded));
+        }
+        for alone in self.apart.iter().filter(|_| verbose || self.dry_run) {
+            let images = count(alone.images, "image");
+            lines.push(format!("  {images} the same code as another and not folded: {}", alone.reason));
         }
         if self.elsewhere > 0 {
             lines.push(format!("  {} images are compiled by other shards", self.elsewhere));

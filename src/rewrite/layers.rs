@@ -11,6 +11,7 @@ use super::embed::{self, Addition};
 use super::image_data::{OutImage, OutValue};
 use super::pe;
 use super::prune::prune;
+use super::specialize::Stated;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property::{self, Value};
@@ -209,6 +210,8 @@ impl Plan<'_, '_> {
                 source: index,
                 target: image.target,
                 compile_target: None,
+                constants: Stated::Nothing,
+                linked: false,
                 format,
                 payload: image.stored,
             });
@@ -283,28 +286,24 @@ fn source(native: &Image<'_>, middle: &Bundle<'_>) -> Option<usize> {
     middle.images.iter().find(same).map(|image| image.index)
 }
 
-/// The images of a file that others replace: those of the same target (`DeviceTargetSpec`, and `compile_target` where the
-/// image names one) that list the same symbols, in whatever order. Images that list none, as those of the device library,
-/// replace none.
+/// The images of a file that others replace: those of which others of the same target (`DeviceTargetSpec`, and
+/// `compile_target` where the image names one) list all symbols, one or several together. Images that list none, as those
+/// of the device library, are not replaced.
 pub fn replaced(bundle: &Bundle<'_>, by: &[OutImage<'_>]) -> HashSet<usize> {
-    let listing = by.iter().filter(|image| !image.entries.is_empty());
-    let roles: HashSet<Role<'_>> =
-        listing.map(|image| role(image.target, stated_target(image), &image.entries)).collect();
-    let same = |image: &&Image<'_>| {
-        image.origin.is_some() && roles.contains(&role(image.target, image.compile_target(), &image.entries))
+    let mut listed: HashMap<Role<'_>, HashSet<&str>> = HashMap::new();
+    for image in by {
+        listed.entry((image.target, stated_target(image))).or_default().extend(image.entries.iter().copied());
+    }
+    let covered = |image: &&Image<'_>| {
+        let others = listed.get(&(image.target, image.compile_target()));
+        let all = |listed: &HashSet<&str>| image.entries.iter().all(|entry| listed.contains(entry));
+        image.origin.is_some() && !image.entries.is_empty() && others.is_some_and(all)
     };
-    bundle.images.iter().filter(same).map(|image| image.index).collect()
+    bundle.images.iter().filter(covered).map(|image| image.index).collect()
 }
 
-/// Target, compile target, sorted symbols.
-type Role<'r> = (&'r str, Option<&'r str>, Vec<&'r str>);
-
-fn role<'r>(target: &'r str, stated: Option<&'r str>, entries: &[&'r str]) -> Role<'r> {
-    let mut entries = entries.to_vec();
-    entries.sort_unstable();
-    entries.dedup();
-    (target, stated, entries)
-}
+/// Target and compile target.
+type Role<'r> = (&'r str, Option<&'r str>);
 
 fn stated_target<'i>(image: &OutImage<'i>) -> Option<&'i str> {
     let set = image.property_sets.iter().find(|set| set.name == property::set::REQUIREMENTS)?;

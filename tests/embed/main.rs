@@ -22,6 +22,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Result;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed, possible};
+use sycl_bundle::rewrite::specialize::Stated;
 
 /// An image to add, with its own bytes.
 struct Native {
@@ -55,6 +56,8 @@ fn additions(natives: &[Native]) -> Vec<Addition<'_>> {
             source: native.source,
             target: native.target,
             compile_target: None,
+            constants: Stated::Nothing,
+            linked: false,
             format: FORMAT_NATIVE,
             payload: &native.payload,
         })

@@ -8,6 +8,7 @@ use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::Host;
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, embed, numbers, possible};
+use sycl_bundle::rewrite::specialize::Stated;
 
 use crate::support::host::{Fixture, Kind, Linker, LoadedImage, Strip, fnv1a, load, matrix};
 use crate::{Folder, notes, read};
@@ -30,6 +31,8 @@ fn borrowed<'a>(all: &'a [Native]) -> Vec<Addition<'a>> {
         source: *source,
         target: if device.is_some() { "spir64_gen" } else { "spir64_x86_64" },
         compile_target: *device,
+        constants: Stated::Nothing,
+        linked: false,
         format: FORMAT_NATIVE,
         payload,
     };

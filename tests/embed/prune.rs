@@ -232,6 +232,9 @@ fn replacing_goes_by_target_and_entries() {
     {
         assert_eq!(layers::replaced(&bundle, &[OutImage { target, entries, ..image.clone() }]), HashSet::new());
     }
+    // Several may list together what one has, and one more than that.
+    let split = [vec!["negate"], vec!["add_two", "more"]].map(|entries| OutImage { entries, ..image.clone() });
+    assert_eq!(layers::replaced(&bundle, &split), replaced);
     // The first image names a compile target, which the new one does not.
     let other = whole("spir64", "halve", b"");
     assert!(!layers::replaced(&bundle, &[other]).contains(&0));

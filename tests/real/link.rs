@@ -32,8 +32,8 @@ struct Facts {
     imports: Vec<String>,
     /// The opcodes of its functions.
     opcodes: Vec<u16>,
-    /// How many words its code takes, with what it reaches and its decorations.
-    code: Option<usize>,
+    /// Its code with what it reaches and its decorations, ids numbered by first use.
+    code: Option<Vec<u32>>,
 }
 
 fn opcodes(index: &Index<'_>, kernel: &Kernel) -> Vec<u16> {
@@ -54,7 +54,7 @@ fn facts(module: &[u8]) -> HashMap<String, Facts> {
                 "{:?} {} {} {}",
                 kernel.device_globals, kernel.esimd, kernel.asserts, kernel.indirect_calls
             ),
-            code: body::words(&index, &kernel.reach, &mut numbers).map(|words| words.len()),
+            code: body::words(&index, &kernel.reach, &mut numbers),
             opcodes: opcodes(&index, &kernel),
             imports: kernel.imports,
         };
@@ -90,7 +90,12 @@ fn difference(one: &Facts, other: &Facts) -> String {
     let texts: Vec<String> =
         pairs.iter().filter(|(one, other)| one != other).map(|(one, other)| format!("{one} | {other}")).collect();
     let same = one.opcodes == other.opcodes;
-    format!("{texts:?} {:?} {:?} {:?} {:?} opcodes equal: {same}", one.memory, other.memory, one.code, other.code)
+    let differs = |(one, other): (&Vec<u32>, &Vec<u32>)| {
+        let first = one.iter().zip(other).position(|(one, other)| one != other);
+        format!("words {} and {}, first at {first:?}", one.len(), other.len())
+    };
+    let code = one.code.as_ref().zip(other.code.as_ref()).map(differs);
+    format!("{texts:?} {:?} {:?} {code:?} opcodes equal: {same}", one.memory, other.memory)
 }
 
 /// One module of several; what they import from others stays open.
@@ -112,7 +117,7 @@ fn linked_modules_keep_every_kernel() {
         .par_iter()
         .map(|library| {
             let modules = modules(library);
-            // Compilers write some constants twice, and a linked module has them once: the size of its code is compared
+            // Compilers write some constants twice, and a linked module has them once: its code is compared
             // with that of a module that was linked with no other, and its opcodes with those of the compiler.
             let mut before: HashMap<String, Facts> = modules.iter().flat_map(|(module, _)| facts(module)).collect();
             for module in &modules {

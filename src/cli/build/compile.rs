@@ -8,14 +8,15 @@ use crate::cli::interrupt;
 use crate::cli::jobserver::Jobserver;
 use crate::cli::progress::Progress;
 use crate::cli::worker;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use sycl_bundle::build::cache::{Cache, Key};
+use sycl_bundle::build::cache::{Cache, Keys};
+use sycl_bundle::build::fold::{Apart, Folding};
 use sycl_bundle::build::target::{Backend, Target};
-use sycl_bundle::build::{self as pool, Artifact, Engine, Event, Failure, Job, Open, Settings};
+use sycl_bundle::build::{self as pool, Artifact, Engine, Event, Failure, Job, Open, Outcome, Settings};
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::container::place::Place;
 use sycl_bundle::device::cpu::CpuArch;
@@ -60,6 +61,15 @@ pub struct Order<'o> {
     pub cache: Option<&'o Cache>,
     /// Which part of the modules is compiled, of how many.
     pub shard: Option<Shard>,
+    /// Whether modules that are the same code but for names are compiled once.
+    pub fold: bool,
+}
+
+impl Order<'_> {
+    /// Which of the jobs are the same code.
+    pub fn folding(&self, jobs: &[Job<'_>]) -> Folding {
+        folding(self.fold, self.targets, jobs)
+    }
 }
 
 /// What came of it.
@@ -71,10 +81,20 @@ pub struct Done {
     pub failures: Vec<Failure>,
     /// What was in the cache.
     pub cached: Vec<Unit>,
+    /// What was made of another's binary.
+    pub folded: Vec<Unit>,
+    /// How many are the same code as another and were compiled all the same, by the reason.
+    pub apart: BTreeMap<Apart, usize>,
     /// What belongs to other shards.
     pub elsewhere: Vec<Unit>,
     /// Files of the compilers, as far as they are known.
     pub libraries: Vec<PathBuf>,
+}
+
+/// Which of the jobs are the same code, where that matters. Devices other than CPUs keep names in forms of their own.
+pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
+    let renamed = |place: usize| targets.get(place).is_some_and(|target| target.march().is_some());
+    if fold { Folding::of(jobs, &renamed) } else { Folding::default() }
 }
 
 fn unit(job: &Job<'_>) -> Unit {
@@ -92,22 +112,23 @@ pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dy
     }
     let engines = order.targets.iter().map(|target| engine(target, order.ocloc)).collect::<Result<Vec<_>>>()?;
     let places: HashMap<Unit, usize> = jobs.iter().enumerate().map(|(place, job)| (unit(job), place)).collect();
-    let mut keys: HashMap<Unit, Key> = HashMap::new();
+    let folding = order.folding(&jobs);
+    let mut keys: HashMap<Unit, Keys> = HashMap::new();
     if order.cache.is_some() || order.shard.is_some() {
         let wanted: Vec<usize> = jobs.iter().map(|job| job.target).collect();
         let Identities { compilers, libraries } = identity::of(order.targets, &engines, &wanted)?;
         done.libraries = libraries;
-        let key = |job: &Job<'_>| Some((unit(job), Key::of(compilers.get(&job.target)?, job)));
+        let key = |job: &Job<'_>| Some((unit(job), Keys::of(compilers.get(&job.target)?, job, &folding)));
         keys = jobs.iter().filter_map(key).collect();
     }
     let mut left = Vec::new();
     for job in jobs {
         let key = keys.get(&unit(&job));
-        if order.shard.is_some_and(|shard| key.is_some_and(|key| key.shard(shard.count) != shard.index)) {
+        if order.shard.is_some_and(|shard| key.is_some_and(|key| key.first().shard(shard.count) != shard.index)) {
             done.elsewhere.push(unit(&job));
             continue;
         }
-        match key.and_then(|key| order.cache?.get(key)) {
+        match key.and_then(|key| key.get(order.cache?)) {
             Some(bytes) if is_for(order.targets, job.target, &bytes) && job.flaw(&bytes).is_none() => {
                 done.cached.push(unit(&job));
                 done.compiled.push(Binary { image: job.image, target: job.target, bytes });
@@ -115,11 +136,47 @@ pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dy
             _ => left.push(job),
         }
     }
-    if !left.is_empty() {
-        run(global, order, &engines, &left, &keys, name, &mut done)?;
+    done.apart = folding.apart.clone();
+    let (leaders, mut followers) = folding.group(left);
+    let mut again = Vec::new();
+    for outcome in run(global, order, &engines, &leaders, &keys, name)? {
+        let leader = outcome.as_ref().map_or_else(|failure| (failure.image, failure.target), made);
+        for job in followers.remove(&leader).unwrap_or_default() {
+            match folding.follow(&outcome, &job) {
+                Ok(outcome) => {
+                    done.folded.extend(outcome.is_ok().then_some(unit(&job)));
+                    done.take(order, outcome)?;
+                }
+                Err(apart) => {
+                    let count = done.apart.entry(apart).or_default();
+                    *count = count.saturating_add(1);
+                    again.push(job);
+                }
+            }
+        }
+        done.take(order, outcome)?;
     }
+    for outcome in run(global, order, &engines, &again, &keys, name)? {
+        done.take(order, outcome)?;
+    }
+    done.failures.sort_by_key(|failure| places.get(&(failure.image, failure.target)).copied());
     done.compiled.sort_by_key(|binary| places.get(&(binary.image, binary.target)).copied());
     Ok(done)
+}
+
+impl Done {
+    /// Adds what became of one job.
+    fn take(&mut self, order: &Order<'_>, outcome: Outcome) -> Result<()> {
+        match outcome {
+            Ok(artifact) => {
+                check_march(order.targets, &artifact)?;
+                let Artifact { image, target, binary, .. } = artifact;
+                self.compiled.push(Binary { image, target, bytes: binary });
+            }
+            Err(failure) => self.failures.push(failure),
+        }
+        Ok(())
+    }
 }
 
 /// Has workers compile what is left.
@@ -128,10 +185,12 @@ fn run(
     order: &Order<'_>,
     engines: &[Engine],
     left: &[Job<'_>],
-    keys: &HashMap<Unit, Key>,
+    keys: &HashMap<Unit, Keys>,
     name: &dyn Fn(Unit) -> String,
-    done: &mut Done,
-) -> Result<()> {
+) -> Result<Vec<Outcome>> {
+    if left.is_empty() {
+        return Ok(Vec::new());
+    }
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let interrupted = interrupt::interrupted();
     let settings = Settings {
@@ -149,7 +208,7 @@ fn run(
             if let (Some(cache), Some(key), None) = (order.cache, keys.get(&made(artifact)), &unkept)
                 && is_for(order.targets, artifact.target, &artifact.binary)
             {
-                match cache.put(key, &artifact.binary) {
+                match key.put(cache, &artifact.binary) {
                     Ok(()) => kept = kept.saturating_add(1),
                     Err(error) => unkept = Some(error),
                 }
@@ -167,22 +226,13 @@ fn run(
         let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
     }
-    for outcome in outcomes? {
-        match outcome {
-            Ok(artifact) => {
-                check_march(order.targets, &artifact)?;
-                let Artifact { image, target, binary, .. } = artifact;
-                done.compiled.push(Binary { image, target, bytes: binary });
-            }
-            Err(failure) => done.failures.push(failure),
-        }
-    }
+    let outcomes = outcomes?;
     if let (Some(cache), 1..) = (order.cache, kept)
         && let Err(error) = cache.collect(cache::limit()?)
     {
         global.detail(&error.to_string());
     }
-    Ok(())
+    Ok(outcomes)
 }
 
 fn made(artifact: &Artifact) -> Unit {

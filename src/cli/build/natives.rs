@@ -1,6 +1,7 @@
 //! Which native images go into the output, and which that are there stay?
 
-use super::compile::Binary;
+use super::compile::{Binary, Unit};
+use super::plans::Plans;
 use super::targets::Wanted;
 use crate::cli::global::Global;
 use std::collections::HashSet;
@@ -12,6 +13,7 @@ use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier};
+use sycl_bundle::rewrite::specialize::{Specialized, Stated};
 
 /// Whether the code alone tells for which GPU it is.
 fn is_live_gpu(wanted: &[Wanted], binary: &Binary) -> bool {
@@ -24,19 +26,19 @@ pub fn devices(wanted: &[Wanted], compiled: &[Binary]) -> Vec<Option<String>> {
     compiled.iter().map(|binary| binary.device().filter(|_| is_live_gpu(wanted, binary))).collect()
 }
 
-/// The new images. `devices` are those of [`devices`].
+/// The new images, from what was compiled and what [`devices`] says of it.
 pub fn additions<'a>(
     global: &Global,
     wanted: &'a [Wanted],
-    compiled: &'a [Binary],
-    devices: &'a [Option<String>],
+    plans: &'a Plans<'_>,
+    (compiled, devices): (&'a [Binary], &'a [Option<String>]),
 ) -> Vec<Addition<'a>> {
     let all = compiled.iter().zip(devices);
     if all.clone().any(|(binary, device)| device.is_none() && is_live_gpu(wanted, binary)) {
         global.note("the driver's code does not tell for which GPU it is: the runtime will hand it to every Intel GPU");
     }
     let one = |(binary, device): (&'a Binary, &'a Option<String>)| {
-        let own = addition(&wanted.get(binary.target)?.target, binary.image, &binary.bytes);
+        let own = addition(&wanted.get(binary.target)?.target, (binary.image, binary.target), plans, &binary.bytes);
         Some(Addition { compile_target: own.compile_target.or(device.as_deref()), ..own })
     };
     all.filter_map(one).collect()
@@ -84,7 +86,14 @@ fn same_march(mut natives: impl Iterator<Item = CpuArch>, march: CpuArch) -> Res
 }
 
 /// What is added to a linked file's list for a target.
-pub fn addition<'a>(target: &'a Target, source: usize, payload: &'a [u8]) -> Addition<'a> {
-    let compile_target = target.compile_target.as_deref();
-    Addition { source, target: target.spec, compile_target, format: FORMAT_NATIVE, payload }
+pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
+    Addition {
+        source: unit.0,
+        target: target.spec,
+        compile_target: target.compile_target.as_deref(),
+        constants: plans.specialized.get(&unit).map_or(Stated::Nothing, Specialized::stated),
+        linked: plans.linked.contains(&unit.0),
+        format: FORMAT_NATIVE,
+        payload,
+    }
 }

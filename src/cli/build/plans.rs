@@ -1,17 +1,25 @@
 //! Which images are compiled for which targets?
 
+use super::compile::Unit;
+use super::recipe::Recipes;
 use super::targets::Wanted;
-use std::collections::{HashMap, HashSet};
+use crate::cli::global::Global;
+use crate::cli::sources::Numbers;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use sycl_bundle::build::Job;
 use sycl_bundle::build::plan::{For, Plan, plan};
 use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::spec_setting::Which;
 use sycl_bundle::compat::aspects::{Code, Graph, codes};
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::filter;
 use sycl_bundle::compat::fit::{Finding, Subject, fit_with};
 use sycl_bundle::compat::native::Stay;
 use sycl_bundle::device::target::Target as Facts;
-use sycl_bundle::error::Problem;
+use sycl_bundle::error::{Problem, Result};
+use sycl_bundle::report::name::demangle;
+use sycl_bundle::rewrite::specialize::Specialized;
 
 /// A plan for each target, in the order of the targets.
 pub struct Plans<'a> {
@@ -25,20 +33,54 @@ pub struct Plans<'a> {
     pub counts: Vec<usize>,
     /// The images whose native code has what they import in it.
     pub linked: HashSet<usize>,
+    /// The images whose specialization constants got values, for each target.
+    pub specialized: HashMap<Unit, Specialized>,
+    /// The constants that were given values.
+    pub set: BTreeSet<Which>,
 }
 
 /// Plans. With a bundle, images that import something are linked with those of it that define that, where the target's
 /// compiler links.
-pub fn plans<'a>(wanted: &[Wanted], images: &[Examined<'_, 'a>], linked: Option<&Bundle<'a>>) -> Plans<'a> {
+///
+/// # Errors
+/// `Usage` for a value that a specialization constant cannot have.
+pub fn plans<'a>(
+    global: &Global,
+    wanted: &[Wanted],
+    images: &[Examined<'_, 'a>],
+    linked: Option<&Bundle<'a>>,
+    (recipes, numbers): (&Recipes, &Numbers),
+) -> Result<Plans<'a>> {
+    let source_name = |mangled: &str| demangle(mangled).into_owned();
     let judged = wanted.iter().any(|wanted| wanted.facts.is_some());
     let codes = if judged { codes(images) } else { Vec::new() };
     let graph = Graph::of(&codes);
     let used = used(&graph, codes.len());
-    let mut plans =
-        Plans { each: Vec::new(), jobs: Vec::new(), problems: Vec::new(), counts: Vec::new(), linked: HashSet::new() };
+    let mut plans = Plans {
+        each: Vec::new(),
+        jobs: Vec::new(),
+        problems: Vec::new(),
+        counts: Vec::new(),
+        linked: HashSet::new(),
+        specialized: HashMap::new(),
+        set: BTreeSet::new(),
+    };
+    let used_rules = RefCell::new(BTreeSet::new());
     for (number, wanted) in wanted.iter().enumerate() {
         let against = wanted.facts.as_ref().map(|facts| against(images, &codes, &used, facts)).unwrap_or_default();
-        let mut own = plan(images, For { target: &wanted.target, number, against: &against }, linked);
+        let recipe = |examined: &Examined<'_, '_>| {
+            let shown = numbers.shown(examined.image.index);
+            let mut used = |rule| {
+                used_rules.borrow_mut().insert(rule);
+            };
+            recipes.rules.recipe(examined, shown, &wanted.target.name, &source_name, &mut used)
+        };
+        let target = &wanted.target;
+        let rules = &recipes.rules.file;
+        let wanted = For { target, number, against: &against, recipe: &recipe, rules, source_name: &source_name };
+        let mut own = plan(images, wanted, linked)?;
+        plans.set.append(&mut own.set);
+        plans.specialized.extend(own.specialized.drain().map(|(image, specialized)| ((image, number), specialized)));
         plans.counts.push(own.jobs.len());
         plans.jobs.append(&mut own.jobs);
         // They are the same for every target.
@@ -48,7 +90,9 @@ pub fn plans<'a>(wanted: &[Wanted], images: &[Examined<'_, 'a>], linked: Option<
         plans.linked.extend(own.linked.iter().copied());
         plans.each.push(own);
     }
-    plans
+    recipes.unused(global, &used_rules.into_inner());
+    recipes.check(images, &plans.set, &source_name)?;
+    Ok(plans)
 }
 
 impl Plans<'_> {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use sycl_bundle::build::target::CPU_SPEC;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::native::Stay;
-use sycl_bundle::report::built::{Built, Failed, OfTarget, Skipped, Staying};
+use sycl_bundle::report::built::{Alone, Built, Failed, OfTarget, Skipped, Staying};
 use sycl_bundle::report::name::shorten;
 
 /// What a build is about.
@@ -108,6 +108,8 @@ impl<'w, 'a> Work<'w, 'a> {
             march: self.wanted.iter().find_map(|wanted| wanted.target.march()).map(|march| march.name()),
             compiled: targets.iter().map(|target| target.compiled).sum(),
             cached: done.cached.len(),
+            folded: done.folded.len(),
+            apart: done.apart.iter().map(|(apart, images)| Alone { images: *images, reason: apart.reason() }).collect(),
             elsewhere: done.elsewhere.len(),
             native_bytes: targets.iter().map(|target| target.native_bytes).sum(),
             targets,
@@ -131,6 +133,7 @@ impl<'w, 'a> Work<'w, 'a> {
             architecture: target.architecture().to_owned(),
             compiled: if dry_run { plans.counts.get(place).copied().unwrap_or(0) } else { compiled().count() },
             cached: of(&done.cached),
+            folded: of(&done.folded),
             skipped: plan.skipped.len(),
             staying: plan.staying.len(),
             failed: done.failures.iter().filter(|failure| failure.target == place).count(),

@@ -29,6 +29,7 @@ use sycl_bundle::rewrite::layers;
 use sycl_bundle::rewrite::object_file::ObjectFormat;
 use sycl_bundle::rewrite::settle::{Payload, entries, retarget, store, target_of};
 use sycl_bundle::rewrite::shared::Machine;
+use sycl_bundle::rewrite::specialize;
 
 /// What was compiled, and from what.
 pub struct Compiled<'c, 'a> {
@@ -208,6 +209,7 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
                 Some(named) => retarget(arena, &mut image, named)?,
                 None => image.target = native.target,
             }
+            image.properties = specialize::properties(arena, &image.properties, native.constants)?;
             images.push(image);
         }
     }

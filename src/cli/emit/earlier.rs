@@ -23,9 +23,14 @@ pub struct Earlier {
 pub fn check<'n>(names: impl Iterator<Item = &'n str>, path: &Path, inputs: &[&Path]) -> Result<Earlier> {
     let (stem, folder) = stem_and_folder(path);
     let listed = listed(path);
-    let is_input = |part: &Path| inputs.iter().any(|input| same_file(input, part));
+    let inputs: HashSet<PathBuf> = inputs.iter().filter_map(|input| input.canonicalize().ok()).collect();
+    let is_input = |part: &Path| part.canonicalize().is_ok_and(|part| inputs.contains(&part));
     for name in names {
         let part = folder.join(name);
+        // There may be thousands of parts, and most are new.
+        if part.symlink_metadata().is_err() {
+            continue;
+        }
         let is_input = is_input(&part);
         if is_input || part.exists() && !listed.contains(name) {
             let what = if is_input { "an input" } else { "a file that no table of that name lists" };

@@ -4,7 +4,8 @@ use super::Addition;
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, Origin};
-use crate::bundle::property::Value;
+use crate::bundle::property::{Value, set};
+use crate::rewrite::specialize::{REPLACED, Stated};
 use std::collections::HashMap;
 
 /// The images of the restored file, by what tells them apart in the embedded one.
@@ -52,12 +53,20 @@ pub fn earlier<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) -> Vec<Addit
     added
         .filter(|(_, origin)| index.own(*origin).is_none())
         .filter_map(|(image, origin)| {
-            let (source, compile_target) = match index.source(origin) {
-                Some(source) => (source, None),
-                None => (likeness.source(image)?, image.compile_target()),
-            };
-            let format = image.declared.number();
-            Some(Addition { source, target: image.target, compile_target, format, payload: image.stored })
+            let shared = index.source(origin);
+            let source = shared.or_else(|| likeness.source(image))?;
+            let own = shared.is_none();
+            let imports = |image: &Image<'_>| !image.properties.set(set::IMPORTED).is_empty();
+            let of_source = restored.images.iter().find(|image| image.index == source);
+            Some(Addition {
+                source,
+                target: image.target,
+                compile_target: image.compile_target().filter(|_| own),
+                constants: if own { Stated::of(&image.properties) } else { Stated::Nothing },
+                linked: own && !imports(image) && of_source.is_some_and(imports),
+                format: image.declared.number(),
+                payload: image.stored,
+            })
         })
         .collect()
 }
@@ -65,8 +74,8 @@ pub fn earlier<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) -> Vec<Addit
 /// What an added image with tables of its own has in common with its source.
 type Likeness<'a> = (&'a [&'a str], &'a str, &'a str, Vec<(&'a str, Vec<(&'a str, &'a Value<'a>)>)>);
 
-/// The sources of added images that name a device of their own, in the order in which they were added: they agree with
-/// their source in all but that. Of several that agree in all, each has its own, in order.
+/// The sources of added images that have property sets of their own, in the order in which they were added: they agree with
+/// their source in all but what is stated anew. Of several that agree in all, each has its own, in order.
 struct ByLikeness<'a> {
     sources: HashMap<Likeness<'a>, Vec<usize>>,
     /// How many of each there were, for each device.
@@ -96,7 +105,12 @@ impl<'a> ByLikeness<'a> {
 
 fn likeness<'a>(image: &'a Image<'_>) -> Likeness<'a> {
     let sets = image.properties.sets.iter().filter_map(|known| {
-        let properties = known.properties.iter().filter(|property| property.name != "compile_target");
+        // What additions state anew.
+        if known.name == set::SPEC_VALUES || known.name == set::IMPORTED {
+            return None;
+        }
+        let stated = ["compile_target", REPLACED];
+        let properties = known.properties.iter().filter(|property| !stated.contains(&property.name));
         let properties: Vec<_> = properties.map(|property| (property.name, &property.value)).collect();
         // A set of that property alone was made for it.
         (!properties.is_empty() || known.properties.is_empty()).then_some((known.name, properties))

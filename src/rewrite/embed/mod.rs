@@ -26,6 +26,7 @@ pub(in crate::rewrite) mod whole;
 mod write;
 
 use super::image_data::OutImage;
+use super::specialize::Stated;
 use crate::bundle::Bundle;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
@@ -49,10 +50,21 @@ pub struct Addition<'a> {
     /// Its `compile_target`, which tells devices of one target apart: then it has property sets of its own, its source's
     /// and this. None where it shares those of its source.
     pub compile_target: Option<&'a str>,
+    /// What its property sets say of the specialization constants that it was compiled with, beside what its source says.
+    pub constants: Stated<'a>,
+    /// Whether what its source imports is in it, so that it imports nothing.
+    pub linked: bool,
     /// Its `sycl_device_binary_type`.
     pub format: u8,
     /// Its payload.
     pub payload: &'a [u8],
+}
+
+impl Addition<'_> {
+    /// Whether it has property sets of its own, since they say something else than those of its source.
+    fn has_own_sets(&self) -> bool {
+        self.compile_target.is_some() || self.constants != Stated::Nothing || self.linked
+    }
 }
 
 /// Adds images to the lists of a linked ELF file. `notes` say how they were made and can be read back with
@@ -71,9 +83,9 @@ pub fn embed(
         Error::input("only a linked ELF file has a list of images of its own").with_remedy("use --emit shared or table")
     })?;
     let (shared, own): (Vec<Addition<'_>>, Vec<Addition<'_>>) =
-        additions.iter().partition(|addition| addition.compile_target.is_none());
-    let targets = own::Targets::of(&own);
-    let images = own::images(bundle, &own, &targets)?;
+        additions.iter().partition(|addition| !addition.has_own_sets());
+    let values = own::Values::of(&own);
+    let images = own::images(bundle, &own, &values)?;
     let wholes = if images.is_empty() { None } else { Some(Wholes::new(bundle, &images)?) };
     let new = New { additions: &shared, wholes: wholes.as_ref(), layer: Layer::Native, replacing: additions };
     let plan = Plan::new(host, elf, bundle, &new, notes)?;

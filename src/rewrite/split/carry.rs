@@ -4,9 +4,11 @@
 //! concerns: what is said of a kernel, a symbol, a variable or a specialization constant to those that have it, and what
 //! is said of the whole image to all. Sets that the input does not have are not invented for it: a module without any
 //! property sets gets those that its code implies.
+//!
+//! Whom each property is about is found once for all images, so that the cost of one image grows with what it gets.
 
 use super::check::Checked;
-use super::constants::{DEFAULTS, restricted};
+use super::constants::{Constants, DEFAULTS};
 use super::entry::{Entry, Kind, Variable};
 use super::{Input, Options};
 use crate::bundle::property::{Properties, Property, PropertySet, set};
@@ -14,133 +16,220 @@ use crate::container::arena::Arena;
 use crate::error::Result;
 use crate::rewrite::property_sets::{ImageFacts, KernelFacts, names, of_code, requirements};
 use crate::spirv::Module;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+/// Requirements that the code tells.
+const OF_CODE: [&str; 6] = [
+    "aspects",
+    "fixed_target",
+    "reqd_sub_group_size",
+    "reqd_work_group_size",
+    "reqd_work_group_size_uint64_t",
+    "work_group_num_dim",
+];
 
 /// What is known of an image.
 pub(super) struct Part<'p> {
     pub(super) members: &'p [&'p Entry],
-    pub(super) variables: &'p [Variable],
-    pub(super) facts: &'p Module,
+    pub(super) symbols: &'p Symbols,
     pub(super) checked: &'p Checked,
-    /// The names of all kernels of the module, in the image or not.
-    pub(super) all: &'p HashSet<&'p str>,
-    /// The names of functions of the module that the image has not, where something is said of functions.
-    pub(super) elsewhere: &'p HashSet<String>,
+    /// The names of its functions, where something is said of functions.
+    pub(super) functions: &'p HashSet<String>,
+}
+
+/// What a module has that properties may be about.
+#[derive(Debug)]
+pub(super) struct Symbols {
+    pub(super) exports: Vec<String>,
+    pub(super) imports: Vec<String>,
+    pub(super) spec_constants: Vec<u32>,
+}
+
+impl Symbols {
+    pub(super) fn of(module: Module) -> Symbols {
+        let Module { exports, imports, spec_constants, .. } = module;
+        Symbols { exports, imports, spec_constants }
+    }
+}
+
+/// What is known of the module that is split.
+pub(super) struct Whole<'w> {
+    pub(super) variables: &'w [Variable],
+    /// The names of its kernels.
+    pub(super) kernels: &'w HashSet<String>,
+    /// The names of its functions, where something is said of functions.
+    pub(super) functions: &'w HashSet<String>,
     /// The numbers of the specialization constants of all parts.
-    pub(super) constants: &'p HashSet<u32>,
+    pub(super) constants: &'w HashSet<u32>,
 }
 
-/// The sets of an image.
-///
-/// # Errors
-/// `Usage` where an aspect has no number in the epoch asked for.
-pub(super) fn properties<'k>(
-    arena: &'k Arena,
-    input: &Input<'_, 'k>,
-    options: &Options<'_>,
-    part: &Part<'_>,
-) -> Result<Properties<'k>> {
-    let facts = facts(input, part);
-    let theirs = &input.image.properties;
-    if theirs.sets.is_empty() {
-        return of_code(arena, &facts, options.epoch);
-    }
-    let kernels: HashSet<&str> = facts.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    let mut own = requirements(arena, &facts, options.epoch)?;
-    // What the code does not tell.
-    let written: HashSet<&str> = [
-        "aspects",
-        "fixed_target",
-        "reqd_sub_group_size",
-        "reqd_work_group_size",
-        "reqd_work_group_size_uint64_t",
-        "work_group_num_dim",
-    ]
-    .into();
-    let recorded = theirs.set(set::REQUIREMENTS).iter();
-    own.properties.extend(recorded.filter(|property| !written.contains(property.name)));
-    let mut sets = vec![own];
-    for set in &theirs.sets {
-        let some = |keep: &dyn Fn(&Property<'k>) -> bool| -> Option<PropertySet<'k>> {
-            let properties: Vec<Property<'k>> =
-                set.properties.iter().filter(|property| keep(property)).copied().collect();
-            // A set that is there without a property stays as it is: oneMKL's images have such.
-            (!properties.is_empty() || set.properties.is_empty()).then_some(PropertySet { name: set.name, properties })
-        };
-        let live = |symbol: &str| part.facts.exports.iter().any(|export| export == symbol);
-        let kept = match set.name {
-            set::REQUIREMENTS | DEFAULTS => None,
-            set::SPEC_CONSTANTS => {
-                let here: HashSet<u32> = part.facts.spec_constants.iter().copied().collect();
-                sets.extend(restricted(arena, theirs, &here, part.constants)?);
-                None
-            }
-            set::EXPORTED => {
-                let symbols: Vec<&str> = facts.exported.iter().map(String::as_str).collect();
-                names(arena, set::EXPORTED, &symbols)?
-            }
-            set::IMPORTED => some(&|property| part.facts.imports.iter().any(|import| import == property.name)),
-            // DPC++ lists functions here too, whose arguments it removes likewise.
-            set::PARAM_OPT => some(&|property| {
-                kernels.contains(property.name)
-                    || !part.all.contains(property.name) && !part.elsewhere.contains(property.name)
-            }),
-            set::KERNEL_NAMES
-            | "SYCL/assert used"
-            | "SYCL/malloc used"
-            | "SYCL/implicit local arg"
-            | "SYCL/work group dynamic local mem" => some(&|property| kernels.contains(property.name)),
-            "SYCL/registered kernels" => {
-                some(&|property| property.value.text().is_none_or(|kernel| kernels.contains(kernel)))
-            }
-            set::PROGRAM_METADATA => some(&|property| match property.name.rsplit_once('@') {
-                Some((_, "global_id_mapping")) => property.value.text().is_none_or(live),
-                Some((kernel, _)) => kernels.contains(kernel),
-                None => true,
-            }),
-            set::DEVICE_GLOBALS => some(&|property| {
-                let variable = part.variables.iter().find(|known| known.unique.as_deref() == Some(property.name));
-                variable.is_none_or(|variable| live(&variable.symbol))
-            }),
-            _ => Some(set.clone()),
-        };
-        sets.extend(kept);
-    }
-    Ok(Properties { sets })
+/// Whom a property is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum About<'n> {
+    Kernel(&'n str),
+    Function(&'n str),
+    Export(&'n str),
+    Import(&'n str),
+    /// The image, or something that the module does not have.
+    All,
+    Nobody,
 }
 
-fn facts(input: &Input<'_, '_>, part: &Part<'_>) -> ImageFacts {
-    let told = !input.image.properties.sets.is_empty();
-    let listed: HashSet<&str> = input.image.exports().into_iter().collect();
-    let kernels = part.members.iter().filter(|entry| matches!(entry.kind, Kind::Kernel(_)));
-    let functions = part.members.iter().filter(|entry| matches!(entry.kind, Kind::Function(_)));
-    let mut exported: Vec<String> = functions.map(|entry| entry.name.clone()).collect();
-    // The host may look for a variable of the device by its symbol.
-    let variables = part.variables.iter().map(|variable| &variable.symbol);
-    exported.extend(variables.filter(|symbol| part.facts.exports.contains(symbol)).cloned());
-    exported.retain(|name| !told || listed.contains(name.as_str()));
-    // As DPC++ lists them: those first in its list stay first.
-    if told {
-        let order: Vec<&str> = input.image.exports();
-        exported.sort_by_key(|name| order.iter().position(|known| known == name));
+/// The property sets of an input, by whom they are about.
+pub(super) struct Carried<'c, 'k> {
+    input: &'c Input<'c, 'k>,
+    /// The numbers of sets and of properties in them, in that order.
+    about: HashMap<About<'c>, Vec<(usize, usize)>>,
+    /// The place of each symbol in the list of exported ones.
+    listed: HashMap<&'k str, usize>,
+    /// The place of each variable, by its symbol.
+    variables: HashMap<&'c str, usize>,
+    constants: Constants<'k>,
+}
+
+impl<'c, 'k> Carried<'c, 'k> {
+    pub(super) fn of(input: &'c Input<'c, 'k>, whole: &Whole<'c>) -> Self {
+        let unique =
+            whole.variables.iter().filter_map(|variable| Some((variable.unique.as_deref()?, &*variable.symbol)));
+        let symbols: HashMap<&str, &str> = unique.collect();
+        let mut about: HashMap<About<'c>, Vec<(usize, usize)>> = HashMap::new();
+        for (number, set) in input.image.properties.sets.iter().enumerate() {
+            for (place, property) in set.properties.iter().enumerate() {
+                about.entry(subject(set.name, property, whole, &symbols)).or_default().push((number, place));
+            }
+        }
+        let mut listed = HashMap::new();
+        for (place, symbol) in input.image.exports().into_iter().enumerate() {
+            listed.entry(symbol).or_insert(place);
+        }
+        let places = whole.variables.iter().enumerate();
+        Carried {
+            input,
+            about,
+            listed,
+            variables: places.map(|(place, variable)| (variable.symbol.as_str(), place)).collect(),
+            constants: Constants::of(&input.image.properties, whole.constants),
+        }
     }
-    ImageFacts {
-        aspects: part.checked.aspects.clone(),
-        fixed_targets: part.checked.fixed_targets.clone(),
-        work_group: part.checked.work_group,
-        dimensions: part.checked.dimensions,
-        sub_groups: part.checked.sub_groups.clone(),
-        kernels: kernels
-            .map(|entry| KernelFacts {
-                name: entry.name.clone(),
-                work_group: entry.work_group,
-                dimensions: entry.dimensions,
-                sub_group: entry.sub_group,
-                max_work_group: entry.max_work_group,
-            })
-            .collect(),
-        exported,
-        imported: part.facts.imports.iter().filter(|symbol| !of_compiler(symbol)).cloned().collect(),
+
+    /// The sets of an image.
+    ///
+    /// # Errors
+    /// `Usage` where an aspect has no number in the epoch asked for.
+    pub(super) fn properties(
+        &self,
+        arena: &'k Arena,
+        options: &Options<'_>,
+        part: &Part<'_>,
+    ) -> Result<Properties<'k>> {
+        let facts = self.facts(part);
+        let theirs = &self.input.image.properties;
+        if theirs.sets.is_empty() {
+            return of_code(arena, &facts, options.epoch);
+        }
+        let mut own = requirements(arena, &facts, options.epoch)?;
+        let recorded = theirs.set(set::REQUIREMENTS).iter();
+        own.properties.extend(recorded.filter(|property| !OF_CODE.contains(&property.name)));
+        let mut sets = vec![own];
+        let places = self.places(part, &facts);
+        let mut rest = places.as_slice();
+        for (number, set) in theirs.sets.iter().enumerate() {
+            let (here, after) = rest.split_at(rest.partition_point(|(of, _)| *of == number));
+            rest = after;
+            match set.name {
+                set::REQUIREMENTS | DEFAULTS => {}
+                set::SPEC_CONSTANTS => sets.extend(self.constants.of_part(arena, &part.symbols.spec_constants)?),
+                set::EXPORTED => {
+                    let symbols: Vec<&str> = facts.exported.iter().map(String::as_str).collect();
+                    sets.extend(names(arena, set::EXPORTED, &symbols)?);
+                }
+                // A set that is there without a property stays as it is: oneMKL's images have such. Without a property
+                // about this kernel, the arguments' set says that none was removed, and DPC++ writes it so.
+                name if !here.is_empty() || set.properties.is_empty() || name == set::PARAM_OPT => {
+                    let properties = here.iter().filter_map(|(_, place)| set.properties.get(*place).copied()).collect();
+                    sets.push(PropertySet { name, properties });
+                }
+                _ => {}
+            }
+        }
+        Ok(Properties { sets })
+    }
+
+    /// The properties that a part gets, in their order.
+    fn places(&self, part: &Part<'_>, facts: &ImageFacts) -> Vec<(usize, usize)> {
+        let kernels = facts.kernels.iter().map(|kernel| About::Kernel(&kernel.name));
+        let functions = part.functions.iter().map(|name| About::Function(name));
+        let exports = part.symbols.exports.iter().map(|symbol| About::Export(symbol));
+        let imports = part.symbols.imports.iter().map(|symbol| About::Import(symbol));
+        let subjects = std::iter::once(About::All).chain(kernels).chain(functions).chain(exports).chain(imports);
+        let mut places: Vec<(usize, usize)> =
+            subjects.filter_map(|subject| self.about.get(&subject)).flatten().copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    fn facts(&self, part: &Part<'_>) -> ImageFacts {
+        let told = !self.input.image.properties.sets.is_empty();
+        let kernels = part.members.iter().filter(|entry| matches!(entry.kind, Kind::Kernel(_)));
+        let functions = part.members.iter().filter(|entry| matches!(entry.kind, Kind::Function(_)));
+        let mut exported: Vec<String> = functions.map(|entry| entry.name.clone()).collect();
+        // The host may look for a variable of the device by its symbol.
+        let exports = part.symbols.exports.iter();
+        let mut variables: Vec<(usize, &String)> =
+            exports.filter_map(|symbol| Some((*self.variables.get(symbol.as_str())?, symbol))).collect();
+        variables.sort_unstable();
+        variables.dedup();
+        exported.extend(variables.into_iter().map(|(_, symbol)| symbol.clone()));
+        // As DPC++ lists them: those first in its list stay first.
+        if told {
+            exported.retain(|name| self.listed.contains_key(name.as_str()));
+            exported.sort_by_key(|name| self.listed.get(name.as_str()));
+        }
+        ImageFacts {
+            aspects: part.checked.aspects.clone(),
+            fixed_targets: part.checked.fixed_targets.clone(),
+            work_group: part.checked.work_group,
+            dimensions: part.checked.dimensions,
+            sub_groups: part.checked.sub_groups.clone(),
+            kernels: kernels
+                .map(|entry| KernelFacts {
+                    name: entry.name.clone(),
+                    work_group: entry.work_group,
+                    dimensions: entry.dimensions,
+                    sub_group: entry.sub_group,
+                    max_work_group: entry.max_work_group,
+                })
+                .collect(),
+            exported,
+            imported: part.symbols.imports.iter().filter(|symbol| !of_compiler(symbol)).cloned().collect(),
+        }
+    }
+}
+
+/// Whom a property is about. `symbols` are those of device globals, by the names that list these.
+fn subject<'c>(set: &str, property: &Property<'c>, whole: &Whole<'c>, symbols: &HashMap<&str, &'c str>) -> About<'c> {
+    let text = |about: fn(&'c str) -> About<'c>| property.value.text().map_or(About::All, about);
+    match set {
+        // Written anew.
+        set::REQUIREMENTS | DEFAULTS | set::SPEC_CONSTANTS | set::EXPORTED => About::Nobody,
+        set::IMPORTED => About::Import(property.name),
+        // DPC++ lists functions here too, whose arguments it removes likewise.
+        set::PARAM_OPT if whole.kernels.contains(property.name) => About::Kernel(property.name),
+        set::PARAM_OPT if whole.functions.contains(property.name) => About::Function(property.name),
+        set::KERNEL_NAMES
+        | "SYCL/assert used"
+        | "SYCL/malloc used"
+        | "SYCL/implicit local arg"
+        | "SYCL/work group dynamic local mem" => About::Kernel(property.name),
+        "SYCL/registered kernels" => text(About::Kernel),
+        set::PROGRAM_METADATA => match property.name.rsplit_once('@') {
+            Some((_, "global_id_mapping")) => text(About::Export),
+            Some((kernel, _)) => About::Kernel(kernel),
+            None => About::All,
+        },
+        set::DEVICE_GLOBALS => symbols.get(property.name).map_or(About::All, |symbol| About::Export(symbol)),
+        _ => About::All,
     }
 }
 

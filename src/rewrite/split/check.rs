@@ -71,27 +71,34 @@ pub(super) struct Checked {
 }
 
 /// The functions of all sources, with what each needs by its own source alone, and who leads to whom.
-pub(super) struct Linked {
+pub(super) struct Linked<'s> {
     /// By source and place.
     needs: Vec<Vec<BTreeSet<String>>>,
     /// Who defines a symbol.
-    definitions: HashMap<String, (usize, usize)>,
+    definitions: HashMap<&'s str, (usize, usize)>,
+    /// The functions of the kernels of each source.
+    kernels: HashMap<(usize, &'s str), usize>,
 }
 
-impl Linked {
-    pub(super) fn of(sources: &[Source]) -> Linked {
-        let mut definitions = HashMap::new();
+impl<'s> Linked<'s> {
+    pub(super) fn of(sources: &'s [Source]) -> Linked<'s> {
+        let (mut definitions, mut kernels) = (HashMap::new(), HashMap::new());
         let mut needs = Vec::with_capacity(sources.len());
         for (number, source) in sources.iter().enumerate() {
             for (place, node) in source.code.nodes.iter().enumerate() {
                 if let (code::Kind::Defined, Some(symbol)) = (node.kind, &node.symbol) {
-                    definitions.entry(symbol.clone()).or_insert((number, place));
+                    definitions.entry(symbol.as_str()).or_insert((number, place));
+                }
+            }
+            for kernel in &source.code.kernels {
+                if let Some(node) = kernel.node {
+                    kernels.entry((number, kernel.name.as_str())).or_insert(node);
                 }
             }
             // Of one source alone, its compiler has seen everything.
             needs.push(if sources.len() > 1 { needs_of(source) } else { Vec::new() });
         }
-        Linked { needs, definitions }
+        Linked { needs, definitions, kernels }
     }
 
     /// All functions with a body that the members of an image reach, in the order of sources and modules.
@@ -99,18 +106,15 @@ impl Linked {
         let mut queue: Vec<(usize, usize)> = members
             .iter()
             .filter_map(|entry| match entry.kind {
-                Kind::Kernel(_) => {
-                    let mut kernels = sources.get(entry.source)?.code.kernels.iter();
-                    Some((entry.source, kernels.find(|kernel| kernel.name == entry.name)?.node?))
-                }
-                Kind::Function(_) => self.definitions.get(&entry.name).copied(),
+                Kind::Kernel(_) => Some((entry.source, *self.kernels.get(&(entry.source, entry.name.as_str()))?)),
+                Kind::Function(_) => self.definitions.get(entry.name.as_str()).copied(),
             })
             .collect();
         let mut met: BTreeSet<(usize, usize)> = queue.iter().copied().collect();
         while let Some((number, place)) = queue.pop() {
             let Some(node) = sources.get(number).and_then(|source| source.code.nodes.get(place)) else { continue };
             let provider = node.symbol.as_ref().filter(|_| node.kind == code::Kind::Declared);
-            let provider = provider.and_then(|symbol| self.definitions.get(symbol)).copied();
+            let provider = provider.and_then(|symbol| self.definitions.get(symbol.as_str())).copied();
             for next in node.calls.iter().map(|call| (number, call.to)).chain(provider) {
                 if met.insert(next) {
                     queue.push(next);
@@ -156,7 +160,12 @@ fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
 ///
 /// # Errors
 /// `Usage` where a fixed target has no aspect.
-pub(super) fn check(linked: &Linked, sources: &[Source], members: &[&Entry], options: &Options<'_>) -> Result<Checked> {
+pub(super) fn check(
+    linked: &Linked<'_>,
+    sources: &[Source],
+    members: &[&Entry],
+    options: &Options<'_>,
+) -> Result<Checked> {
     let mut checked = Checked::default();
     let used: BTreeSet<&String> = members.iter().flat_map(|entry| &entry.aspects).collect();
     let sizes: BTreeSet<u32> = members.iter().filter_map(|entry| entry.sub_group).collect();

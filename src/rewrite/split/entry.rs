@@ -7,7 +7,7 @@
 use super::{Input, Source};
 use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::image::Image;
-use crate::bundle::property::set;
+use crate::bundle::property::{Property, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Graph, code};
 use crate::error::Result;
@@ -109,6 +109,7 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
 pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<Entry>> {
     let needs: Vec<Needs> = input.sources.iter().map(Needs::of).collect();
     let recorded = Requirements::of(input.image, input.epoch);
+    let dimensions = Dimensions::of(input.image, &recorded);
     let told = !input.image.properties.sets.is_empty();
     let listed: HashSet<&str> = input.image.exports().into_iter().collect();
     let mut entries = Vec::new();
@@ -121,7 +122,7 @@ pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<En
             source,
             aspects,
             work_group: attributes.work_group_size,
-            dimensions: dimensions(input.image, &point.name, attributes.work_group_size, &recorded),
+            dimensions: dimensions.get(&point.name, attributes.work_group_size),
             sub_group: match attributes.sub_group_size {
                 Some(SubGroup::Size(size)) => Some(size),
                 _ => None,
@@ -148,16 +149,37 @@ pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<En
     Ok(entries)
 }
 
-/// How many dimensions the source of a kernel gave for its work-group sizes, where property sets tell: those of the kernel,
-/// or else those of the image, where that says nothing of kernels and requires the same size.
-fn dimensions(image: &Image<'_>, kernel: &str, size: Option<[u32; 3]>, recorded: &Requirements) -> Option<u32> {
-    if !image.properties.set(set::PROGRAM_METADATA).is_empty() {
-        return image.properties.get(set::PROGRAM_METADATA, &format!("{kernel}@work_group_num_dim"))?.number();
+/// How many dimensions sources gave for work-group sizes, where property sets tell.
+struct Dimensions<'i> {
+    /// By kernel, where the image says something of kernels.
+    by_kernel: Option<HashMap<&'i str, u32>>,
+    /// Of the image, with the size that it requires, x last.
+    of_image: Option<(u32, &'i [u64])>,
+}
+
+impl<'i> Dimensions<'i> {
+    fn of(image: &Image<'i>, recorded: &'i Requirements) -> Dimensions<'i> {
+        let metadata = image.properties.set(set::PROGRAM_METADATA);
+        let of_kernel = |property: &Property<'i>| {
+            Some((property.name.strip_suffix("@work_group_num_dim")?, property.value.number()?))
+        };
+        let of_image = image.properties.get(set::REQUIREMENTS, "work_group_num_dim").and_then(|value| value.number());
+        Dimensions {
+            // Of properties of one name the first counts.
+            by_kernel: (!metadata.is_empty()).then(|| metadata.iter().rev().filter_map(of_kernel).collect()),
+            of_image: of_image.zip(recorded.reqd_work_group_size.as_deref()),
+        }
     }
-    let of_image = image.properties.get(set::REQUIREMENTS, "work_group_num_dim").and_then(|value| value.number())?;
-    let (size, known) = (size?, recorded.reqd_work_group_size.as_ref()?);
-    let x_first = known.iter().rev().copied().chain(std::iter::repeat(1));
-    x_first.zip(size).all(|(known, size)| known == u64::from(size)).then_some(of_image)
+
+    /// Those of the kernel, or else those of the image, where that says nothing of kernels and requires the same size.
+    fn get(&self, kernel: &str, size: Option<[u32; 3]>) -> Option<u32> {
+        if let Some(known) = &self.by_kernel {
+            return known.get(kernel).copied();
+        }
+        let (dimensions, known) = self.of_image?;
+        let x_first = known.iter().rev().copied().chain(std::iter::repeat(1));
+        x_first.zip(size?).all(|(known, size)| known == u64::from(size)).then_some(dimensions)
+    }
 }
 
 /// What the entries of one source need.

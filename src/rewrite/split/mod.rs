@@ -34,7 +34,7 @@ use crate::spirv::index::Index;
 use crate::spirv::subset::{Cutter, Keep};
 use check::Warning;
 use entry::Entry;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How images are made of kernels before requirements are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,69 +131,66 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
         Err(error) => return Err(error),
     };
     let linked = check::Linked::of(input.sources);
-    let all: HashSet<&str> = index.entry_points.iter().map(|point| point.name.as_str()).collect();
+    let all: HashSet<String> = index.entry_points.iter().map(|point| point.name.clone()).collect();
     let of_functions = image.properties.set(set::PARAM_OPT).iter().any(|property| !all.contains(property.name));
     let functions = if of_functions { names(&index) } else { HashSet::new() };
     let size = image.stored.len() as u64;
     let mut room = size.saturating_mul(limits::MAX_SPLIT_RATIO).max(limits::MAX_SPLIT_FLOOR);
     let (mut images, mut warnings) = (Vec::with_capacity(groups.len()), Vec::new());
     let mut made = Vec::with_capacity(groups.len());
-    let mut users: Vec<Option<usize>> = vec![None; variables.len()];
+    let scoped = variables.iter().filter(|variable| variable.image_scope).map(|variable| variable.symbol.as_str());
+    let mut users: HashMap<&str, Option<usize>> = scoped.map(|symbol| (symbol, None)).collect();
+    let everywhere: Vec<u32> =
+        variables.iter().filter(|variable| variable.everywhere).map(|variable| variable.id).collect();
+    // What all parts have in common; the lists of the whole are as long as it has kernels.
+    let common = Image {
+        declared: Declared::None,
+        inflated: true,
+        entries: Vec::new(),
+        properties: Default::default(),
+        ..image.clone()
+    };
     for group in &groups {
         let members: Vec<&Entry> = group.iter().filter_map(|at| entries.get(*at)).collect();
         let kept: Vec<usize> = members.iter().filter_map(|entry| entry.kernel()).collect();
         let mut ids: Vec<u32> = members.iter().filter_map(|entry| entry.function()).collect();
-        ids.extend(variables.iter().filter(|variable| variable.everywhere).map(|variable| variable.id));
+        ids.extend(&everywhere);
         let bytes = match cutter.cut(&Keep { entry_points: &kept, ids: &ids }) {
             Ok(bytes) => bytes,
             Err(_) if groups.len() <= 1 => image.stored.to_vec(),
             Err(error) => return Err(error),
         };
-        room = room.checked_sub(bytes.len() as u64).ok_or_else(|| {
-            let times = limits::MAX_SPLIT_RATIO;
-            Error::input(format!("the parts come to more than {times} times the module"))
-                .with_remedy("split into fewer")
-        })?;
+        room = room.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
         let facts = Module::parse(&bytes)?;
-        for (variable, user) in variables.iter().zip(&mut users).filter(|(variable, _)| variable.image_scope) {
-            if facts.exports.contains(&variable.symbol) && user.replace(images.len()).is_some() {
-                return Err(in_two_images(&variable.symbol));
+        for symbol in &facts.exports {
+            let user = users.get_mut(symbol.as_str()).and_then(|user| user.replace(images.len()));
+            if user.is_some_and(|user| user != images.len()) {
+                return Err(in_two_images(symbol));
             }
         }
-        let elsewhere: HashSet<String> = match of_functions {
-            true => functions.difference(&names(&Index::read(&bytes)?)).cloned().collect(),
-            false => HashSet::new(),
-        };
+        let here = if of_functions { names(&Index::read(&bytes)?) } else { HashSet::new() };
         let mut checked = check::check(&linked, input.sources, &members, options)?;
         warnings.append(&mut checked.warnings);
         images.push(Image {
             index: images.len(),
-            declared: Declared::None,
             entries: members.iter().map(|entry| text(arena, &entry.name)).collect::<Result<Vec<_>>>()?,
             stored: arena.keep(bytes)?,
-            inflated: true,
-            properties: Default::default(),
-            ..image.clone()
+            ..common.clone()
         });
-        made.push((members, facts, checked, elsewhere));
+        made.push((members, carry::Symbols::of(facts), checked, here));
     }
+    // All is cut: what was needed for it takes several times the module.
+    drop(cutter);
+    drop(index);
     // Constants that no part uses are nobody's, and stay with all.
-    let constants: HashSet<u32> = made.iter().flat_map(|(_, facts, ..)| facts.spec_constants.iter().copied()).collect();
-    for (part, (members, facts, checked, elsewhere)) in images.iter_mut().zip(&made) {
-        part.properties = carry::properties(
-            arena,
-            input,
-            options,
-            &carry::Part {
-                members,
-                variables: &variables,
-                facts,
-                checked,
-                constants: &constants,
-                all: &all,
-                elsewhere,
-            },
-        )?;
+    let constants: HashSet<u32> =
+        made.iter().flat_map(|(_, symbols, ..)| symbols.spec_constants.iter().copied()).collect();
+    let whole = carry::Whole { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
+    let carried = carry::Carried::of(input, &whole);
+    for (part, (members, symbols, checked, functions)) in images.iter_mut().zip(&made) {
+        part.properties = carried.properties(arena, options, &carry::Part { members, symbols, checked, functions })?;
+        let carried = part.properties.sets.iter().map(|set| size_of_val(set.properties.as_slice()));
+        room = room.checked_sub(carried.sum::<usize>() as u64).ok_or_else(too_large)?;
     }
     Ok(Outcome { images, warnings })
 }
@@ -201,6 +198,11 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
 /// What the functions of a module are called.
 fn names(index: &Index<'_>) -> HashSet<String> {
     index.functions.iter().filter_map(|function| index.name(function.id)).collect()
+}
+
+fn too_large() -> Error {
+    let times = limits::MAX_SPLIT_RATIO;
+    Error::input(format!("the parts come to more than {times} times the module")).with_remedy("split into fewer")
 }
 
 fn in_two_images(symbol: &str) -> Error {

@@ -20,15 +20,16 @@ pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
     let kept = Kept::of(index, &cut.seen, |id| new(&cut, id).is_some());
     let header = [MAGIC, index.words().header(1), index.generator, 0, index.words().header(4)];
     let mut out = Out { words: header.to_vec(), none: None };
-    let (mut lines, mut line) = (cut.cutter.notes.lines.iter().peekable(), None);
+    let lines = &cut.cutter.notes.lines;
+    // How many lines come before the last one that was looked at.
+    let mut passed = 0usize;
     let mut bodies = cut.bodies.iter().peekable();
     for number in &cut.live {
         while let Some((start, range)) = bodies.next_if(|(start, _)| start < number) {
             out.body(&cut, *start, range);
         }
-        while let Some(at) = lines.next_if(|at| *at < number) {
-            line = Some(*at);
-        }
+        let before = lines.partition_point(|at| at < number);
+        let line = before.checked_sub(1).filter(|_| before > passed).and_then(|last| lines.get(last)).copied();
         let Some(instruction) = index.instruction(*number as usize) else { continue };
         let dropped = match instruction.opcode {
             op::CAPABILITY => !kept.capability(instruction.word(0)),
@@ -39,7 +40,8 @@ pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
             continue;
         }
         // A line counts for what follows it, up to the next.
-        if let Some(line) = line.take().and_then(|line| index.instruction(line as usize)) {
+        passed = before;
+        if let Some(line) = line.and_then(|line| index.instruction(line as usize)) {
             out.line(&cut, &line);
         }
         out.instruction(&mut cut.bound, &cut.cutter.places, cut.cutter.walk, index, &instruction)?;

@@ -1,0 +1,164 @@
+//! Which images are the same code under other names, and how do they become one?
+//!
+//! Clones are linked, and their kernels share one body ([`crate::spirv::fold`]), so every name stays a kernel that the
+//! runtime finds and a device creates. Only images that are clones in all but the name are folded: one kernel each, equal
+//! code with all that it reaches, and property sets that say the same. Nothing is folded that another image could tell
+//! apart: images that import or export, hold device globals or specialization constants, or belong to the device library
+//! or a set of virtual functions.
+
+use super::link::{Input, link};
+use crate::bundle::format::Format;
+use crate::bundle::image::{Image, State};
+use crate::bundle::property::set;
+use crate::container::arena::Arena;
+use crate::error::{Error, Result};
+use crate::spirv::Module;
+use crate::spirv::fold::fold as fold_module;
+use crate::spirv::kernel::{body, kernels};
+use crate::spirv::link::Options;
+use std::collections::HashMap;
+
+/// What became one image.
+#[derive(Debug)]
+pub struct Folded {
+    /// Its number among the images that are left.
+    pub image: usize,
+    /// The kernels, in the order of the images that had them.
+    pub kernels: Vec<String>,
+    /// Bytes of all these images, and of the one.
+    pub bytes: [u64; 2],
+}
+
+/// Images, those that are clones folded.
+#[derive(Debug)]
+pub struct Outcome<'k> {
+    /// What is left, numbered through, each in the place of the first that it stands for.
+    pub images: Vec<Image<'k>>,
+    /// What was folded.
+    pub folded: Vec<Folded>,
+    /// Clones that could not be, by the number of the first of them, and why.
+    pub refused: Vec<(usize, Error)>,
+}
+
+/// Folds clones.
+///
+/// # Errors
+/// `Input` where a payload does not inflate.
+pub fn fold<'k>(arena: &'k Arena, images: Vec<Image<'k>>) -> Result<Outcome<'k>> {
+    let mut groups: HashMap<Key, Vec<usize>> = HashMap::new();
+    for (place, image) in images.iter().enumerate() {
+        if let Some(key) = key(image)? {
+            groups.entry(key).or_default().push(place);
+        }
+    }
+    let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort_unstable();
+    let mut made: HashMap<usize, Image<'k>> = HashMap::new();
+    let mut gone: Vec<bool> = vec![false; images.len()];
+    let (mut folded, mut refused) = (Vec::new(), Vec::new());
+    for group in groups {
+        let members: Vec<&Image<'k>> = group.iter().filter_map(|place| images.get(*place)).collect();
+        let Some((first, others)) = group.split_first() else { continue };
+        match one(arena, &members) {
+            Ok(image) => {
+                let before = members.iter().map(|image| image.stored.len() as u64).sum();
+                folded.push(Folded {
+                    image: *first,
+                    kernels: members.iter().flat_map(|image| image.kernels()).map(str::to_owned).collect(),
+                    bytes: [before, image.stored.len() as u64],
+                });
+                made.insert(*first, image);
+                others.iter().filter_map(|place| gone.get_mut(*place).map(|gone| *gone = true)).for_each(drop);
+            }
+            Err(error) => refused.push((*first, error)),
+        }
+    }
+    let mut left = Vec::with_capacity(images.len());
+    let mut numbers: HashMap<usize, usize> = HashMap::new();
+    for ((place, image), gone) in images.into_iter().enumerate().zip(gone) {
+        if !gone {
+            numbers.insert(place, left.len());
+            let image = made.remove(&place).unwrap_or(image);
+            left.push(Image { index: left.len(), ..image });
+        }
+    }
+    let number = |place: &mut usize| *place = numbers.get(place).copied().unwrap_or(*place);
+    folded.iter_mut().for_each(|folded| number(&mut folded.image));
+    refused.iter_mut().for_each(|(place, _)| number(place));
+    Ok(Outcome { images: left, folded, refused })
+}
+
+/// What clones have in common: what the image says beside its kernel's name, and its code.
+type Key = (String, Vec<u32>);
+
+/// The key of an image that may be folded.
+fn key(image: &Image<'_>) -> Result<Option<Key>> {
+    let properties = &image.properties;
+    let told_apart = [
+        set::DEVICELIB,
+        set::VIRTUAL_FUNCTIONS,
+        set::EXPORTED,
+        set::IMPORTED,
+        set::DEVICE_GLOBALS,
+        set::SPEC_CONSTANTS,
+    ];
+    if image.format() != Format::SpirV
+        || image.state() != State::Input
+        || told_apart.iter().any(|set| !properties.set(set).is_empty())
+    {
+        return Ok(None);
+    }
+    let [kernel] = image.entries.as_slice() else { return Ok(None) };
+    let contents = image.contents()?;
+    // What its container says nothing of may still be linked.
+    let module = Module::parse(&contents)?;
+    if !module.exports.is_empty() || !module.spec_constants.is_empty() {
+        return Ok(None);
+    }
+    let Ok((index, all)) = kernels(&contents) else { return Ok(None) };
+    let [found] = all.as_slice() else { return Ok(None) };
+    if index.stopped.is_some() || found.name != *kernel || found.esimd || index.entry_points.len() != 1 {
+        return Ok(None);
+    }
+    let Some(words) = body::words(&index, &found.reach, &mut body::Numbers::over(&index)) else { return Ok(None) };
+    let mut said = format!(
+        "{} {} {} {:?} {:?} {:?} {}",
+        image.target,
+        image.arch,
+        image.offload_kind,
+        image.compile_options,
+        image.link_options,
+        index.version,
+        index.addressing
+    );
+    for set in &properties.sets {
+        for property in &set.properties {
+            let (name, value) = match set.name {
+                // By another name of the same kernel.
+                "SYCL/registered kernels" => ("", String::new()),
+                _ => (property.name, format!("{:?}", property.value)),
+            };
+            said.push_str(&format!("\n{} {} {value}", set.name, name.replace(kernel, "*")));
+        }
+    }
+    Ok(Some((said, words)))
+}
+
+/// Clones as one image.
+fn one<'k>(arena: &'k Arena, members: &[&Image<'k>]) -> Result<Image<'k>> {
+    let inputs: Vec<Input<'_, '_>> = members
+        .iter()
+        .map(|image| Input { image, label: image.entries.first().copied().unwrap_or(""), internal: false })
+        .collect();
+    let first = |errors: Vec<Error>| errors.into_iter().next().unwrap_or_else(|| Error::input("cannot be linked"));
+    let linked = link(arena, &inputs, &Options { partial: true }).map_err(first)?.image;
+    let (index, all) = kernels(linked.stored)?;
+    let mut numbers = body::Numbers::over(&index);
+    let mut codes = all.iter().map(|kernel| body::words(&index, &kernel.reach, &mut numbers));
+    let code = codes.next().flatten();
+    if code.is_none() || codes.any(|other| other != code) || all.len() != members.len() {
+        return Err(Error::input("they are not the same code once they are linked"));
+    }
+    let bytes = fold_module(linked.stored, &[(0..index.entry_points.len()).collect()])?;
+    Ok(Image { stored: arena.keep(bytes)?, ..linked })
+}
