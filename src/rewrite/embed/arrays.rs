@@ -40,7 +40,7 @@ pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     let own = whole::list(bundle).ok();
     for addition in additions {
         if let Some((image, origin)) = source(bundle, addition).and_then(|image| Some((image, image.origin?))) {
-            let list = own.filter(|_| addition.compile_target.is_some()).unwrap_or(origin.descriptor);
+            let list = own.filter(|_| addition.has_own_sets()).unwrap_or(origin.descriptor);
             let key = (list, addition.target, addition.compile_target, image.entries.as_slice());
             replaced.entry(key).or_default().insert(origin.tables);
         }
