@@ -1,6 +1,6 @@
 //! How does the tool's speed compare with what one would use instead, on this machine, now?
 //!
-//! `cargo bench --bench ratios [inspect|facts|aspects|kernels|gate|build|link|split]` prints ratios of
+//! `cargo bench --bench ratios [inspect|facts|aspects|kernels|gate|build|offline|link|split]` prints ratios of
 //! medians; contenders take turns, so that whatever else the machine does falls on both. Times differ by machine and say
 //! little; nothing here fails because of one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -8,6 +8,8 @@
 
 #[path = "ratios/modules.rs"]
 mod modules;
+#[path = "ratios/offline.rs"]
+mod offline;
 #[path = "../tests/real/world.rs"]
 #[allow(dead_code, reason = "not all of the installation is used here")]
 mod world;
@@ -50,6 +52,9 @@ fn main() {
     }
     if wants("build") {
         build();
+    }
+    if wants("offline") {
+        offline::offline();
     }
     if wants("split") {
         modules::split();

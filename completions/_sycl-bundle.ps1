@@ -286,9 +286,11 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;build' {
             [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'What to compile for')
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What to compile for')
+            [CompletionResult]::new('--device', '--device', [CompletionResultType]::ParameterName, 'A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as `devices` lists them')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
-            [CompletionResult]::new('--march', '--march', [CompletionResultType]::ParameterName, 'The instruction set of native CPU code, by the names of opencl-aot')
+            [CompletionResult]::new('--march', '--march', [CompletionResultType]::ParameterName, 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2')
+            [CompletionResult]::new('--ocloc', '--ocloc', [CompletionResultType]::ParameterName, 'Intel''s offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc')
             [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
             [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many worker processes; by default as many as there are cores')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds that one image may take in one attempt')
@@ -298,6 +300,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--MF', '--MF', [CompletionResultType]::ParameterName, 'Write them to this file. Also -MF FILE')
             [CompletionResult]::new('--MT', '--MT', [CompletionResultType]::ParameterName, 'The target of the rule, instead of the output. Also -MT NAME')
             [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
+            [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
             [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'As what to write the images')
             [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`')
             [CompletionResult]::new('--descriptor-version', '--descriptor-version', [CompletionResultType]::ParameterName, 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for')
@@ -310,6 +313,8 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--all-or-nothing', '--all-or-nothing', [CompletionResultType]::ParameterName, 'Write nothing, and fail, unless all selected images become native for all targets')
+            [CompletionResult]::new('--no-spirv', '--no-spirv', [CompletionResultType]::ParameterName, 'Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image imports from: their kernels then run on the targets'' devices and on no other, not through another driver''s just-in-time compiler either')
             [CompletionResult]::new('--no-cache', '--no-cache', [CompletionResultType]::ParameterName, 'Do not look into the cache, and keep nothing there')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Say what would be compiled, and write nothing')
             [CompletionResult]::new('--MD', '--MD', [CompletionResultType]::ParameterName, 'Write the files that the output depends on, for make and ninja, to the output''s name and `.d`. Also -MD')
@@ -569,6 +574,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;worker' {
+            [CompletionResult]::new('--run', '--run', [CompletionResultType]::ParameterName, 'Run this command in this process''s place, to end with the parent')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')

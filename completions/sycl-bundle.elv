@@ -272,9 +272,11 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;build'= {
             cand -t 'What to compile for'
             cand --for 'What to compile for'
+            cand --device 'A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as `devices` lists them'
             cand -o 'The file to write; `-` is standard output'
             cand --output 'The file to write; `-` is standard output'
-            cand --march 'The instruction set of native CPU code, by the names of opencl-aot'
+            cand --march 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2'
+            cand --ocloc 'Intel''s offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc'
             cand -j 'How many worker processes; by default as many as there are cores'
             cand --jobs 'How many worker processes; by default as many as there are cores'
             cand --timeout 'Seconds that one image may take in one attempt'
@@ -284,6 +286,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --MF 'Write them to this file. Also -MF FILE'
             cand --MT 'The target of the rule, instead of the output. Also -MT NAME'
             cand --driver-version 'Which version of the driver to install'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
             cand --emit 'As what to write the images'
             cand --host 'The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the last two for objects alone). By default this machine''s; x86_64-windows where the output is called `.obj`'
             cand --descriptor-version 'The image structures of an object or library: 3 for libsycl.so.9, 1 or 2 for older ones. By default those for the runtime that the images were made for'
@@ -296,6 +299,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --state 'Only images of this state (repeatable)'
             cand --target 'Only images for a target whose name matches (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --all-or-nothing 'Write nothing, and fail, unless all selected images become native for all targets'
+            cand --no-spirv 'Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image imports from: their kernels then run on the targets'' devices and on no other, not through another driver''s just-in-time compiler either'
             cand --no-cache 'Do not look into the cache, and keep nothing there'
             cand --dry-run 'Say what would be compiled, and write nothing'
             cand --MD 'Write the files that the output depends on, for make and ninja, to the output''s name and `.d`. Also -MD'
@@ -543,6 +548,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --help 'Print help'
         }
         &'sycl-bundle;worker'= {
+            cand --run 'Run this command in this process''s place, to end with the parent'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'

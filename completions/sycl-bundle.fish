@@ -310,8 +310,10 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s v -l 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s t -l for -d 'What to compile for' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l device -d 'A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as `devices` lists them' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s o -l output -d 'The file to write; `-` is standard output' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l ocloc -d 'Intel\'s offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s j -l jobs -d 'How many worker processes; by default as many as there are cores' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l timeout -d 'Seconds that one image may take in one attempt' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
@@ -321,6 +323,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l stamp 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MF -d 'Write them to this file. Also -MF FILE' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MT -d 'The target of the rule, instead of the output. Also -MT NAME' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l driver-version -d 'Which version of the driver to install' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l device-config -d 'Add targets from a device configuration, in place of those of the same name (repeatable)' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
 object\t'An object file; what is linked with it registers the images'
 shared\t'A library that registers the images when it is loaded'
@@ -352,6 +355,8 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l all-or-nothing -d 'Write nothing, and fail, unless all selected images become native for all targets'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-spirv -d 'Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image imports from: their kernels then run on the targets\' devices and on no other, not through another driver\'s just-in-time compiler either'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-cache -d 'Do not look into the cache, and keep nothing there'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l dry-run -d 'Say what would be compiled, and write nothing'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MD -d 'Write the files that the output depends on, for make and ninja, to the output\'s name and `.d`. Also -MD'
@@ -647,6 +652,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -s q -l qui
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand man" -s h -l help -d 'Print help'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l run -d 'Run this command in this process\'s place, to end with the parent' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"

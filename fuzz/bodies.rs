@@ -22,6 +22,7 @@ use sycl_bundle::container::place::Place;
 use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::device;
 use sycl_bundle::native::Native;
+use sycl_bundle::rewrite::native_name;
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::link::{Options, Source};
 use sycl_bundle::spirv::subset::{Cutter, Keep, exported};
@@ -198,7 +199,13 @@ pub fn native(bytes: &[u8]) -> bool {
     };
     let Some(native) = Native::read(bytes, format, Place::file(0)) else { return false };
     assert!(native.problems.iter().all(|problem| problem.offset().is_some()), "{:?}", native.problems);
-    let _ = (native.devices(), native.kernel_names());
+    let _ = native.devices();
+    for name in native.kernel_names() {
+        let common = native_name::common(name);
+        if let Ok(renamed) = native_name::rename(bytes, name, &common) {
+            assert_eq!(native_name::rename(&renamed, &common, name).as_deref(), Ok(bytes));
+        }
+    }
     true
 }
 

@@ -106,3 +106,6 @@ pub const MAX_SPLIT_RATIO: u64 = 64;
 
 /// Bytes that the parts of a module may come to whatever its size.
 pub const MAX_SPLIT_FLOOR: u64 = 64 << 20;
+
+/// Bytes of the value of one specialization constant of which no default is stored.
+pub const MAX_SPEC_CONSTANT: usize = 1 << 20;

@@ -30,6 +30,8 @@ mod embed;
 mod explain;
 #[path = "real/files.rs"]
 mod files;
+#[path = "real/fold.rs"]
+mod fold;
 #[path = "real/images.rs"]
 mod images;
 #[path = "real/installation.rs"]
@@ -58,6 +60,8 @@ mod prune;
 mod recipes;
 #[path = "real/releases.rs"]
 mod releases;
+#[path = "real/specialize.rs"]
+mod specialize;
 #[path = "real/relink.rs"]
 mod relink;
 #[path = "real/relink_dpnp.rs"]
@@ -68,6 +72,8 @@ mod spirv_val;
 mod split;
 #[path = "real/split_groups.rs"]
 mod split_groups;
+#[path = "real/targets.rs"]
+mod targets;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

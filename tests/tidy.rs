@@ -31,6 +31,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "native",
             "compat",
             "select",
+            "policy",
             "rewrite",
         ],
     ),
@@ -78,6 +79,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rspirv", &["src/spirv/"]),
     ("toml", &["src/policy/text.rs"]),
     ("saphyr_parser", &["src/device/yaml.rs"]),
+    ("libloading", &["src/build/ocloc.rs"]),
     ("opencl3", &["src/build/opencl.rs", "src/build/opencl/"]),
     ("comfy_table", &["src/report/table.rs"]),
     ("serde", &["src/report/", "src/cli/"]),
@@ -101,7 +103,7 @@ const HOMES: &[(&str, &[&str])] = &[
 ];
 
 /// The only files that may say `unsafe`, each with its reason there.
-const UNSAFE: &[&str] = &["src/cli/input.rs", "src/build/opencl.rs"];
+const UNSAFE: &[&str] = &["src/cli/input.rs", "src/build/opencl.rs", "src/build/ocloc.rs"];
 
 /// What the library may not do: it neither prints, exits nor reads the environment.
 const FORBIDDEN: &[&str] =

@@ -12,9 +12,11 @@
 mod entry;
 mod keep;
 mod key;
+mod keys;
 
 pub use keep::{Removed, Stats, Verified};
-pub use key::{Compiler, Key};
+pub use key::{Compiler, Key, fingerprint};
+pub use keys::Keys;
 
 use crate::error::{Error, ErrorKind, Result};
 use std::fs::{self, DirBuilder, File};

@@ -40,6 +40,8 @@ pub enum Death {
 pub struct Failure {
     /// The caller's number for the image.
     pub image: usize,
+    /// The caller's number for the target.
+    pub target: usize,
     /// Why the last attempt failed.
     pub cause: FailureCause,
     /// Why the attempts before failed, the first one first.
@@ -122,7 +124,7 @@ mod tests {
 
     fn failure(earlier: Vec<FailureCause>, cause: FailureCause) -> String {
         let attempts = earlier.len() as u32 + 1;
-        Failure { image: 0, cause, earlier, log: String::new(), attempts }.to_string()
+        Failure { image: 0, target: 0, cause, earlier, log: String::new(), attempts }.to_string()
     }
 
     #[test]

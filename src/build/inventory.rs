@@ -4,6 +4,7 @@
 
 use super::protocol::Fields;
 use crate::error::Result;
+use std::path::PathBuf;
 
 /// The OpenCL installation that a worker sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,6 +15,19 @@ pub struct Inventory {
     pub devices: Vec<Device>,
     /// Why platforms do not list their devices, where some do not.
     pub problems: Vec<String>,
+}
+
+/// A compiler for GPUs that need not be there, as it tells of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Offline {
+    /// Its version.
+    pub version: String,
+    /// The files that it consists of, as far as they are known, where no devices were asked about.
+    pub files: Vec<PathBuf>,
+    /// Those of the devices asked about that it does not know.
+    pub unknown: Vec<String>,
+    /// Whether it works inside the worker; else as a process per module.
+    pub in_process: bool,
 }
 
 /// A live OpenCL device.

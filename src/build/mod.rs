@@ -6,8 +6,10 @@
 //!
 //! | file | the question it answers |
 //! |---|---|
+//! | [`target`] | for what is compiled, and by which compiler? |
 //! | [`plan`] | which images are compiled, with which options, and which stay as they are? |
 //! | [`options`] | which of an image's options does the driver get? |
+//! | [`fold`] | which modules are the same code, so that one compilation does for all? |
 //! | [`failure`] | why did a module not build? |
 //! | [`pool`] | who compiles what, when, and how often is it tried? |
 //! | [`process`] | how does the parent talk to one worker, and get rid of it? |
@@ -19,11 +21,16 @@
 //! | [`choose`] | which live device does the user mean? |
 //! | [`cache`] | has this module been compiled before? |
 //! | [`opencl`] | how does the driver compile one module? |
+//! | [`ocloc`] | how does Intel's offline compiler make code for a GPU that is not there? |
+//! | `validate` | is what a compiler delivered usable? |
+//! | [`worker`] | which compiler does a worker hand a request to? |
 
 pub mod cache;
 pub mod choose;
 pub mod failure;
+pub mod fold;
 pub mod inventory;
+pub mod ocloc;
 pub mod opencl;
 pub mod options;
 pub mod plan;
@@ -33,6 +40,9 @@ pub mod process;
 pub mod protocol;
 pub mod query;
 pub mod serve;
+pub mod target;
+mod validate;
+pub mod worker;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -43,12 +53,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 pub use failure::{Failure, FailureCause};
-pub use inventory::{Device, Inventory};
+pub use inventory::{Device, Inventory, Offline};
 pub use pool::run;
-pub use process::inventory;
+pub use process::{inventory, offline};
 
 /// One module to compile.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Job<'a> {
     /// The caller's number for the image; comes back in [`Artifact`], [`Failure`] and [`Event`].
     pub image: usize,
@@ -61,6 +71,31 @@ pub struct Job<'a> {
     pub link_options: String,
     /// What is made of it.
     pub step: Step<'a>,
+    /// The caller's number for the target: the place of the engine that compiles it; comes back as `image` does.
+    pub target: usize,
+    /// The kernels that the binary must hold, by their mangled names.
+    pub kernels: Vec<String>,
+}
+
+/// What compiles: how its workers are started, and what they are told to open first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Engine {
+    /// The workers.
+    pub launch: Launch,
+    /// What they open.
+    pub open: Open,
+}
+
+/// The compiler that a worker is to open.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Open {
+    /// Intel's OpenCL CPU driver.
+    #[default]
+    Cpu,
+    /// The driver of the OpenCL device at this place in the inventory.
+    Device(u32),
+    /// Intel's offline compiler for GPUs: a library or program by this path, or wherever the system finds it.
+    Ocloc(Option<PathBuf>),
 }
 
 /// What the driver makes of a module.
@@ -69,6 +104,8 @@ pub enum Step<'a> {
     /// An executable (`clBuildProgram`).
     #[default]
     Build,
+    /// An executable for a GPU that need not be there, by the name that ocloc knows it by.
+    Offline(String),
     /// An object, whose imports stay open (`clCompileProgram`).
     Compile,
     /// An executable, of it and these: SPIR-V modules, which are compiled first, or objects (`clLinkProgram`).
@@ -80,6 +117,8 @@ pub enum Step<'a> {
 pub struct Artifact {
     /// The caller's number for the image.
     pub image: usize,
+    /// The caller's number for the target.
+    pub target: usize,
     /// The device binary as the driver gave it.
     pub binary: Vec<u8>,
     /// The driver's build log; empty where it had nothing to say.
@@ -100,11 +139,15 @@ pub enum Event<'e, P = Artifact> {
     Started {
         /// The caller's number for the image.
         image: usize,
+        /// The caller's number for the target.
+        target: usize,
     },
     /// The worker died or overran; the image goes to a fresh one.
     Retrying {
         /// The caller's number for the image.
         image: usize,
+        /// The caller's number for the target.
+        target: usize,
         /// The attempt that now begins; 2 for the first retry.
         attempt: u32,
         /// Why the attempt before came to nothing.
@@ -118,7 +161,7 @@ pub enum Event<'e, P = Artifact> {
 
 /// How to start a worker: a program that calls [`serve::serve`] on its standard input and output. The caller fills
 /// it in, since the library does not look at its environment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The program.
     pub program: PathBuf,

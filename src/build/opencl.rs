@@ -9,35 +9,28 @@
 
 mod ask;
 mod describe;
+mod devices;
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 use std::ptr;
 
 use opencl3::context::Context;
-use opencl3::device::{
-    CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_CUSTOM, CL_DEVICE_TYPE_GPU,
-    get_device_ids,
-};
-use opencl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_INVALID_CONTEXT, CL_INVALID_VALUE, error_text};
+use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE, error_text};
 use opencl3::kernel::{create_kernel, release_kernel};
-use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, get_platform_data, get_platform_ids};
 use opencl3::program::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, compile_program, create_program_with_binary,
     create_program_with_builtin_kernels, create_program_with_il, get_program_build_data, get_program_info,
     link_program, release_program,
 };
-use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_platform_id, cl_program};
+use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_program};
 
-use super::inventory::{Device, Inventory};
+use super::Open;
+use super::inventory::{Device, Inventory, Offline};
 use super::query::Query;
 use super::serve::{Asked, Compiled, Compiler};
 use crate::error::{Error, ErrorKind, Result};
-
-/// What the loader answers where no driver is registered (cl_khr_icd).
-const NO_PLATFORM: cl_int = -1001;
-/// What the binding answers where it could not load the loader, or the loader lacks a function.
-const NO_LOADER: [cl_int; 2] = [-2000, -2001];
+use devices::{devices, loader_path, no_device};
 
 /// What compiled code begins with, objects and executables.
 const ELF: &[u8] = b"\x7fELF";
@@ -60,7 +53,11 @@ struct Opened {
 }
 
 impl Compiler for Driver {
-    fn open(&mut self, device: Option<u32>) -> Result<String> {
+    fn open(&mut self, what: &Open) -> Result<String> {
+        let device = match what {
+            Open::Device(place) => Some(*place),
+            Open::Cpu | Open::Ocloc(_) => None,
+        };
         let (all, skipped) = devices()?;
         let found = match device {
             None => all.iter().find(|(_, about)| about.compiles),
@@ -94,6 +91,10 @@ impl Compiler for Driver {
         })
     }
 
+    fn offline(&mut self, _il: &[u8], _device: &str, _compile_options: &str, _link_options: &str) -> Compiled {
+        hollow("an OpenCL driver compiles for its own devices".to_owned(), String::new())
+    }
+
     fn link(&mut self, inputs: &[Cow<'_, [u8]>], compile_options: &str, link_options: &str) -> Compiled {
         self.deliver(&[compile_options, link_options], |opened, options| match options {
             [compile, link] => opened.linked(inputs, compile, link),
@@ -111,6 +112,10 @@ impl Compiler for Driver {
             },
             Err((code, log)) => refused(code, log),
         }
+    }
+
+    fn offline_compiler(&mut self, _devices: &[Cow<'_, str>]) -> Result<Offline> {
+        Err(Error::new(ErrorKind::Environment, "an OpenCL driver is no offline compiler"))
     }
 
     fn inventory(&mut self) -> Result<Inventory> {
@@ -138,6 +143,29 @@ impl Opened {
     }
 }
 
+impl Opened {
+    /// Refuses an executable that the driver does not take back, as the runtime would hand it in.
+    fn loads_again(&self, delivered: Compiled) -> Compiled {
+        match delivered {
+            Compiled::Built { binary, log } if is_executable(&binary) => match self.native(&binary, c"") {
+                Ok(_) => Compiled::Built { binary, log },
+                Err((code, said)) => {
+                    let name = error_text(code);
+                    let reason = format!("the driver does not take back what it delivered: {name} ({code})");
+                    hollow(reason, if said.is_empty() { log } else { said })
+                }
+            },
+            other => other,
+        }
+    }
+}
+
+/// Whether what the driver delivered is an executable of its own: type 0xff04 and the like; an object is linked first.
+fn is_executable(binary: &[u8]) -> bool {
+    const EXECUTABLE: u16 = 0xff04;
+    binary.starts_with(ELF) && crate::bytes::u16_at(binary, 16) == Some(EXECUTABLE)
+}
+
 impl Driver {
     /// Makes a program with the opened device and these options, and delivers its binary.
     fn deliver(
@@ -153,7 +181,7 @@ impl Driver {
             return hollow("the image's options contain a zero byte".to_owned(), String::new());
         };
         match make(opened, &options) {
-            Ok(program) => program.deliver(opened.device),
+            Ok(program) => opened.loads_again(program.deliver(opened.device)),
             Err((code, log)) => Compiled::Refused { code, name: error_text(code).to_owned(), log },
         }
     }
@@ -281,90 +309,8 @@ impl Drop for Program {
     }
 }
 
-/// The error where the device that is asked for is not there.
-fn no_device(all: &[Known], skipped: &[Error], wanted: Option<u32>) -> Error {
-    let seen: Vec<String> = all.iter().map(|(_, d)| format!("{} ({})", d.name, d.platform)).collect();
-    let seen = if seen.is_empty() { "no device at all".to_owned() } else { seen.join(", ") };
-    let what = match wanted {
-        None => "no OpenCL CPU device of Intel's driver that takes SPIR-V".to_owned(),
-        Some(place) => format!("no OpenCL device number {place} any more"),
-    };
-    let mut message = format!("{what}; the loader lists {seen}");
-    for error in skipped {
-        message.push_str(&format!("; {error}"));
-    }
-    Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
-}
-
 fn hollow(reason: String, log: String) -> Compiled {
     Compiled::Hollow { reason, log }
-}
-
-/// Every device of every platform, with what is known about it; and why some platforms do not list theirs. One driver
-/// of several that is broken does not take the others with it.
-fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
-    let platforms = get_platform_ids().map_err(|code| match code {
-        code if NO_LOADER.contains(&code) => {
-            let message = "the OpenCL loader, libOpenCL.so.1, could not be loaded";
-            Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
-        }
-        NO_PLATFORM => {
-            let message = "the OpenCL loader finds no driver (looked for Intel's OpenCL CPU driver, libintelocl.so)";
-            Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
-        }
-        code => failed("clGetPlatformIDs", code),
-    })?;
-    let (mut found, mut skipped) = (Vec::new(), Vec::new());
-    for platform in platforms {
-        let about = |what| text(&get_platform_data(platform, what).unwrap_or_default());
-        let (name, vendor) = (about(CL_PLATFORM_NAME), about(CL_PLATFORM_VENDOR));
-        let (devices, failure) = by_kind(platform);
-        skipped.extend(failure.map(|error| error.context(format!("the platform `{name}`"))));
-        for (kind, device) in devices {
-            let mut known = describe::device(device, kind);
-            known.compiles = kind == "cpu" && vendor.starts_with("Intel") && known.takes_spirv();
-            (known.platform, known.vendor) = (name.clone(), vendor.clone());
-            found.push((device, known));
-        }
-    }
-    Ok((found, skipped))
-}
-
-/// A platform's devices with the name of their kind, and the error of a kind that it did not list.
-fn by_kind(platform: cl_platform_id) -> (Vec<(&'static str, cl_device_id)>, Option<Error>) {
-    let mut failure = None;
-    let mut of_type = |kind| match get_device_ids(platform, kind) {
-        Ok(devices) => devices,
-        Err(CL_DEVICE_NOT_FOUND) => Vec::new(),
-        Err(code) => {
-            failure.get_or_insert_with(|| failed("clGetDeviceIDs", code));
-            Vec::new()
-        }
-    };
-    let kinds = [
-        ("cpu", CL_DEVICE_TYPE_CPU),
-        ("gpu", CL_DEVICE_TYPE_GPU),
-        ("accelerator", CL_DEVICE_TYPE_ACCELERATOR),
-        ("custom", CL_DEVICE_TYPE_CUSTOM),
-    ];
-    let mut found = Vec::new();
-    for (name, kind) in kinds {
-        found.extend(of_type(kind).into_iter().map(|device| (name, device)));
-    }
-    for device in of_type(CL_DEVICE_TYPE_ALL) {
-        if found.iter().all(|(_, known)| *known != device) {
-            found.push(("other", device));
-        }
-    }
-    (found, failure)
-}
-
-/// The file that the loader came from: the binding does not tell, the system's list of mappings does.
-fn loader_path() -> String {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let paths = maps.lines().filter_map(|line| line.find('/').and_then(|start| line.get(start..)));
-    let mut loaders = paths.filter(|path| path.rsplit('/').next().is_some_and(|name| name.starts_with("libOpenCL")));
-    loaders.next().unwrap_or_default().to_owned()
 }
 
 /// OpenCL's strings end with a zero byte.

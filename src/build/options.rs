@@ -9,6 +9,8 @@
 //! Measured on driver 2026.2.0: it takes the `-cl-` options of the OpenCL specification, `-g`, `-w`, `-Werror`, `-D`,
 //! `-I`, `-x spir`, `-s FILE`; it refuses every option of the tables `DROPPED` and `DROPPED_WITH_VALUE`.
 
+pub mod gpu;
+
 use std::borrow::Cow;
 
 /// An image's options, sorted.

@@ -1,17 +1,24 @@
-//! Which images of a bundle are compiled for the CPU, with which options, and which stay as they are?
+//! Which images of a bundle are compiled for a target, with which options, and which stay as they are?
 
-use super::{Job, Step, options};
+use super::options::{self, Options, gpu};
+use super::target::{Backend, GPU_SPEC, Target};
+use super::{Job, Step};
 use crate::bundle::Bundle;
+use crate::bundle::image::Image;
 use crate::bundle::property::set;
+use crate::bundle::spec_setting::Which;
 use crate::compat::examine::{Examined, examine};
-use crate::compat::native::{Stay, cannot_compile, stays};
-use crate::error::Problem;
+use crate::compat::fit::Finding;
+use crate::compat::native::{self, Stay};
+use crate::error::{ErrorKind, Problem, Result};
+use crate::policy::rules::Recipe;
 use crate::rewrite::link::providers::Providers;
+use crate::rewrite::specialize::{Outcome, Specialized, specialized};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// `DeviceTargetSpec` of native CPU images.
-pub const CPU_TARGET: &str = "spir64_x86_64";
+pub const CPU_TARGET: &str = super::target::CPU_SPEC;
 
 /// What is to be done with each image of a bundle.
 #[derive(Debug, Default)]
@@ -20,26 +27,100 @@ pub struct Plan<'a> {
     pub jobs: Vec<Job<'a>>,
     /// The images that stay as they are, by index, and why.
     pub staying: Vec<(usize, Stay)>,
+    /// The images that the target cannot run, by index, and why.
+    pub skipped: Vec<(usize, Finding)>,
     /// Options that the driver does not get, and how many images have them.
     pub removed_options: BTreeMap<String, usize>,
     /// Images that cannot be read; they stay too.
     pub problems: Vec<Problem>,
     /// The images whose native code has what they import in it, by index.
     pub linked: HashSet<usize>,
+    /// The images whose specialization constants got values, by index; the values as property sets state them, where they
+    /// are not the defaults.
+    pub specialized: HashMap<usize, Specialized>,
+    /// The constants that were given values.
+    pub set: BTreeSet<Which>,
 }
 
-/// Plans the compilation of images for the CPU. Those that import something stay as they are.
-pub fn for_cpu<'a>(images: &[Examined<'_, 'a>]) -> Plan<'a> {
-    plan(images, None)
+/// For what images are planned.
+#[derive(Clone, Copy)]
+pub struct For<'t> {
+    /// The target.
+    pub target: &'t Target,
+    /// Its number, for the jobs.
+    pub number: usize,
+    /// What speaks against images on the target, by index; those are skipped.
+    pub against: &'t HashMap<usize, Finding>,
+    /// How each image is compiled for it.
+    pub recipe: &'t dyn Fn(&Examined<'_, '_>) -> Recipe,
+    /// The file whose rules these are, as messages name it.
+    pub rules: &'t str,
+    /// What the source calls a mangled name.
+    pub source_name: &'t dyn Fn(&str) -> String,
 }
 
-/// The same, where images of a bundle that import something are linked with those of it that define that.
-pub fn for_cpu_linked<'a>(images: &[Examined<'_, 'a>], bundle: &Bundle<'a>) -> Plan<'a> {
-    if images.iter().all(|examined| examined.imports.is_empty()) {
-        return plan(images, None);
+/// Plans the compilation of images. Those that import something stay as they are, unless they are linked with those of a
+/// bundle that define that.
+///
+/// # Errors
+/// `Usage` for a value that a specialization constant cannot have.
+pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, linked: Option<&Bundle<'a>>) -> Result<Plan<'a>> {
+    match linked.filter(|_| wanted.links() && images.iter().any(|examined| !examined.imports.is_empty())) {
+        None => of(images, wanted, None),
+        Some(bundle) => {
+            let all = examine(bundle);
+            of(images, wanted, Some(&Library::of(&all)))
+        }
     }
-    let all = examine(bundle);
-    plan(images, Some(&Library::of(&all)))
+}
+
+impl For<'_> {
+    /// Whether its compiler links modules.
+    fn links(&self) -> bool {
+        !matches!(self.target.backend, Backend::Ocloc { .. })
+    }
+
+    fn is_gpu(&self) -> bool {
+        self.target.spec == GPU_SPEC
+    }
+
+    /// Why no compiler can make an object of an image for this target.
+    fn cannot_compile(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
+        native::open_constants(examined).or_else(|| self.has_no(examined))
+    }
+
+    /// The same, once its specialization constants have values.
+    fn has_no(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
+        let on_cpu = || if self.is_gpu() { None } else { native::on_cpu(examined) };
+        native::anywhere(examined).or_else(on_cpu)
+    }
+
+    /// The options of an image as the compiler takes them.
+    fn options(&self, image: &Image<'_>, recipe: &Recipe) -> (Options, Options) {
+        let number = |name| image.properties.get(set::MISC, name).and_then(|value| value.number());
+        if self.is_gpu() {
+            let device = match &self.target.backend {
+                Backend::Ocloc { device } => Some(device.as_str()),
+                Backend::Cpu(_) | Backend::Live { .. } => None,
+            };
+            let misc = gpu::Misc {
+                level: number("optLevel"),
+                grf_size: number("sycl-grf-size"),
+                large_grf: number("sycl-register-alloc-mode") == Some(2),
+                esimd: number("isEsimdImage") == Some(1),
+            };
+            return (
+                gpu::for_gpu(&recipe.options, device, Some(&misc)),
+                gpu::for_gpu(&recipe.link_options, device, None),
+            );
+        }
+        let mut compile = options::for_cpu(&recipe.options);
+        // The runtime passes the level that the image was compiled with; the driver knows only "none".
+        if number("optLevel") == Some(0) && !compile.kept.contains("-cl-opt-disable") {
+            compile.kept = format!("{} -cl-opt-disable", compile.kept).trim_start().to_owned();
+        }
+        (compile, options::for_cpu(&recipe.link_options))
+    }
 }
 
 /// The images that others may import from.
@@ -56,12 +137,12 @@ impl<'l, 'a> Library<'l, 'a> {
     }
 
     /// The modules that an image has to be linked with; none where one is missing, or cannot be compiled.
-    fn modules(&self, image: usize) -> Option<Vec<Cow<'a, [u8]>>> {
+    fn modules(&self, image: usize, wanted: For<'_>) -> Option<Vec<Cow<'a, [u8]>>> {
         let needs = self.providers.needs(*self.places.get(&image)?);
         let mut modules = Vec::with_capacity(needs.images.len());
         for place in needs.images {
             let examined = self.all.get(place)?;
-            if examined.problem.is_some() || cannot_compile(examined).is_some() {
+            if examined.problem.is_some() || wanted.cannot_compile(examined).is_some() {
                 return None;
             }
             modules.push(examined.image.contents().ok()?);
@@ -70,7 +151,7 @@ impl<'l, 'a> Library<'l, 'a> {
     }
 }
 
-fn plan<'a>(images: &[Examined<'_, 'a>], library: Option<&Library<'_, 'a>>) -> Plan<'a> {
+fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library<'_, 'a>>) -> Result<Plan<'a>> {
     let mut plan = Plan::default();
     for examined in images {
         let image = examined.image;
@@ -78,10 +159,34 @@ fn plan<'a>(images: &[Examined<'_, 'a>], library: Option<&Library<'_, 'a>>) -> P
             plan.problems.push(Problem::of_image(image.index, error.clone()));
             continue;
         }
-        let mut step = Step::Build;
-        if let Some(stay) = stays(examined) {
-            let imports = matches!(stay, Stay::Imports(_)) && cannot_compile(examined).is_none();
-            let modules = library.filter(|_| imports).and_then(|library| library.modules(image.index));
+        let mut step = match &wanted.target.backend {
+            Backend::Ocloc { device } => Step::Offline(device.clone()),
+            Backend::Cpu(_) | Backend::Live { .. } => Step::Build,
+        };
+        let recipe = (wanted.recipe)(examined);
+        if !recipe.native && native::not_alone(examined).is_none() {
+            plan.staying.push((image.index, Stay::Rule(wanted.rules.to_owned())));
+            continue;
+        }
+        let constants = match native::open_constants(examined) {
+            Some(stay) => match specialize(examined, &recipe, wanted.source_name, &mut plan.set) {
+                Ok(Outcome::Done(specialized)) => Ok(Some(specialized)),
+                // Only where some got one is it of interest which did not.
+                Ok(Outcome::Open(names)) if names.len() < constant_count(&stay) => Err(Stay::OpenConstants(names)),
+                Ok(Outcome::Open(_) | Outcome::None) => Err(stay),
+                Err(error) if error.kind() == ErrorKind::Usage => return Err(error),
+                Err(error) => {
+                    plan.problems.push(Problem::of_image(image.index, error));
+                    continue;
+                }
+            },
+            None => Ok(None),
+        };
+        let open = constants.as_ref().err().cloned();
+        let cannot = || open.clone().or_else(|| wanted.has_no(examined));
+        if let Some(stay) = native::not_alone(examined).or_else(cannot) {
+            let imports = matches!(stay, Stay::Imports(_)) && cannot().is_none();
+            let modules = library.filter(|_| imports).and_then(|library| library.modules(image.index, wanted));
             let Some(modules) = modules else {
                 plan.staying.push((image.index, stay));
                 continue;
@@ -89,25 +194,58 @@ fn plan<'a>(images: &[Examined<'_, 'a>], library: Option<&Library<'_, 'a>>) -> P
             plan.linked.insert(image.index);
             step = Step::Link(modules);
         }
-        let il = match image.contents() {
+        if let Some(finding) = wanted.against.get(&image.index) {
+            plan.linked.remove(&image.index);
+            plan.skipped.push((image.index, finding.clone()));
+            continue;
+        }
+        let specialized = constants.ok().flatten();
+        let contents = match &specialized {
+            Some(specialized) => Ok(Cow::Owned(specialized.module.clone())),
+            None => image.contents(),
+        };
+        let il = match contents {
             Ok(il) => il,
             Err(error) => {
                 plan.problems.push(Problem::of_image(image.index, error));
                 continue;
             }
         };
-        let mut compile = options::for_cpu(image.compile_options);
-        let link = options::for_cpu(image.link_options);
-        // The runtime passes the level that the image was compiled with; the driver knows only "none".
-        let level = image.properties.get(set::MISC, "optLevel").and_then(|value| value.number());
-        if level == Some(0) && !compile.kept.contains("-cl-opt-disable") {
-            compile.kept = format!("{} -cl-opt-disable", compile.kept).trim_start().to_owned();
+        if let Some(specialized) = specialized {
+            plan.specialized.insert(image.index, Specialized { module: Vec::new(), ..specialized });
         }
+        let (compile, link) = wanted.options(image, &recipe);
         for option in compile.removed.into_iter().chain(link.removed) {
             let count = plan.removed_options.entry(option).or_default();
             *count = count.saturating_add(1);
         }
-        plan.jobs.push(Job { image: image.index, il, compile_options: compile.kept, link_options: link.kept, step });
+        plan.jobs.push(Job {
+            image: image.index,
+            il,
+            compile_options: compile.kept,
+            link_options: link.kept,
+            step,
+            target: wanted.number,
+            kernels: examined.kernels.clone(),
+        });
     }
-    plan
+    Ok(plan)
+}
+
+fn constant_count(stay: &Stay) -> usize {
+    if let Stay::SpecConstants(count) = stay { *count } else { 0 }
+}
+
+/// The module of an image with values for its specialization constants; those that a setting was for go to `set`.
+fn specialize(
+    examined: &Examined<'_, '_>,
+    recipe: &Recipe,
+    source_name: &dyn Fn(&str) -> String,
+    set: &mut BTreeSet<Which>,
+) -> Result<Outcome> {
+    let image = examined.image;
+    let mut used = BTreeSet::new();
+    let outcome = specialized(&image.properties, &image.contents()?, &recipe.constants, source_name, &mut used)?;
+    set.extend(used.iter().filter_map(|at| recipe.constants.given.get(*at)).map(|setting| setting.which.clone()));
+    Ok(outcome)
 }

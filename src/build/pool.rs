@@ -13,21 +13,21 @@ use std::time::{Duration, Instant};
 
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Reply, Request};
-use super::{Artifact, Event, Failure, FailureCause, Job, Launch, Outcome, Settings, Step, Tokens};
+use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Outcome, Settings, Step, Tokens};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often in a row workers may fail to start before the machine is held to be at fault.
 const START_ATTEMPTS: usize = 3;
 
-/// Compiles every job. The outcomes stand in the order of the jobs. A job that fails does so alone; an error means
+/// Compiles every job, each by the engine at the place of its target. The outcomes stand in the order of the jobs. A job that fails does so alone; an error means
 /// that the machine cannot compile at all, and then everything stops.
 pub fn run(
     jobs: &[Job<'_>],
-    launch: &Launch,
+    engines: &[Engine],
     settings: &Settings,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<Vec<Outcome>> {
-    run_tasks(jobs, None, launch, settings, on_event)
+    run_tasks(jobs, engines, settings, on_event)
 }
 
 /// Something that one worker does in one go.
@@ -37,6 +37,9 @@ pub(super) trait Task: Sync {
 
     /// The caller's number for the image.
     fn image(&self) -> usize;
+
+    /// The caller's number for the target: the place of the engine.
+    fn target(&self) -> usize;
 
     /// How long it takes, compared with others: bytes of code.
     fn weight(&self) -> usize;
@@ -55,10 +58,14 @@ impl Task for Job<'_> {
         self.image
     }
 
+    fn target(&self) -> usize {
+        self.target
+    }
+
     fn weight(&self) -> usize {
         let others = match &self.step {
             Step::Link(others) => others.iter().map(|other| other.len()).sum(),
-            Step::Build | Step::Compile => 0,
+            Step::Build | Step::Compile | Step::Offline(_) => 0,
         };
         self.il.len().saturating_add(others)
     }
@@ -70,6 +77,9 @@ impl Task for Job<'_> {
         match &self.step {
             Step::Build => Request::Build { il: il(), compile_options, link_options },
             Step::Compile => Request::Compile { il: il(), compile_options },
+            Step::Offline(device) => {
+                Request::Offline { il: il(), device: device.as_str().into(), compile_options, link_options }
+            }
             Step::Link(others) => {
                 let others = others.iter().map(|other| other.as_ref().into());
                 Request::Link { inputs: std::iter::once(il()).chain(others).collect(), compile_options, link_options }
@@ -79,22 +89,31 @@ impl Task for Job<'_> {
 
     fn product(&self, reply: Reply, elapsed: Duration, attempts: u32) -> std::result::Result<Artifact, Reply> {
         match reply {
-            Reply::Built { binary, log } => Ok(Artifact { image: self.image, binary, log, elapsed, attempts }),
+            Reply::Built { binary, log } => {
+                if let Some(reason) = self.flaw(&binary) {
+                    return Err(Reply::Hollow { reason, log });
+                }
+                Ok(Artifact { image: self.image, target: self.target, binary, log, elapsed, attempts })
+            }
             other => Err(other),
         }
     }
 }
 
-/// [`run`] for any kind of task and for a device by its place in the inventory.
+/// [`run`] for any kind of task.
 pub(super) fn run_tasks<T: Task>(
     jobs: &[T],
-    device: Option<u32>,
-    launch: &Launch,
+    engines: &[Engine],
     settings: &Settings,
     on_event: &mut dyn FnMut(Event<'_, T::Product>),
 ) -> Result<Vec<std::result::Result<T::Product, Failure>>> {
+    // One engine after the other, so that a worker changes hardly ever; targets of one engine side by side.
+    let engine = |job: &T| {
+        let own = engines.get(job.target());
+        engines.iter().position(|engine| Some(engine) == own).unwrap_or(usize::MAX)
+    };
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|place| std::cmp::Reverse(jobs.get(*place).map_or(0, Task::weight)));
+    order.sort_by_key(|place| jobs.get(*place).map(|job| (engine(job), std::cmp::Reverse(job.weight()))));
     let queue = Mutex::new(VecDeque::from(order));
     let stop = AtomicBool::new(false);
     let (news, from_slots) = channel();
@@ -106,14 +125,16 @@ pub(super) fn run_tasks<T: Task>(
         // Should `on_event` panic, the scope would otherwise wait for everything that is left.
         let _guard = StopOnDrop(&stop);
         for _ in 0..settings.jobs.get().min(jobs.len()) {
-            let slot = Slot { jobs, device, launch, settings, queue: &queue, stop: &stop, news: news.clone() };
+            let slot = Slot { jobs, engines, settings, queue: &queue, stop: &stop, news: news.clone() };
             scope.spawn(move || slot.work());
         }
         drop(news);
         for message in from_slots {
             match message {
-                News::Started(image) => on_event(Event::Started { image }),
-                News::Retrying(image, attempt, cause) => on_event(Event::Retrying { image, attempt, cause: &cause }),
+                News::Started(image, target) => on_event(Event::Started { image, target }),
+                News::Retrying(image, target, attempt, cause) => {
+                    on_event(Event::Retrying { image, target, attempt, cause: &cause });
+                }
                 News::Done(place, outcome) => {
                     match &outcome {
                         Ok(artifact) => on_event(Event::Finished(artifact)),
@@ -148,8 +169,8 @@ impl Drop for StopOnDrop<'_> {
 
 /// What a thread tells the one that gathers.
 enum News<P> {
-    Started(usize),
-    Retrying(usize, u32, FailureCause),
+    Started(usize, usize),
+    Retrying(usize, usize, u32, FailureCause),
     Done(usize, std::result::Result<P, Failure>),
     Fatal(Error),
 }
@@ -177,18 +198,23 @@ impl Drop for Token<'_> {
     }
 }
 
+/// A worker and what it has opened.
+struct Opened<'p> {
+    engine: &'p Engine,
+    worker: Worker,
+}
+
 /// One thread's share: at most one worker at a time.
 struct Slot<'p, T: Task> {
     jobs: &'p [T],
-    device: Option<u32>,
-    launch: &'p Launch,
+    engines: &'p [Engine],
     settings: &'p Settings,
     queue: &'p Mutex<VecDeque<usize>>,
     stop: &'p AtomicBool,
     news: Sender<News<T::Product>>,
 }
 
-impl<T: Task> Slot<'_, T> {
+impl<'p, T: Task> Slot<'p, T> {
     fn work(self) {
         let mut worker = None;
         while !self.stopped() {
@@ -237,22 +263,25 @@ impl<T: Task> Slot<'_, T> {
     fn build(
         &self,
         job: &T,
-        kept: &mut Option<Worker>,
+        kept: &mut Option<Opened<'p>>,
     ) -> std::result::Result<std::result::Result<T::Product, Failure>, Halt> {
-        let (request, image) = (job.request(), job.image());
+        let (request, image, target) = (job.request(), job.image(), job.target());
+        let Some(engine) = self.engines.get(target) else {
+            return Err(Error::input(format!("there is no compiler for target number {target}")).into());
+        };
         let mut earlier = Vec::new();
         for attempts in 1.. {
             let mut worker = match kept.take() {
-                Some(worker) => worker,
-                None => self.start()?,
+                Some(opened) if opened.engine == engine => opened.worker,
+                _ => self.start(engine)?,
             };
             if attempts == 1 {
-                self.tell(News::Started(image));
+                self.tell(News::Started(image, target));
             }
             let begun = Instant::now();
             let (cause, log) = match worker.ask(&request, self.settings.timeout, &|| self.stopped())? {
                 Ok(reply) => {
-                    *kept = Some(worker);
+                    *kept = Some(Opened { engine, worker });
                     let reply = match job.product(reply, begun.elapsed(), attempts) {
                         Ok(product) => return Ok(Ok(product)),
                         Err(reply) => reply,
@@ -266,28 +295,26 @@ impl<T: Task> Slot<'_, T> {
                             String::new(),
                         ),
                     };
-                    return Ok(Err(Failure { image, cause, earlier, log, attempts }));
+                    return Ok(Err(Failure { image, target, cause, earlier, log, attempts }));
                 }
                 Err(NoReply::Stopped) => return Err(Halt::Stopped),
                 Err(NoReply::Failed(cause, log)) => (cause, log),
             };
             if attempts > self.settings.retries {
-                return Ok(Err(Failure { image, cause, earlier, log, attempts }));
+                return Ok(Err(Failure { image, target, cause, earlier, log, attempts }));
             }
-            self.tell(News::Retrying(image, attempts + 1, cause.clone()));
+            self.tell(News::Retrying(image, target, attempts + 1, cause.clone()));
             earlier.push(cause);
         }
         Err(Halt::Stopped)
     }
 
     /// A worker whose context stands.
-    fn start(&self) -> std::result::Result<Worker, Halt> {
+    fn start(&self, engine: &Engine) -> std::result::Result<Worker, Halt> {
         let mut last = None;
         for _ in 0..START_ATTEMPTS {
-            let mut worker = Worker::start(self.launch)?;
-            match worker
-                .ask(&Request::Open { device: self.device }, self.settings.startup_timeout, &|| self.stopped())?
-            {
+            let mut worker = Worker::start(&engine.launch)?;
+            match worker.ask(&Request::Open(engine.open.clone()), self.settings.startup_timeout, &|| self.stopped())? {
                 Ok(Reply::Ready(_)) => return Ok(worker),
                 Ok(Reply::Unavailable { message, remedy }) => return Err(environment(message, remedy).into()),
                 Ok(other) => last = Some((format!("the worker process answered with {other:?}"), String::new())),

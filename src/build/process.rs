@@ -11,9 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::failure::{Death, FailureCause};
-use super::inventory::Inventory;
+use super::inventory::{Inventory, Offline};
 use super::protocol::{Reply, Request};
-use super::{Failure, Launch};
+use super::{Engine, Launch};
 use crate::error::{Context, Error, ErrorKind, Result};
 
 /// How much of the end of a worker's standard error is kept, in bytes.
@@ -179,19 +179,50 @@ pub(super) fn environment(message: String, remedy: String) -> Error {
     if remedy.is_empty() { error } else { error.with_remedy(remedy) }
 }
 
+/// Asks a worker of its own what the offline compiler of an engine is like, and which of these devices it does not know.
+///
+/// # Errors
+/// `Environment` where there is none, or it does not answer.
+pub fn offline(engine: &Engine, devices: &[&str], timeout: Duration) -> Result<Offline> {
+    let mut worker = Worker::start(&engine.launch)?;
+    let devices = devices.iter().map(|device| (*device).into()).collect();
+    for request in [Request::Open(engine.open.clone()), Request::Offer(devices)] {
+        match worker.ask(&request, timeout, &|| false)? {
+            Ok(Reply::Ready(_)) => {}
+            Ok(Reply::Offline(offline)) => return Ok(offline),
+            Ok(other) => return Err(unexpected(other)),
+            Err(none) => return Err(silent(none)),
+        }
+    }
+    Err(Error::new(ErrorKind::Environment, "a worker does not tell what ocloc is like"))
+}
+
+/// The error for a reply that is none to what was asked.
+fn unexpected(reply: Reply) -> Error {
+    match reply {
+        Reply::Unavailable { message, remedy } => environment(message, remedy),
+        other => Error::new(ErrorKind::Environment, format!("a worker answered with {other:?}")),
+    }
+}
+
+/// The error where there is no reply.
+fn silent(none: NoReply) -> Error {
+    match none {
+        NoReply::Failed(cause, log) => {
+            let said = if log.is_empty() { String::new() } else { format!("; it said: {log}") };
+            Error::new(ErrorKind::Environment, format!("{cause}{said}"))
+        }
+        NoReply::Stopped => Error::new(ErrorKind::Environment, "stopped"),
+    }
+}
+
 /// Asks a worker of its own what loader, platforms and devices there are: merely looking can end the process.
 pub fn inventory(launch: &Launch, timeout: Duration) -> Result<Inventory> {
     let mut worker = Worker::start(launch)?;
     match worker.ask(&Request::Inventory, timeout, &|| false)? {
         Ok(Reply::Inventory(inventory)) => Ok(inventory),
-        Ok(Reply::Unavailable { message, remedy }) => Err(environment(message, remedy)),
-        Ok(other) => Err(Error::new(ErrorKind::Environment, format!("a worker answered with {other:?}"))),
-        Err(NoReply::Failed(cause, log)) => {
-            let failure = Failure { image: 0, cause, earlier: Vec::new(), log: String::new(), attempts: 1 };
-            let said = if log.is_empty() { String::new() } else { format!("; it said: {log}") };
-            Err(Error::new(ErrorKind::Environment, format!("{failure}{said}")))
-        }
-        Err(NoReply::Stopped) => Err(Error::new(ErrorKind::Environment, "stopped")),
+        Ok(other) => Err(unexpected(other)),
+        Err(none) => Err(silent(none)),
     }
     .context(|| "listing OpenCL devices".to_owned())
 }

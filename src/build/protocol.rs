@@ -13,8 +13,10 @@
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
-use super::inventory::Inventory;
+use super::Open;
+use super::inventory::{Inventory, Offline};
 use super::query::{KernelAnswers, Query};
 use crate::error::{Error, Result};
 
@@ -26,11 +28,8 @@ const MARK: [u8; 4] = *b"SBw1";
 /// What the parent asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request<'a> {
-    /// Find the device and make a context.
-    Open {
-        /// The device by its place in the inventory; none for the one that compiles for `spir64_x86_64`.
-        device: Option<u32>,
-    },
+    /// Find the compiler; of a device, make a context.
+    Open(Open),
     /// Compile one module.
     Build {
         /// The SPIR-V module.
@@ -40,6 +39,8 @@ pub enum Request<'a> {
         /// Options of the linker.
         link_options: Cow<'a, str>,
     },
+    /// Tell what the offline compiler that was opened consists of, and which of these devices it does not know.
+    Offer(Vec<Cow<'a, str>>),
     /// Tell what loader, platforms and devices there are.
     Inventory,
     /// Build a program and ask the driver about its kernels.
@@ -50,6 +51,17 @@ pub enum Request<'a> {
         il: Cow<'a, [u8]>,
         /// Options of the compiler.
         compile_options: Cow<'a, str>,
+    },
+    /// Compile one module for a GPU that need not be there.
+    Offline {
+        /// The SPIR-V module.
+        il: Cow<'a, [u8]>,
+        /// The GPU.
+        device: Cow<'a, str>,
+        /// Options of the compiler.
+        compile_options: Cow<'a, str>,
+        /// Options of the linker.
+        link_options: Cow<'a, str>,
     },
     /// Link objects, and modules that are compiled first, to an executable.
     Link {
@@ -99,6 +111,8 @@ pub enum Reply {
     },
     /// What there is.
     Inventory(Inventory),
+    /// What the offline compiler is like.
+    Offline(Offline),
     /// What the driver answered about each kernel, in the order asked.
     Answers {
         /// The kernels.
@@ -112,12 +126,19 @@ impl Request<'_> {
     /// The whole frame.
     pub fn encode(&self) -> Result<Vec<u8>> {
         match self {
-            Request::Open { device: None } => frame(1, &[]),
-            Request::Open { device: Some(place) } => frame(1, &[&place.to_le_bytes()]),
+            Request::Open(Open::Cpu) => frame(1, &[]),
+            Request::Open(Open::Device(place)) => frame(1, &[&place.to_le_bytes()]),
+            Request::Open(Open::Ocloc(path)) => {
+                frame(7, &[path.as_deref().map_or(&[][..], |path| path.as_os_str().as_encoded_bytes())])
+            }
+            Request::Offline { il, device, compile_options, link_options } => {
+                frame(8, &[il, device.as_bytes(), compile_options.as_bytes(), link_options.as_bytes()])
+            }
             Request::Build { il, compile_options, link_options } => {
                 frame(2, &[il, compile_options.as_bytes(), link_options.as_bytes()])
             }
             Request::Inventory => frame(3, &[]),
+            Request::Offer(devices) => frame(9, &devices.iter().map(|device| device.as_bytes()).collect::<Vec<_>>()),
             Request::Query(query) => frame(4, &query.fields()),
             Request::Compile { il, compile_options } => frame(5, &[il, compile_options.as_bytes()]),
             Request::Link { inputs, compile_options, link_options } => {
@@ -133,8 +154,8 @@ impl Request<'_> {
         let Some((kind, payload)) = read_frame(input)? else { return Ok(None) };
         let mut fields = Fields(&payload);
         Ok(Some(match kind {
-            1 if fields.is_empty() => Request::Open { device: None },
-            1 => Request::Open { device: Some(fields.place()?) },
+            1 if fields.is_empty() => Request::Open(Open::Cpu),
+            1 => Request::Open(Open::Device(fields.place()?)),
             2 => Request::Build {
                 il: fields.bytes()?.into(),
                 compile_options: fields.text()?.into(),
@@ -151,6 +172,23 @@ impl Request<'_> {
                 }
                 Request::Link { inputs, compile_options, link_options }
             }
+            7 => {
+                let path = Some(fields.text()?).filter(|path| !path.is_empty());
+                Request::Open(Open::Ocloc(path.map(PathBuf::from)))
+            }
+            8 => Request::Offline {
+                il: fields.bytes()?.into(),
+                device: fields.text()?.into(),
+                compile_options: fields.text()?.into(),
+                link_options: fields.text()?.into(),
+            },
+            9 => {
+                let mut devices = Vec::new();
+                while !fields.is_empty() {
+                    devices.push(fields.text()?.into());
+                }
+                Request::Offer(devices)
+            }
             other => return Err(Error::input(format!("a request of unknown kind {other}"))),
         }))
     }
@@ -166,6 +204,12 @@ impl Reply {
             Reply::Refused { code, name, log } => frame(4, &[&code.to_le_bytes(), name.as_bytes(), log.as_bytes()]),
             Reply::Hollow { reason, log } => frame(5, &[reason.as_bytes(), log.as_bytes()]),
             Reply::Inventory(inventory) => frame(6, &slices(&inventory.encode())),
+            Reply::Offline(offline) => {
+                let files: Vec<&str> = offline.files.iter().filter_map(|file| file.to_str()).collect();
+                let (files, unknown) = (files.join("\n"), offline.unknown.join("\n"));
+                let how: &[u8] = if offline.in_process { b"library" } else { b"program" };
+                frame(8, &[offline.version.as_bytes(), files.as_bytes(), unknown.as_bytes(), how])
+            }
             Reply::Answers { kernels, log } => {
                 let kernels: Vec<Vec<u8>> = kernels.iter().flat_map(KernelAnswers::fields).collect();
                 let mut fields = vec![log.as_bytes()];
@@ -200,6 +244,12 @@ impl Reply {
                 }
                 Reply::Answers { kernels, log }
             }
+            8 => Reply::Offline(Offline {
+                version: fields.text()?,
+                files: fields.names()?.into_iter().map(PathBuf::from).collect(),
+                unknown: fields.names()?,
+                in_process: fields.bytes()? == b"library",
+            }),
             other => return Err(Error::input(format!("a reply of unknown kind {other}"))),
         }))
     }
@@ -294,64 +344,4 @@ impl Fields<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::inventory::Device;
-    use super::*;
-
-    #[test]
-    fn what_is_written_is_read() {
-        let query = Request::Query(Query {
-            modules: vec![vec![1, 2].into(), vec![3].into()],
-            native: true,
-            options: "-g".into(),
-            kernels: vec!["k".into(), "l".into()],
-        });
-        let build =
-            Request::Build { il: vec![3, 2, 35, 7].into(), compile_options: "-g".into(), link_options: "".into() };
-        let compile = Request::Compile { il: vec![7].into(), compile_options: "-w".into() };
-        let inputs = vec![vec![1].into(), vec![2, 3].into()];
-        let link = Request::Link { inputs, compile_options: "-g".into(), link_options: "".into() };
-        let open = [Request::Open { device: None }, Request::Open { device: Some(7) }];
-        for request in open.into_iter().chain([build, Request::Inventory, query, compile, link]) {
-            let bytes = request.encode().unwrap();
-            assert_eq!(Request::read(&mut bytes.as_slice()).unwrap(), Some(request));
-            for cut in 1..bytes.len() {
-                assert!(Request::read(&mut bytes.get(..cut).unwrap()).is_err(), "cut at {cut}");
-            }
-        }
-        let device = Device {
-            name: "AMD EPYC".into(),
-            compiles: true,
-            aspects: vec!["cpu".into(), "fp64".into()],
-            sub_group_sizes: vec![4, 64],
-            max_parameter_size: 3840,
-            ..Device::default()
-        };
-        let problems = vec!["broken".into()];
-        let inventory = Inventory { loader: "/x".into(), devices: vec![device, Device::default()], problems };
-        let answers =
-            KernelAnswers { name: "k".into(), status: 0, answers: vec![(0x11B0, Ok(vec![1; 8])), (7, Err(-30))] };
-        let none = KernelAnswers { name: "l".into(), status: -46, answers: Vec::new() };
-        for reply in [
-            Reply::Ready("x".into()),
-            Reply::Built { binary: vec![0; 70000], log: "ü".into() },
-            Reply::Refused { code: -43, name: "N".into(), log: String::new() },
-            Reply::Inventory(inventory),
-            Reply::Answers { kernels: vec![answers, none], log: "l".into() },
-        ] {
-            let bytes = reply.encode().unwrap();
-            assert_eq!(Reply::read(&mut bytes.as_slice()).unwrap(), Some(reply));
-        }
-        assert_eq!(Reply::read(&mut [].as_slice()).unwrap(), None);
-    }
-
-    #[test]
-    fn other_text_is_not_a_frame() {
-        let error = Reply::read(&mut b"warning: LLVM says hello".as_slice()).unwrap_err();
-        assert_eq!(error.message(), "no frame but \"warning: \"");
-        // A header that claims 4 GB costs nothing.
-        assert!(Reply::read(&mut b"SBw1\x03\xff\xff\xff\xff".as_slice()).is_err());
-        assert!(Reply::read(&mut b"SBw1\x03\x00\x00\x00\x40".as_slice()).is_err());
-        assert!(Reply::read(&mut b"SBw1\x03\x04\x00\x00\x00\xff\xff\xff\xff".as_slice()).is_err());
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ pub mod sycl;
 
 use super::pool::{self, Task};
 use super::protocol::{Fields, Reply, Request};
-use super::{Event, Failure, Launch, Settings};
+use super::{Engine, Event, Failure, Launch, Open, Settings};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -119,7 +119,8 @@ pub fn ask(
     settings: &Settings,
     on_event: &mut dyn FnMut(Event<'_, Answered>),
 ) -> Result<Vec<std::result::Result<Answered, Failure>>> {
-    pool::run_tasks(questions, Some(device), launch, settings, on_event)
+    let engine = Engine { launch: launch.clone(), open: Open::Device(device) };
+    pool::run_tasks(questions, &[engine], settings, on_event)
 }
 
 impl Task for Question<'_> {
@@ -127,6 +128,10 @@ impl Task for Question<'_> {
 
     fn image(&self) -> usize {
         self.image
+    }
+
+    fn target(&self) -> usize {
+        0
     }
 
     fn weight(&self) -> usize {

@@ -6,17 +6,17 @@
 use std::borrow::Cow;
 use std::io::{Read, Write};
 
-use super::inventory::Inventory;
+use super::Open;
+use super::inventory::{Inventory, Offline};
 use super::protocol::{Reply, Request};
 use super::query::{KernelAnswers, Query};
 use crate::error::{Error, Result};
 
 /// What compiles: the OpenCL driver, or something else that answers the same questions.
 pub trait Compiler {
-    /// Finds the device, by its place in the inventory or as the one that compiles for `spir64_x86_64`, and makes a
-    /// context; called before the first [`Compiler::compile`] or [`Compiler::query`]. Answers with the names of the
-    /// device and its driver. An error means that the machine lacks something.
-    fn open(&mut self, device: Option<u32>) -> Result<String>;
+    /// Finds the compiler, and of a device makes a context; called before anything is compiled or asked. Answers with
+    /// the names of the device and its driver. An error means that the machine lacks something.
+    fn open(&mut self, what: &Open) -> Result<String>;
 
     /// Compiles one module.
     fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled;
@@ -24,11 +24,17 @@ pub trait Compiler {
     /// Compiles one module to an object, whose imports stay open.
     fn object(&mut self, il: &[u8], compile_options: &str) -> Compiled;
 
+    /// Compiles one module for a GPU that need not be there, by the name that ocloc knows it by.
+    fn offline(&mut self, il: &[u8], device: &str, compile_options: &str, link_options: &str) -> Compiled;
+
     /// Links objects, and modules that are compiled first.
     fn link(&mut self, inputs: &[Cow<'_, [u8]>], compile_options: &str, link_options: &str) -> Compiled;
 
     /// Builds a program and asks about its kernels.
     fn query(&mut self, query: &Query<'_>) -> Asked;
+
+    /// Tells what the offline compiler that was opened is like, and which of these devices it does not know.
+    fn offline_compiler(&mut self, devices: &[Cow<'_, str>]) -> Result<Offline>;
 
     /// Tells what loader, platforms and devices there are.
     fn inventory(&mut self) -> Result<Inventory>;
@@ -87,7 +93,11 @@ pub enum Asked {
 pub fn serve(input: &mut dyn Read, output: &mut dyn Write, compiler: &mut dyn Compiler) -> Result<()> {
     while let Some(request) = Request::read(input)? {
         let reply = match request {
-            Request::Open { device } => compiler.open(device).map_or_else(unavailable, Reply::Ready),
+            Request::Open(what) => compiler.open(&what).map_or_else(unavailable, Reply::Ready),
+            Request::Offline { il, device, compile_options, link_options } => {
+                answer(compiler.offline(&il, &device, &compile_options, &link_options))
+            }
+            Request::Offer(devices) => compiler.offline_compiler(&devices).map_or_else(unavailable, Reply::Offline),
             Request::Inventory => compiler.inventory().map_or_else(unavailable, Reply::Inventory),
             Request::Query(query) => match compiler.query(&query) {
                 Asked::Answers { kernels, log } => Reply::Answers { kernels, log },

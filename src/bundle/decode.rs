@@ -5,6 +5,8 @@
 
 use super::aspect::{self, Epoch};
 use super::property::{Properties, Property, set};
+use super::spec_constants::laid_out;
+pub use super::spec_constants::{SpecConstant, leaves as spec_constant};
 use crate::bytes;
 
 /// The meaning of a property.
@@ -29,7 +31,7 @@ pub enum Decoded {
     },
     /// The parts of a specialization constant.
     SpecConstant(Vec<SpecConstant>),
-    /// The default of each specialization constant as hexadecimal bytes, in the order of the set.
+    /// The value of each specialization constant as hexadecimal bytes, in the order of the set.
     Defaults(Vec<(String, String)>),
     /// A device global.
     DeviceGlobal {
@@ -38,17 +40,6 @@ pub enum Decoded {
         /// Whether each image has a copy of its own (`device_image_scope`).
         image_scope: bool,
     },
-}
-
-/// One scalar leaf of a specialization constant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SpecConstant {
-    /// `SpecId` in the module; `u32::MAX` marks padding.
-    pub id: u32,
-    /// Byte offset in the constant's value.
-    pub offset: u32,
-    /// Bytes.
-    pub size: u32,
 }
 
 /// Decodes a property of a set; none where its meaning is not known or its value is no more than its number.
@@ -67,7 +58,7 @@ pub fn decode(all: &Properties<'_>, set_name: &str, property: &Property<'_>, epo
         (set::REQUIREMENTS, "compile_target") | (set::MISC, "sanUsed") | ("SYCL/registered kernels", _) => text(),
         (set::PARAM_OPT, _) => arguments(property),
         (set::SPEC_CONSTANTS, _) => spec_constant(property).map(Decoded::SpecConstant),
-        ("SYCL/specialization constants default values", "all") => defaults(all, value.payload()?),
+        (set::SPEC_DEFAULTS | set::SPEC_VALUES, "all") => values(all, value.payload()?),
         (set::MISC, "isEsimdImage" | "specConstsReplacedWithDefault" | "asanUsed") => {
             value.number().map(|number| Decoded::Flag(number != 0))
         }
@@ -117,28 +108,13 @@ fn arguments(property: &Property<'_>) -> Option<Decoded> {
     Some(Decoded::Arguments { count, eliminated: (0..count).filter(|&at| bit(at)).collect() })
 }
 
-/// The parts of a specialization constant, from its property in the set `SYCL/specialization constants`.
-pub fn spec_constant(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
-    let tuples = property.value.payload()?.as_chunks::<12>().0;
-    let read = |tuple: &[u8; 12]| {
-        let at = |offset| bytes::u32_at(tuple, offset).unwrap_or(0);
-        SpecConstant { id: at(0), offset: at(4), size: at(8) }
-    };
-    Some(tuples.iter().map(read).collect())
-}
-
-/// The values stand one after another, each as long as its last part reaches.
-fn defaults(all: &Properties<'_>, blob: &[u8]) -> Option<Decoded> {
-    let mut rest = blob;
-    let mut found = Vec::new();
-    for property in all.set(set::SPEC_CONSTANTS) {
-        let parts = spec_constant(property)?;
-        let end = parts.iter().map(|part| u64::from(part.offset) + u64::from(part.size)).max().unwrap_or(0);
-        let (value, tail) = rest.split_at_checked(usize::try_from(end).ok()?)?;
-        rest = tail;
-        found.push((property.name.to_owned(), value.iter().map(|byte| format!("{byte:02x}")).collect()));
-    }
-    (!found.is_empty()).then_some(Decoded::Defaults(found))
+/// The values of constants in a blob of them; none where it is too short.
+fn values(all: &Properties<'_>, blob: &[u8]) -> Option<Decoded> {
+    let found: Option<Vec<(String, String)>> = laid_out(all, Some(blob))
+        .iter()
+        .map(|one| Some((one.name.to_owned(), one.default?.iter().map(|byte| format!("{byte:02x}")).collect())))
+        .collect();
+    found.filter(|found| !found.is_empty()).map(Decoded::Defaults)
 }
 
 /// Bit n of the mask stands for the n-th fallback library (`DeviceLibFuncMap`, before 2026).

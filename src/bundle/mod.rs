@@ -17,6 +17,8 @@ pub mod offload_bundle;
 pub mod property;
 pub mod property_text;
 pub mod requirements;
+pub mod spec_constants;
+pub mod spec_setting;
 pub mod structure;
 pub mod syclbin;
 pub mod table;

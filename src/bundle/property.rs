@@ -6,7 +6,7 @@
 use crate::bytes;
 
 /// The value of a property, as stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Value<'a> {
     /// Type 1: a 32-bit number.
     U32(u32),
@@ -127,6 +127,10 @@ pub mod set {
     pub const PARAM_OPT: &str = "SYCL/kernel param opt";
     /// Specialization constants and where their values lie.
     pub const SPEC_CONSTANTS: &str = "SYCL/specialization constants";
+    /// Their defaults, one after another.
+    pub const SPEC_DEFAULTS: &str = "SYCL/specialization constants default values";
+    /// The values that they were given, laid out like their defaults (libsycl from 2026.2).
+    pub const SPEC_VALUES: &str = "SYCL/specialization constants set values";
     /// The kernels of an image that has no entries, as those of a SYCLBIN.
     pub const KERNEL_NAMES: &str = "SYCL/kernel names";
     /// Flags of the whole image.

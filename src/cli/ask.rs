@@ -69,7 +69,7 @@ impl<'l> Asker<'l> {
             }
         }
         let mut progress = Progress::new(global, questions.len());
-        let name = |image: usize| format!("image {image}");
+        let name = |(image, _): (usize, usize)| format!("image {image}");
         let number = u32::try_from(self.place).unwrap_or(u32::MAX);
         let outcomes =
             ask(&questions, number, self.live.launch(), &settings(self.jobs), &mut |event| progress.on(&event, &name));

@@ -2,8 +2,17 @@
 
 pub mod compile;
 mod depend;
+mod help;
+mod identity;
+mod natives;
+mod plans;
+mod recipe;
+mod shard;
+mod targets;
+mod told;
 
 use super::cache;
+use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::compiled::{self, Compiled};
 use super::emit::{self, Emit, EmitArgs};
@@ -12,73 +21,58 @@ use super::global::Global;
 use super::output;
 use super::selection::Selection;
 use super::sources::{Numbers, Source};
-use compile::{Done, Order, Shard};
+use compile::{Done, Order, Unit};
 use depend::DependArgs;
-use std::collections::{HashMap, HashSet};
+use plans::plans;
+use recipe::RecipeArgs;
+use shard::Shard;
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sycl_bundle::build::Job;
-use sycl_bundle::build::plan::{self, CPU_TARGET};
+use sycl_bundle::build::target::Target;
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::{Host, Kind};
-use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
-use sycl_bundle::report::built::{Built, Damaged, Failed, Staying};
-use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, possible};
-
-const AFTER_HELP: &str = "\
-Every SPIR-V image is compiled by Intel's OpenCL CPU driver, each with its own options, in
-worker processes: an image that kills the driver or makes it hang fails alone, after two more
-attempts. What must stay SPIR-V (imported symbols that no other image defines, specialization
-constants, explicit SIMD, requirements no CPU meets) or does not build stays, and is named. With
---emit embed, images with imports stay.
-
-What was compiled before, with the same options by the same driver, comes out of a cache
-(`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make allows.
-Ctrl-C keeps what is compiled; the same command goes on.
-
-Native code is for one instruction set, by default avx2: the driver refuses code for a newer set
-than the machine's, and all libraries of a process must have the same set.
-
-Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of
-modules `.so` shared); else it is `embed` for a linked ELF file and `table` for modules. Of a
-linked file, an object or library holds the native images alone, since the file registers the
-others.
-
-Examples:
-  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so
-  sycl-bundle build libfoo.so -t spir64_x86_64 --emit shared -o libfoo-native.so
-  sycl-bundle build a.spv b.spv -t spir64_x86_64 -o kernels.table
-  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so --install-driver
-  sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so -MD --stamp out/libfoo.stamp
-  sycl-bundle build libfoo.so -t spir64_x86_64 --shard 1/8
-
-Exit status:
-  0  done
-  3  the input cannot be read, or images in it are damaged
-  4  some image did not build; the output is written, and the image is in it as SPIR-V
-  5  there is no driver
-  6  there is no device code; with --emit shared, also where none of it can be native";
+use sycl_bundle::report::built::{Built, Damaged};
+use sycl_bundle::rewrite::embed::{Addition, possible};
+use targets::Asked;
+use told::Work;
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = help::AFTER_HELP)]
 pub struct Args {
     /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "example_policy")]
     files: Vec<PathBuf>,
-    /// What to compile for
-    #[arg(short = 't', long = "for", value_name = "TARGET", required = true, value_delimiter = ',')]
+    /// What to compile for; by default what `targets` under [build] of sycl-bundle.toml names
+    #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',')]
     targets: Vec<String>,
+    /// A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as
+    /// `devices` lists them
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<String>,
     /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE", required_unless_present = "shard")]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["shard", "example_policy"])]
     output: Option<PathBuf>,
-    /// The instruction set of native CPU code, by the names of opencl-aot
-    #[arg(long, value_name = "NAME", default_value = cpu::DEFAULT.name())]
-    march: String,
+    /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
+    #[arg(long, value_name = "NAME")]
+    march: Option<String>,
+    /// Intel's offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc
+    #[arg(long, value_name = "FILE")]
+    ocloc: Option<PathBuf>,
+    /// Write nothing, and fail, unless all selected images become native for all targets
+    #[arg(long)]
+    all_or_nothing: bool,
+    /// Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image
+    /// imports from: their kernels then run on the targets' devices and on no other, not through another driver's
+    /// just-in-time compiler either
+    #[arg(long)]
+    no_spirv: bool,
     /// How many worker processes; by default as many as there are cores
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -91,6 +85,9 @@ pub struct Args {
     /// Do not look into the cache, and keep nothing there
     #[arg(long, help_heading = "Build systems")]
     no_cache: bool,
+    /// Compile every image, also those that are the same code as another but for the kernel's name
+    #[arg(long, help_heading = "Build systems")]
+    no_fold: bool,
     /// Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as
     /// share the folder; a run without it then writes the output
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, conflicts_with_all = ["no_cache", "output", "stamp", "depend", "file"],
@@ -106,6 +103,10 @@ pub struct Args {
     depend: DependArgs,
     #[command(flatten)]
     install: InstallArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
+    #[command(flatten)]
+    configs: DeviceConfigs,
     #[command(flatten)]
     form: EmitArgs,
     #[command(flatten)]
@@ -129,15 +130,21 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        let march = CpuArch::parse(&self.march)?;
-        self.check_targets()?;
+        if self.recipe.example_policy {
+            return output::schema(sycl_bundle::policy::rules::EXAMPLE);
+        }
+        let table = self.configs.table(global)?;
+        let recipes = self.recipe.load(global, &table)?;
+        let by_policy = self.targets.is_empty() && self.devices.is_empty();
+        let targets = if by_policy { &recipes.rules.targets } else { &self.targets };
+        let asked = Asked { targets, devices: &self.devices, march: self.march.as_deref() };
+        let wanted = targets::wanted(global, &table, &asked)?;
         // Without an output there is a shard or a trial, which write none.
         let output = self.output.as_deref().unwrap_or(Path::new(""));
-        let writes = self.shard.is_none() && !self.dry_run;
         if self.format == Format::Json && output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
-        if writes {
+        if self.writes() {
             emit::check_place(self.form.emit, output)?;
         }
         let mut sources = Vec::new();
@@ -153,7 +160,7 @@ impl Args {
             bundles.push(source.bundle(host).context(|| source.name())?);
         }
         let emit = self.emit(&hosts)?;
-        let form = self.form.form(emit, output)?;
+        let form = self.form.form_of_build(emit, output)?;
         let (Some(host), Some(source)) = (hosts.first(), sources.first()) else {
             return Err(Error::new(ErrorKind::Usage, "no input"));
         };
@@ -164,120 +171,120 @@ impl Args {
         let all = examine(&bundle);
         let total = all.len();
         let images = numbers.select(&self.selection.selector()?, all, &bundle, embedded.as_ref())?;
-        let selected: HashSet<usize> = images.iter().map(|image| image.image.index).collect();
-
-        // Native images of an earlier run that this one leaves alone stay in the file.
-        let mut kept = embedded.as_ref().map_or_else(Vec::new, |embedded| earlier(embedded, &bundle));
-        kept.retain(|addition| emit == Emit::Embed && !selected.contains(&addition.source));
-        let staying_natives = bundle.images.iter().filter(|image| !selected.contains(&image.index));
-        let natives = kept.iter().map(|addition| addition.payload).chain(staying_natives.map(|image| image.stored));
-        if emit == Emit::Embed {
-            same_march(natives, march)?;
-        }
-
-        // In a linked file's own list native images share the tables of their sources, imports among them.
-        let mut plan = match emit {
-            Emit::Embed => plan::for_cpu(&images),
-            _ => plan::for_cpu_linked(&images, &bundle),
+        let wanted = if self.dry_run { wanted } else { targets::known(global, wanted, self.ocloc.as_deref())? };
+        let kept = match emit {
+            Emit::Embed => natives::kept(&wanted, &images, &bundle, embedded.as_ref())?,
+            _ => Vec::new(),
         };
-        let mut problems: Vec<Problem> = bundle.problems.clone();
-        problems.append(&mut plan.problems);
-        for problem in &mut problems {
-            let file = numbers.file(problem.image.unwrap_or(0)).to_owned();
-            problem.image = problem.image.map(|image| numbers.shown(image));
-            let error = problem.error.clone();
-            let error = problem.image.map_or(error.clone(), |image| error.context(format!("image {image}")));
-            report(global, &error.context(file));
-        }
+
+        let mut plans = plans(global, &wanted, &images, Some(&bundle), (&recipes, &numbers))?;
+        let mut problems = bundle.problems.clone();
+        problems.append(&mut plans.problems);
+        self.tell_problems(global, &numbers, &mut problems);
+        let work = Work { global, wanted: &wanted, images: &images, numbers: &numbers };
+        self.all_or_nothing(&work, plans.left_out())?;
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-        let earlier_parts = compiled::check_parts(emit, output, &images, &paths)?;
-        if writes && emit == Emit::Embed {
-            let planned: Vec<(usize, &str)> = plan.jobs.iter().map(|job| (job.image, CPU_TARGET)).collect();
+        let earlier_parts = compiled::check_parts(emit, output, &images, wanted.len(), &paths)?;
+        if self.writes() && emit == Emit::Embed {
+            let target = |job: &Job<'_>| wanted.get(job.target).map(|wanted| &wanted.target);
+            let planned: Vec<Addition<'_>> = plans
+                .jobs
+                .iter()
+                .filter_map(|job| Some(natives::addition(target(job)?, (job.image, job.target), &plans, &[])))
+                .collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
         }
         let begun = Instant::now();
-        let planned = plan.jobs.len();
-        let Done { compiled, failures, cached, elsewhere, libraries } = match self.dry_run {
-            true => Done::default(),
-            false => self.compile(global, march, &images, plan.jobs, &numbers)?,
-        };
+        let jobs = std::mem::take(&mut plans.jobs);
+        let done = if self.dry_run { self.trial(&work, &jobs) } else { self.compile(&work, jobs)? };
         let seconds = begun.elapsed().as_secs_f64();
+        let failures = done.failures.iter();
+        self.all_or_nothing(&work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
 
-        let by_index: HashMap<usize, &Examined<'_, '_>> =
-            images.iter().map(|image| (image.image.index, image)).collect();
-        let kernels = |image: usize| by_index.get(&image).map(|image| image.kernels.clone()).unwrap_or_default();
-        let mut additions: Vec<Addition<'_>> = compiled
-            .iter()
-            .map(|(source, payload)| Addition { source: *source, target: CPU_TARGET, format: FORMAT_NATIVE, payload })
-            .collect();
-        let taken_over = kept.len();
-        additions.append(&mut kept);
-        let what =
-            Compiled { host, bundle: &bundle, images: &images, additions: &additions, march, linked: &plan.linked };
-        let mode = self.files.first().and_then(|path| emit::mode_of(path));
-        let bytes_after = if writes { compiled::write(global, &form, &what, output, mode)? } else { 0 };
-        if writes {
-            let _ = earlier_parts.clear(output);
-            self.after(output, &libraries)?;
+        let devices = natives::devices(&wanted, &done.compiled);
+        let mut additions = natives::additions(global, &wanted, &plans, (&done.compiled, &devices));
+        let bare = if self.no_spirv { work.bare(&plans, &done, self.shard.is_some()) } else { HashSet::new() };
+        let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| bare.contains(image));
+        let frozen = frozen.collect::<HashSet<usize>>().len();
+        if frozen > 0 && self.writes() {
+            global.note(&format!(
+                "without SPIR-V the specialization constants of {frozen} images keep their values: what a program sets is ignored"
+            ));
         }
-
-        // A native image that a new one has replaced does not stay.
-        let tables =
-            |image: usize| Some((by_index.get(&image)?.image.target, by_index.get(&image)?.image.origin?.tables));
-        let replaced: HashSet<[u64; 4]> =
-            compiled.iter().filter_map(|(image, _)| tables(*image)).map(|(_, tables)| tables).collect();
-        let gone = |image: usize| {
-            tables(image).is_some_and(|(target, tables)| target == CPU_TARGET && replaced.contains(&tables))
+        let taken_over = kept.len();
+        additions.extend(kept);
+        let names: Vec<String> = wanted.iter().map(|wanted| targets::describe(&wanted.target)).collect();
+        let what = Compiled {
+            host,
+            bundle: &bundle,
+            images: &images,
+            additions: &additions,
+            march: wanted.iter().find_map(|wanted| wanted.target.march()),
+            targets: &names,
+            bare: &bare,
+            linked: &plans.linked,
         };
+        let mode = self.files.first().and_then(|path| emit::mode_of(path));
+        let bytes_after = if self.writes() { compiled::write(global, &form, &what, output, mode)? } else { 0 };
+        if self.writes() {
+            let _ = earlier_parts.clear(output);
+            self.after(output, &done.libraries)?;
+        }
         let built = Built {
             schema_version: 1,
             inputs: self.files.iter().map(|path| path.display().to_string()).collect(),
             output: output.display().to_string(),
             emit: emit.name(),
-            target: CPU_TARGET,
-            march: march.name(),
             images: total,
             unselected: total.saturating_sub(images.len()),
             taken_over,
-            compiled: if self.dry_run { planned } else { compiled.len() },
-            cached,
-            elsewhere,
             dry_run: self.dry_run,
-            staying: plan
-                .staying
-                .iter()
-                .filter(|(image, _)| emit != Emit::Embed || !gone(*image))
-                .map(|(image, stay)| Staying::new(numbers.shown(*image), kernels(*image).into_iter().next(), stay))
-                .collect(),
-            failed: failures
-                .iter()
-                .map(|failure| Failed::new(numbers.shown(failure.image), kernels(failure.image), failure))
-                .collect(),
             problems: problems.iter().map(Damaged::new).collect(),
-            removed_options: plan.removed_options,
-            native_bytes: compiled.iter().map(|(_, binary)| binary.len() as u64).sum(),
             bytes_before: sources.iter().map(Source::size).sum(),
+            without_spirv: work.shown(&bare),
             bytes_after,
             seconds,
+            ..work.told(&plans, &done, emit == Emit::Embed, self.dry_run)
         };
         self.tell(global, &built)?;
-        Ok(match (problems.is_empty(), failures.is_empty()) {
+        Ok(match (problems.is_empty(), done.failures.is_empty()) {
             (false, _) => Exit::Input,
             (true, false) => Exit::Build,
             (true, true) => Exit::Done,
         })
     }
 
-    fn check_targets(&self) -> Result<()> {
-        match self.targets.iter().find(|target| *target != CPU_TARGET) {
-            None => Ok(()),
-            Some(other) => {
-                Err(Error::new(ErrorKind::Usage, format!("`{other}` is no target that can be compiled for"))
-                    .with_remedy(format!(
-                        "the target is `{CPU_TARGET}`: CPU devices, through Intel's OpenCL CPU driver"
-                    )))
-            }
+    /// Whether there is an output.
+    fn writes(&self) -> bool {
+        self.shard.is_none() && !self.dry_run
+    }
+
+    /// Says what is damaged, by the numbers that the user knows.
+    fn tell_problems(&self, global: &Global, numbers: &Numbers, problems: &mut [Problem]) {
+        for problem in problems {
+            let file = numbers.file(problem.image.unwrap_or(0)).to_owned();
+            problem.image = problem.image.map(|image| numbers.shown(image));
+            let error = problem.error.clone();
+            let error = problem.image.map_or(error.clone(), |image| error.context(format!("image {image}")));
+            report(global, &error.context(file));
         }
+    }
+
+    /// With `--all-or-nothing`, an image that has not become native for a target ends the build.
+    fn all_or_nothing(&self, work: &Work<'_, '_>, missing: impl Iterator<Item = (usize, usize, String)>) -> Result<()> {
+        if !self.all_or_nothing {
+            return Ok(());
+        }
+        let mut missing = missing.peekable();
+        let Some((image, target, why)) = missing.peek() else { return Ok(()) };
+        let (name, target) = (work.name((*image, *target)), work.target(*target));
+        let message = format!("{name} does not become native for {target}: {why}; nothing is written");
+        let count = missing.count();
+        let error = Error::new(ErrorKind::Build, message);
+        Err(match count.saturating_sub(1) {
+            0 => error,
+            more => error.with_remedy(format!("{more} more do not; without --all-or-nothing all of them are listed")),
+        })
     }
 
     fn emit(&self, hosts: &[Host<'_>]) -> Result<Emit> {
@@ -309,31 +316,38 @@ impl Args {
     }
 
     /// Compiles what is planned.
-    fn compile(
-        &self,
-        global: &Global,
-        march: CpuArch,
-        images: &[Examined<'_, '_>],
-        jobs: Vec<Job<'_>>,
-        numbers: &Numbers,
-    ) -> Result<Done> {
-        self.install.apply()?;
+    fn compile(&self, work: &Work<'_, '_>, jobs: Vec<Job<'_>>) -> Result<Done> {
+        if work.wanted.iter().any(|wanted| wanted.target.march().is_some()) {
+            self.install.apply()?;
+        }
         let cache = cache::cache(!self.no_cache);
         if self.shard.is_some() && cache.is_none() {
             let error = Error::new(ErrorKind::Environment, "a shard is compiled into the cache, and there is none");
             return Err(error.with_remedy("set SYCL_BUNDLE_CACHE_DIR to a folder that all machines share"));
         }
-        let names: HashMap<usize, String> = images
-            .iter()
-            .map(|image| (image.image.index, image.kernels.first().map(|name| shown(global, name)).unwrap_or_default()))
-            .collect();
-        let name = |image: usize| {
-            let kernel = names.get(&image).map(String::as_str).unwrap_or_default();
-            format!("image {} {}", numbers.shown(image), sycl_bundle::report::name::shorten(kernel, 60))
+        let targets: Vec<Target> = work.wanted.iter().map(|wanted| wanted.target.clone()).collect();
+        let order = Order {
+            targets: &targets,
+            ocloc: self.ocloc.as_deref(),
+            jobs: self.jobs,
+            timeout: self.timeout,
+            cache: cache.as_ref(),
+            shard: self.shard,
+            fold: !self.no_fold,
         };
-        let (jobs_at_once, timeout, shard) = (self.jobs, self.timeout, self.shard);
-        let order = Order { march, jobs: jobs_at_once, timeout, cache: cache.as_ref(), shard };
-        compile::compile(global, &order, jobs, &name)
+        let several = targets.len() > 1;
+        let name = |unit: Unit| {
+            let of_target = if several { format!(" for {}", work.target(unit.1)) } else { String::new() };
+            format!("{}{of_target}", work.name(unit))
+        };
+        compile::compile(work.global, &order, jobs, &name)
+    }
+
+    /// What would come of what is planned, as far as that is known without the compilers.
+    fn trial(&self, work: &Work<'_, '_>, jobs: &[Job<'_>]) -> Done {
+        let targets: Vec<Target> = work.wanted.iter().map(|wanted| wanted.target.clone()).collect();
+        let folding = compile::folding(!self.no_fold, &targets, jobs);
+        Done { folded: folding.clones, apart: folding.apart, ..Done::default() }
     }
 
     /// What build systems ask for when the output is written.
@@ -360,18 +374,6 @@ impl Args {
         }
         Ok(())
     }
-}
-
-/// Native images for different instruction sets do not work in one process.
-fn same_march<'n>(mut natives: impl Iterator<Item = &'n [u8]>, march: CpuArch) -> Result<()> {
-    let Some(found) = natives.find_map(|native| CpuArch::of_binary(native).filter(|found| *found != march)) else {
-        return Ok(());
-    };
-    let message = format!(
-        "the file holds native images for {found}, which were not selected; the others would be for {march}, and the driver \
-         refuses a mix"
-    );
-    Err(Error::new(ErrorKind::Usage, message).with_remedy(format!("select all images, or use --march {found}")))
 }
 
 /// A kernel's name as the user wants it.

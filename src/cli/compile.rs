@@ -98,6 +98,7 @@ impl Args {
                 compile_options: options::for_cpu(image.compile_options).kept,
                 link_options: String::new(),
                 step: Step::Compile,
+                ..Job::default()
             });
         }
         if jobs.is_empty() {

@@ -1,12 +1,13 @@
 //! How does a verb have the CPU driver compile and link?
 
-use super::build::compile::{Binary, Order, compile};
+use super::build::compile::{Order, compile};
 use super::driver::InstallArgs;
 use super::exit::report;
 use super::global::Global;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use sycl_bundle::build::plan::CPU_TARGET;
+use sycl_bundle::build::target::Target;
 use sycl_bundle::build::{Failure, Job};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::{Error, ErrorKind, Result};
@@ -15,6 +16,9 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 const PATIENCE: u64 = 120;
 /// Lines of a build log that are shown with a failure.
 const LOG_LINES: usize = 8;
+
+/// An image, and what was made of it.
+pub type ByImage = (usize, Vec<u8>);
 
 /// Which driver, for what, and how patiently.
 #[derive(Debug, clap::Args)]
@@ -70,18 +74,21 @@ impl CompilerArgs {
         global: &Global,
         jobs: Vec<Job<'_>>,
         name: &dyn Fn(usize) -> String,
-    ) -> Result<(Vec<Binary>, bool)> {
+    ) -> Result<(Vec<ByImage>, bool)> {
         if jobs.is_empty() {
             return Ok((Vec::new(), false));
         }
         self.install.apply()?;
         let timeout = Duration::from_secs(self.timeout.map_or(PATIENCE, |seconds| seconds.get() as u64));
-        let order = Order { march: self.march()?, jobs: self.jobs, timeout, cache: None, shard: None };
-        let done = compile(global, &order, jobs, name)?;
+        let targets = [Target::cpu(self.march()?)];
+        let order =
+            Order { targets: &targets, ocloc: None, jobs: self.jobs, timeout, cache: None, shard: None, fold: false };
+        let done = compile(global, &order, jobs, &|(image, _)| name(image))?;
         for failure in &done.failures {
             report(global, &told(failure).context(name(failure.image)));
         }
-        Ok((done.compiled, !done.failures.is_empty()))
+        let failed = !done.failures.is_empty();
+        Ok((done.compiled.into_iter().map(|binary| (binary.image, binary.bytes)).collect(), failed))
     }
 }
 

@@ -200,6 +200,7 @@ impl Args {
                 compile_options: String::new(),
                 link_options: options::for_cpu(link_options).kept,
                 step: Step::Link(codes.collect()),
+                ..Job::default()
             });
         }
         let names: HashMap<usize, &str> =

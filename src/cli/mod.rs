@@ -40,6 +40,7 @@ mod live;
 mod man;
 mod output;
 mod pip;
+mod policy_file;
 mod progress;
 mod prune;
 mod selection;

@@ -41,17 +41,17 @@ impl Progress {
     }
 
     /// Takes note of an event. `name` gives an image's place and kernel.
-    pub fn on<P>(&mut self, event: &Event<'_, P>, name: &dyn Fn(usize) -> String) {
+    pub fn on<P>(&mut self, event: &Event<'_, P>, name: &dyn Fn((usize, usize)) -> String) {
         match event {
             Event::Started { .. } => return,
-            Event::Retrying { image, attempt, cause } => {
-                self.say(&format!("note: {}: {cause}; attempt {attempt}", name(*image)));
+            Event::Retrying { image, target, attempt, cause } => {
+                self.say(&format!("note: {}: {cause}; attempt {attempt}", name((*image, *target))));
                 return;
             }
             Event::Finished(_) => {}
             Event::Failed(failure) => {
                 self.failed = self.failed.saturating_add(1);
-                self.say(&format!("error: {}: {failure}", name(failure.image)));
+                self.say(&format!("error: {}: {failure}", name((failure.image, failure.target))));
             }
         }
         self.done = self.done.saturating_add(1);

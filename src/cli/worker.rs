@@ -2,14 +2,18 @@
 //!
 //! It makes itself ready to be killed by what it loads, then answers requests on its standard input.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
+use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, Signal};
 use sycl_bundle::build::Launch;
-use sycl_bundle::build::opencl::Driver;
+use sycl_bundle::build::ocloc::Surroundings;
 use sycl_bundle::build::serve::serve;
+use sycl_bundle::build::worker::Compilers;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, Result};
 
@@ -22,7 +26,11 @@ const VERB: &str = "worker";
 
 /// Answers requests of the process that started it.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Run this command in this process's place, to end with the parent
+    #[arg(long, num_args = 1.., allow_hyphen_values = true)]
+    run: Vec<OsString>,
+}
 
 impl Args {
     /// Serves until the parent closes standard input or dies.
@@ -34,8 +42,17 @@ impl Args {
         // Some modules kill the driver every time: nobody wants its core dumps.
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         rustix::process::setrlimit(Resource::Core, none).map_err(|e| failed(e.into()))?;
+        if let Some((program, args)) = self.run.split_first() {
+            return Err(failed(Command::new(program).args(args).exec()));
+        }
         let output = private_stdout().map_err(failed)?;
-        serve(&mut io::stdin().lock(), &mut BufWriter::new(output), &mut Driver::default())?;
+        let runner = vec![program()?.into_os_string(), VERB.into(), "--run".into()];
+        let mut compilers = Compilers::new(Surroundings {
+            scratch: std::env::temp_dir(),
+            folders: std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect(),
+            runner,
+        });
+        serve(&mut io::stdin().lock(), &mut BufWriter::new(output), &mut compilers)?;
         Ok(Exit::Done)
     }
 }

@@ -26,6 +26,10 @@ pub enum Stay {
     Imports(Vec<String>),
     /// Its specialization constants are set in SPIR-V; native code would keep the defaults.
     SpecConstants(usize),
+    /// These of its specialization constants got no value, where others did.
+    OpenConstants(Vec<String>),
+    /// A rule leaves it out: where that stands.
+    Rule(String),
     /// Explicit-SIMD code, which Intel GPUs alone run.
     Esimd,
     /// It takes part in virtual function calls, which the runtime resolves by linking SPIR-V.
@@ -52,6 +56,15 @@ impl fmt::Display for Stay {
             Stay::SpecConstants(count) => {
                 write!(f, "it has {count} specialization constants, which are set in SPIR-V only")
             }
+            Stay::OpenConstants(names) => {
+                let shown = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+                let more = match names.len().saturating_sub(3) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                write!(f, "its specialization constants {shown}{more} got no value")
+            }
+            Stay::Rule(file) => write!(f, "a rule of {file} leaves it out"),
             Stay::Esimd => f.write_str("it is explicit SIMD (ESIMD) code for Intel GPUs"),
             Stay::VirtualFunctions => f.write_str("it defines or calls virtual functions, which are linked as SPIR-V"),
             Stay::Aspect(aspect) => write!(f, "it requires aspect {aspect}, which no CPU has"),
@@ -77,7 +90,8 @@ impl Stay {
             Stay::NotSpirV(_) => "not SPIR-V",
             Stay::NoKernel => "no kernel",
             Stay::Imports(_) => "imported symbols",
-            Stay::SpecConstants(_) => "specialization constants",
+            Stay::SpecConstants(_) | Stay::OpenConstants(_) => "specialization constants",
+            Stay::Rule(_) => "rules",
             Stay::Esimd => "explicit SIMD",
             Stay::VirtualFunctions => "virtual functions",
             Stay::Aspect(_) => "aspect",
@@ -97,6 +111,12 @@ fn no_cpu_has(aspect: &str) -> bool {
 
 /// The first reason why an image must stay as it is on CPU devices; none where it can be compiled.
 pub fn stays(examined: &Examined<'_, '_>) -> Option<Stay> {
+    not_alone(examined).or_else(|| cannot_compile(examined))
+}
+
+/// Why an image cannot become an executable by itself, on any kind of device: it is none that is compiled, has no
+/// kernel, or imports something.
+pub fn not_alone(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.module.is_none() {
         return Some(Stay::NotSpirV(examined.format));
     }
@@ -106,24 +126,42 @@ pub fn stays(examined: &Examined<'_, '_>) -> Option<Stay> {
     if !examined.imports.is_empty() {
         return Some(Stay::Imports(examined.imports.clone()));
     }
-    cannot_compile(examined)
+    None
 }
 
 /// The first reason why the driver cannot make an object of an image: those of [`stays`] but that it holds no kernel, or
 /// imports something.
 pub fn cannot_compile(examined: &Examined<'_, '_>) -> Option<Stay> {
+    open_constants(examined).or_else(|| anywhere(examined)).or_else(|| on_cpu(examined))
+}
+
+/// Whether specialization constants are in the way: native code has one value of each.
+pub fn open_constants(examined: &Examined<'_, '_>) -> Option<Stay> {
     let image = examined.image;
-    let Some(module) = &examined.module else { return Some(Stay::NotSpirV(examined.format)) };
+    let module = examined.module.as_ref()?;
     let flag = |name| image.properties.get(set::MISC, name).and_then(|value| value.number()) == Some(1);
     let constants = image.properties.set(set::SPEC_CONSTANTS).len().max(module.spec_constants.len());
-    if constants > 0 && !flag("specConstsReplacedWithDefault") {
-        return Some(Stay::SpecConstants(constants));
-    }
-    if flag("isEsimdImage") || module.used_aspects.contains("ext_intel_esimd") {
-        return Some(Stay::Esimd);
+    (constants > 0 && !flag("specConstsReplacedWithDefault")).then_some(Stay::SpecConstants(constants))
+}
+
+/// What native code cannot do for SPIR-V on any kind of device, but for [`open_constants`].
+pub fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
+    let image = examined.image;
+    if examined.module.is_none() {
+        return Some(Stay::NotSpirV(examined.format));
     }
     if !image.properties.set(set::VIRTUAL_FUNCTIONS).is_empty() {
         return Some(Stay::VirtualFunctions);
+    }
+    None
+}
+
+/// What no CPU has, or does.
+pub fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
+    let flag = examined.image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number());
+    let uses = |aspect| examined.module.as_ref().is_some_and(|module| module.used_aspects.contains(aspect));
+    if flag == Some(1) || uses("ext_intel_esimd") {
+        return Some(Stay::Esimd);
     }
     let required = &examined.requirements;
     if let Some(aspect) = required.aspects.iter().find(|aspect| no_cpu_has(aspect)) {

@@ -124,6 +124,11 @@ pub fn find(data: &[u8], wanted: &[u8]) -> Option<usize> {
     memchr::memmem::find(data, wanted)
 }
 
+/// Every place in the data where such bytes begin; those that overlap one before do not count.
+pub fn find_all(data: &[u8], wanted: &[u8]) -> Vec<usize> {
+    memchr::memmem::find_iter(data, wanted).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

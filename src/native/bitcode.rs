@@ -42,6 +42,14 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     Ok(Read { part: module.finish(), problems })
 }
 
+/// The functions defined as kernels and the string table that holds their names, where all of the stream can be read.
+pub fn kernels_and_strings(data: &[u8]) -> Option<(Vec<String>, &[u8])> {
+    let mut module = Bitcode { part: Part::new(Format::LlvmBitcode, data.len()), functions: Vec::new(), strings: &[] };
+    module.top(data).ok()?;
+    let strings = module.strings;
+    Some((module.finish().kernels.into_iter().map(|kernel| kernel.name).collect(), strings))
+}
+
 struct Bitcode<'a> {
     part: Part,
     /// Offset and length of the name of each kernel in the string table.

@@ -7,7 +7,7 @@
 
 mod amd_arch;
 mod ar;
-mod bitcode;
+pub mod bitcode;
 mod bitstream;
 mod cubin;
 mod fatbin;

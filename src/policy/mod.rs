@@ -1,11 +1,13 @@
 //! What does a project demand of its device code?
 //!
 //! A policy names the targets that kernels must run on, exceptions with a reason and a last day, aspects that nobody may
-//! need, and budgets. It is read from TOML (`sycl-bundle.toml`, table `check`); [`EXAMPLE`] shows the whole grammar.
+//! need, and budgets. It is read from TOML (`sycl-bundle.toml`, table `check`); [`EXAMPLE`] shows the whole grammar. Table
+//! `build` of the same file says how images are compiled: [`rules`].
 
 pub mod budget;
 pub mod date;
 mod read;
+pub mod rules;
 #[cfg(test)]
 mod tests;
 mod text;

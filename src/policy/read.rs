@@ -1,5 +1,6 @@
 //! Which policy does this text describe?
 
+pub(super) mod build;
 mod clashes;
 mod exception;
 
@@ -34,11 +35,11 @@ struct Placed {
 /// Reads a policy, and tells all that is wrong.
 pub(super) fn policy(file: &str, root: &Table<'_>, targets: &TargetTable, aspects: &[&str]) -> (Policy, Vec<Fault>) {
     let mut reader = Reader { targets, aspects, faults: Vec::new() };
-    root.only(&["check"], &mut reader.faults);
+    root.only(&["check", "build"], &mut reader.faults);
     let mut policy = Policy { file: file.to_owned(), ..Policy::default() };
     if let Some(check) = root.table("check", &mut reader.faults) {
         reader.check(&check, &mut policy);
-    } else if reader.faults.is_empty() {
+    } else if reader.faults.is_empty() && !root.has("build") {
         let fault = Fault::new(root.place, "no table `[check]`, so nothing is demanded");
         reader.faults.push(fault.with_remedy(Some("`sycl-bundle check --example-policy` prints one".to_owned())));
     }

@@ -26,6 +26,32 @@ pub(super) struct Table<'d> {
     text: &'d str,
 }
 
+/// A number, truth value or text, as a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Scalar(pub String);
+
+impl Scalar {
+    fn of(value: &DeValue<'_>) -> Option<Scalar> {
+        Some(Scalar(match value {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Boolean(flag) => flag.to_string(),
+            DeValue::Integer(number) => {
+                // TOML's digits of another base have no sign.
+                let prefix = match number.radix() {
+                    10 => "",
+                    16 => "0x",
+                    radix => {
+                        return u64::from_str_radix(number.as_str(), radix).ok().map(|value| Scalar(value.to_string()));
+                    }
+                };
+                format!("{prefix}{}", number.as_str().trim_start_matches('+'))
+            }
+            DeValue::Float(number) => number.as_str().trim_start_matches('+').to_owned(),
+            _ => return None,
+        }))
+    }
+}
+
 /// The place of a byte of a text.
 fn place(text: &str, offset: usize) -> Place {
     let before = text.get(..offset).unwrap_or(text);
@@ -161,6 +187,20 @@ impl<'d> Table<'d> {
             }
         }
         Some(At { place: list.place, value: texts })
+    }
+
+    /// Whether there is such a key.
+    pub fn has(&self, key: &str) -> bool {
+        self.value(key).is_some()
+    }
+
+    /// A scalar or a list of scalars, each as its text.
+    pub fn scalars(&self, key: &str, wanted: &str, faults: &mut Vec<Fault>) -> Option<Vec<Scalar>> {
+        let found = self.get(key, wanted, faults, |value| match value {
+            DeValue::Array(items) => items.iter().map(|item| Scalar::of(item.get_ref())).collect(),
+            value => Scalar::of(value).map(|scalar| vec![scalar]),
+        });
+        found.map(|found| found.value)
     }
 
     /// A number that is not negative.

@@ -20,26 +20,37 @@ pub struct Built {
     pub output: String,
     /// How the output is made, by the name that `--emit` takes.
     pub emit: &'static str,
-    /// The target.
-    pub target: &'static str,
-    /// The instruction set.
-    pub march: &'static str,
+    /// The first target.
+    pub target: String,
+    /// The instruction set of native CPU code, where there is a target with one.
+    pub march: Option<&'static str>,
+    /// What was done for each target, in the order of the command line.
+    pub targets: Vec<OfTarget>,
     /// Images in the inputs.
     pub images: usize,
     /// Images that were not selected.
     pub unselected: usize,
     /// Native images of an earlier run that were taken over.
     pub taken_over: usize,
-    /// Images that were compiled, now or in an earlier run; in a trial, those that would be.
+    /// Native images that were compiled, now or in an earlier run; in a trial, those that would be.
     pub compiled: usize,
     /// How many of them came out of the cache.
     pub cached: usize,
+    /// How many of them are the same code as another but for the kernel's name, and were made of its binary; what came
+    /// out of the cache does not count.
+    pub folded: usize,
+    /// Images that are the same code as another and are compiled all the same.
+    pub apart: Vec<Alone>,
     /// Images that another shard compiles.
     pub elsewhere: usize,
     /// Whether this was a trial, which compiles and writes nothing.
     pub dry_run: bool,
     /// Images that stay as they are.
     pub staying: Vec<Staying>,
+    /// Images that a target cannot run.
+    pub skipped: Vec<Skipped>,
+    /// Images whose SPIR-V is not in the output: their kernels run on the targets alone.
+    pub without_spirv: Vec<usize>,
     /// Images that did not build; they stay as they are too.
     pub failed: Vec<Failed>,
     /// What could not be read; the images concerned stay as they are.
@@ -56,11 +67,66 @@ pub struct Built {
     pub seconds: f64,
 }
 
+/// Images that are the same code as others, and are compiled on their own.
+#[derive(Debug, Serialize)]
+pub struct Alone {
+    /// How many compilations less there would be.
+    pub images: usize,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// What was done for one target.
+#[derive(Debug, Default, Serialize)]
+pub struct OfTarget {
+    /// Its name.
+    pub target: String,
+    /// The `DeviceTargetSpec` of its images.
+    pub spec: &'static str,
+    /// The `compile_target` of its images.
+    pub compile_target: Option<String>,
+    /// The instruction set or device that the compiler was asked for.
+    pub architecture: String,
+    /// Native images, now or in an earlier run; in a trial, those that would be.
+    pub compiled: usize,
+    /// How many of them came out of the cache.
+    pub cached: usize,
+    /// How many of them are the same code as another but for the kernel's name, and were made of its binary.
+    pub folded: usize,
+    /// Images that it cannot run.
+    pub skipped: usize,
+    /// Images that stay as they are.
+    pub staying: usize,
+    /// Images that did not build.
+    pub failed: usize,
+    /// Images that another shard compiles.
+    pub elsewhere: usize,
+    /// Bytes of native code.
+    pub native_bytes: u64,
+}
+
+/// An image that a target cannot run.
+#[derive(Debug, Serialize)]
+pub struct Skipped {
+    /// The image.
+    pub image: usize,
+    /// The target.
+    pub target: String,
+    /// The first of its kernels, mangled.
+    pub kernel: Option<String>,
+    /// The rule, by the names that `check` uses.
+    pub rule: &'static str,
+    /// Why, as a sentence.
+    pub reason: String,
+}
+
 /// An image that stays as it is.
 #[derive(Debug, Serialize)]
 pub struct Staying {
     /// The image.
     pub image: usize,
+    /// The targets for which it stays.
+    pub targets: Vec<String>,
     /// The first of its kernels, mangled.
     pub kernel: Option<String>,
     /// A word for the reason.
@@ -71,8 +137,8 @@ pub struct Staying {
 
 impl Staying {
     /// From a reason.
-    pub fn new(image: usize, kernel: Option<String>, stay: &Stay) -> Staying {
-        Staying { image, kernel, kind: stay.label(), reason: stay.to_string() }
+    pub fn new(image: usize, targets: Vec<String>, kernel: Option<String>, stay: &Stay) -> Staying {
+        Staying { image, targets, kernel, kind: stay.label(), reason: stay.to_string() }
     }
 }
 
@@ -81,6 +147,8 @@ impl Staying {
 pub struct Failed {
     /// The image.
     pub image: usize,
+    /// The target.
+    pub target: String,
     /// Its kernels, mangled.
     pub kernels: Vec<String>,
     /// Why.
@@ -111,8 +179,15 @@ impl Damaged {
 
 impl Failed {
     /// From a failure; `image` is the number the user knows it by.
-    pub fn new(image: usize, kernels: Vec<String>, failure: &Failure) -> Failed {
-        Failed { image, kernels, cause: failure.to_string(), log: failure.log.clone(), attempts: failure.attempts }
+    pub fn new(image: usize, target: String, kernels: Vec<String>, failure: &Failure) -> Failed {
+        Failed {
+            image,
+            target,
+            kernels,
+            cause: failure.to_string(),
+            log: failure.log.clone(),
+            attempts: failure.attempts,
+        }
     }
 }
 
@@ -126,17 +201,33 @@ impl Built {
     pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String) -> String {
         let mut lines = Vec::new();
         let size = |bytes: u64| super::units::bytes(bytes);
-        let (compiled, images, target, march) = (self.compiled, self.images, self.target, self.march);
-        lines.push(match self.dry_run {
-            true => format!("{compiled} of {images} images would be compiled for {target} ({march})"),
-            false => format!(
-                "{compiled} of {images} images compiled for {target} ({march}) in {:.1} s: {} of native code",
-                self.seconds,
-                size(self.native_bytes)
-            ),
-        });
-        if self.cached > 0 {
+        let images = self.images;
+        match self.targets.as_slice() {
+            several @ [_, _, ..] => lines.extend(self.per_target(several)),
+            one => {
+                let (compiled, one) = (self.compiled, one.first());
+                let target = one.map_or(&self.target, |one| &one.target);
+                let architecture = one.map(|one| one.architecture.as_str()).filter(|own| !target.ends_with(own));
+                let for_what = architecture.map_or(target.clone(), |own| format!("{target} ({own})"));
+                lines.push(match self.dry_run {
+                    true => format!("{compiled} of {images} images would be compiled for {for_what}"),
+                    false => format!(
+                        "{compiled} of {images} images compiled for {for_what} in {:.1} s: {} of native code",
+                        self.seconds,
+                        size(self.native_bytes)
+                    ),
+                });
+            }
+        }
+        if self.cached > 0 && self.targets.len() < 2 {
             lines.push(format!("  {} of them out of the cache", self.cached));
+        }
+        if self.folded > 0 {
+            lines.push(format!("  {} of them folded: the code of another under their kernel's name", self.folded));
+        }
+        for alone in self.apart.iter().filter(|_| verbose || self.dry_run) {
+            let images = count(alone.images, "image");
+            lines.push(format!("  {images} the same code as another and not folded: {}", alone.reason));
         }
         if self.elsewhere > 0 {
             lines.push(format!("  {} images are compiled by other shards", self.elsewhere));
@@ -158,16 +249,24 @@ impl Built {
                 let name = staying.kernel.as_deref().map(kernel).unwrap_or_default();
                 let name =
                     if name.is_empty() { String::new() } else { format!(" {}", super::name::shorten(&name, 60)) };
-                lines.push(format!("    image {}{name}: {}", staying.image, staying.reason));
+                let some = self.targets.len() > staying.targets.len();
+                let targets = if some { format!(" (for {})", staying.targets.join(", ")) } else { String::new() };
+                lines.push(format!("    image {}{name}{targets}: {}", staying.image, staying.reason));
             }
             if all.len() > shown {
                 lines.push(format!("    and {} more (-v names all)", all.len() - shown));
             }
         }
+        self.skipped_lines(verbose, kernel, &mut lines);
+        let several = self.targets.len() > 1;
         for failed in &self.failed {
             let names: Vec<String> = failed.kernels.iter().map(|name| kernel(name)).collect();
             let names = super::name::shorten(&names.join(", "), 60).into_owned();
-            lines.push(format!("  image {} {names} did not build and stays as it is: {}", failed.image, failed.cause));
+            let target = if several { format!(" for {}", failed.target) } else { String::new() };
+            lines.push(format!(
+                "  image {} {names} did not build{target} and stays as it is: {}",
+                failed.image, failed.cause
+            ));
             let said = failed.log.lines().filter(|line| !line.trim().is_empty());
             let shown = if verbose { usize::MAX } else { 12 };
             lines.extend(said.take(shown).map(|line| format!("    | {line}")));
@@ -177,11 +276,74 @@ impl Built {
                 lines.push(format!("  option {option} not given to the driver ({})", count(*images, "image")));
             }
         }
+        if !self.without_spirv.is_empty() {
+            lines.push(format!(
+                "  {} without SPIR-V now: their kernels run on no other device than those of the targets",
+                count(self.without_spirv.len(), "image")
+            ));
+        }
         if self.bytes_after > 0 {
             let (before, after) = (size(self.bytes_before), size(self.bytes_after));
             lines.push(format!("{} ({}): {before} before, {after} after", self.output, self.emit));
         }
         lines.join("\n")
+    }
+}
+
+impl Built {
+    /// A table of the targets.
+    fn per_target(&self, targets: &[OfTarget]) -> Vec<String> {
+        let head = ["Target", "Images", "Cached", "Skipped", "Staying", "Failed", "Native code"].map(str::to_owned);
+        let row = |one: &OfTarget| {
+            let own = Some(&one.architecture).filter(|own| !one.target.replace('_', "-").ends_with(*own));
+            let name = own.map_or(one.target.clone(), |own| format!("{} ({own})", one.target));
+            let numbers = [one.compiled, one.cached, one.skipped, one.staying, one.failed].map(|n| n.to_string());
+            let [compiled, cached, skipped, staying, failed] = numbers;
+            [name, compiled, cached, skipped, staying, failed, super::units::bytes(one.native_bytes)]
+        };
+        let rows: Vec<[String; 7]> = std::iter::once(head).chain(targets.iter().map(row)).collect();
+        let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..7).map(width).collect();
+        let line = |row: &[String; 7]| {
+            let cells = row.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(at, (cell, width))| match at {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+            cells.collect::<Vec<_>>().join("  ")
+        };
+        let (compiled, images) = (self.compiled, self.images);
+        let first = match self.dry_run {
+            true => format!("{compiled} native images of {images} would be compiled for {} targets", targets.len()),
+            false => format!(
+                "{compiled} native images of {images} compiled for {} targets in {:.1} s: {} of native code",
+                targets.len(),
+                self.seconds,
+                super::units::bytes(self.native_bytes)
+            ),
+        };
+        std::iter::once(first).chain(rows.iter().map(|row| format!("  {}", line(row)))).collect()
+    }
+
+    /// What targets cannot run: per target and reason, with a few images of each.
+    fn skipped_lines(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, lines: &mut Vec<String>) {
+        let mut groups: Vec<((&str, &str), Vec<&Skipped>)> = Vec::new();
+        for skipped in &self.skipped {
+            let key = (skipped.target.as_str(), skipped.reason.as_str());
+            match groups.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, all)) => all.push(skipped),
+                None => groups.push((key, vec![skipped])),
+            }
+        }
+        for ((target, reason), all) in groups {
+            lines.push(format!("  {} not for {target}: {reason}", count(all.len(), "image")));
+            if verbose {
+                lines.extend(all.iter().map(|one| {
+                    let name = one.kernel.as_deref().map(kernel).unwrap_or_default();
+                    format!("    image {} {}", one.image, super::name::shorten(&name, 60)).trim_end().to_owned()
+                }));
+            }
+        }
     }
 }
 
@@ -195,8 +357,9 @@ mod tests {
 
     #[test]
     fn the_summary_names_reasons_and_a_few_images() {
-        let staying =
-            (0..6).map(|image| Staying::new(image, Some(format!("k{image}")), &Stay::Imports(vec!["sin".to_owned()])));
+        let staying = (0..6).map(|image| {
+            Staying::new(image, Vec::new(), Some(format!("k{image}")), &Stay::Imports(vec!["sin".to_owned()]))
+        });
         let built = Built { images: 8, compiled: 2, staying: staying.collect(), ..Built::default() };
         let text = built.summary(false, &str::to_owned);
         assert!(text.contains("2 of 8 images compiled"), "{text}");

@@ -11,6 +11,7 @@ use super::embed::{self, Addition};
 use super::image_data::{OutImage, OutValue};
 use super::pe;
 use super::prune::prune;
+use super::specialize::Stated;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property::{self, Value};
@@ -205,7 +206,15 @@ impl Plan<'_, '_> {
                 Error::input(format!("image {} of {} is not where it was", source, places.middle.images.len()))
             })?;
             let format = image.declared.number();
-            additions.push(Addition { source: index, target: image.target, format, payload: image.stored });
+            additions.push(Addition {
+                source: index,
+                target: image.target,
+                compile_target: None,
+                constants: Stated::Nothing,
+                linked: false,
+                format,
+                payload: image.stored,
+            });
         }
         embed::embed(&host, &bundle, &additions, notes)
     }

@@ -18,9 +18,10 @@ pub mod names;
 pub mod op;
 pub mod operands;
 pub mod reach;
+pub mod specialize;
 pub mod subset;
 pub mod types;
-mod words;
+pub(crate) mod words;
 
 pub use facts::{EntryPoint, Module};
 pub use words::{Instruction, MAGIC, Words};

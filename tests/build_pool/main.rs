@@ -19,7 +19,7 @@ use sycl_bundle::build::failure::Death;
 use sycl_bundle::build::protocol::{Reply, Request};
 use sycl_bundle::build::query::{Query, Question, ask};
 use sycl_bundle::build::serve::serve;
-use sycl_bundle::build::{Event, Failure, FailureCause, Job, Launch, Outcome, Settings, Step, inventory, run};
+use sycl_bundle::build::{Engine, Event, Failure, FailureCause, Job, Launch, Open, Outcome, Settings, inventory, run};
 use sycl_bundle::error::{ErrorKind, Result};
 
 use scripted::{DIR, START, Scripted, protocol};
@@ -36,7 +36,7 @@ fn the_worker() {
 #[ignore = "not a test: what a test starts as the parent of workers"]
 fn the_parent() {
     let dir = std::env::var(DIR).unwrap();
-    let _ = run(&jobs(&["hang", "hang"]), &launch(Path::new(&dir), ""), &settings(2), &mut |_| {});
+    let _ = run(&jobs(&["hang", "hang"]), &engines(&launch(Path::new(&dir), "")), &settings(2), &mut |_| {});
 }
 
 /// The shell moves the pipe to descriptor 3 and points standard output elsewhere, as `sycl-bundle worker` does for
@@ -46,6 +46,11 @@ fn launch(dir: &Path, start: &str) -> Launch {
     let script = r#"exec "$0" --exact the_worker --ignored --nocapture 3>&1 1>&2"#;
     let env = vec![(DIR.into(), dir.into()), (START.into(), start.into())];
     Launch { program: "/bin/sh".into(), args: vec!["-c".into(), script.into(), exe.into()], env }
+}
+
+/// One engine of such workers.
+fn engines(launch: &Launch) -> [Engine; 1] {
+    [Engine { launch: launch.clone(), open: Open::Cpu }]
 }
 
 fn settings(jobs: usize) -> Settings {
@@ -61,7 +66,7 @@ fn jobs<'a>(texts: &[&'a str]) -> Vec<Job<'a>> {
         il: text.as_bytes().into(),
         compile_options: "-c".into(),
         link_options: "-l".into(),
-        step: Step::Build,
+        ..Job::default()
     };
     texts.iter().enumerate().map(job).collect()
 }
@@ -70,10 +75,10 @@ fn jobs<'a>(texts: &[&'a str]) -> Vec<Job<'a>> {
 fn build(start: &str, workers: usize, texts: &[&str]) -> (Result<Vec<Outcome>>, Vec<String>, usize) {
     let dir = tempfile::tempdir().unwrap();
     let mut events = Vec::new();
-    let outcomes = run(&jobs(texts), &launch(dir.path(), start), &settings(workers), &mut |event| {
+    let outcomes = run(&jobs(texts), &engines(&launch(dir.path(), start)), &settings(workers), &mut |event| {
         events.push(match event {
-            Event::Started { image } => format!("started {image}"),
-            Event::Retrying { image, attempt, cause } => format!("retrying {image} {attempt} {cause}"),
+            Event::Started { image, .. } => format!("started {image}"),
+            Event::Retrying { image, attempt, cause, .. } => format!("retrying {image} {attempt} {cause}"),
             Event::Finished(artifact) => format!("finished {}", artifact.image),
             Event::Failed(failure) => format!("failed {}", failure.image),
         });
@@ -210,12 +215,12 @@ fn a_driver_that_never_starts_ends_the_run_and_one_that_fails_once_does_not() {
     let dir = tempfile::tempdir().unwrap();
     let mut impatient = settings(1);
     impatient.startup_timeout = Duration::from_millis(500);
-    let error = run(&jobs(&["a"]), &launch(dir.path(), "hang"), &impatient, &mut |_| {}).unwrap_err();
+    let error = run(&jobs(&["a"]), &engines(&launch(dir.path(), "hang")), &impatient, &mut |_| {}).unwrap_err();
     assert!(error.message().contains("gave no answer within 0.5 s"), "{error}");
 
     let mut absent = launch(dir.path(), "");
     absent.program = "/nonexistent/worker".into();
-    let error = run(&jobs(&["a"]), &absent, &settings(2), &mut |_| {}).unwrap_err();
+    let error = run(&jobs(&["a"]), &engines(&absent), &settings(2), &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Environment);
     assert!(error.message().starts_with("starting a worker process, /nonexistent/worker: "), "{error}");
 }
@@ -272,7 +277,7 @@ fn the_real_worker_says_what_the_machine_lacks() {
     let command = without_drivers();
     let set = command.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap_or_default().to_owned()));
     launch.env = set.collect();
-    let error = run(&jobs(&["a", "b"]), &launch, &settings(2), &mut |_| {}).unwrap_err();
+    let error = run(&jobs(&["a", "b"]), &engines(&launch), &settings(2), &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Environment);
     assert!(error.message().contains("OpenCL loader"), "{error}");
     assert!(error.remedy().unwrap().contains("--install-driver"));
@@ -316,7 +321,7 @@ fn a_panic_in_the_caller_leaves_no_workers() {
     let dir = tempfile::tempdir().unwrap();
     let launch = launch(dir.path(), "");
     let panicked = std::panic::catch_unwind(|| {
-        run(&jobs(&["good", "hang", "hang"]), &launch, &settings(2), &mut |event| {
+        run(&jobs(&["good", "hang", "hang"]), &engines(&launch), &settings(2), &mut |event| {
             assert!(!matches!(event, Event::Finished(_)), "as this test wants it");
         })
     });

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::process::{Signal, getpid, kill_process};
 use sycl_bundle::build::query::{KernelAnswers, Query};
 use sycl_bundle::build::serve::{Asked, Compiled, Compiler};
-use sycl_bundle::build::{Device, Inventory};
+use sycl_bundle::build::{Device, Inventory, Offline, Open};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
 /// Where a worker leaves its process id and its traces.
@@ -25,7 +25,7 @@ pub const START: &str = "BUILD_POOL_TEST_START";
 pub struct Scripted;
 
 impl Compiler for Scripted {
-    fn open(&mut self, _device: Option<u32>) -> Result<String> {
+    fn open(&mut self, _what: &Open) -> Result<String> {
         let dir = std::env::var(DIR).unwrap();
         // What a driver prints goes to descriptor 1, which is not the protocol's.
         println!("the driver says hello on standard output");
@@ -41,6 +41,11 @@ impl Compiler for Scripted {
 
     fn object(&mut self, il: &[u8], compile_options: &str) -> Compiled {
         Compiled::Built { binary: [b"object ", il].concat(), log: compile_options.to_owned() }
+    }
+
+    fn offline(&mut self, il: &[u8], device: &str, compile_options: &str, link_options: &str) -> Compiled {
+        let log = format!("{compile_options}|{link_options}");
+        Compiled::Built { binary: [b"native ", il, b" for ", device.as_bytes()].concat(), log }
     }
 
     fn link(&mut self, inputs: &[Cow<'_, [u8]>], compile_options: &str, link_options: &str) -> Compiled {
@@ -94,8 +99,13 @@ impl Compiler for Scripted {
         }
     }
 
+    fn offline_compiler(&mut self, devices: &[Cow<'_, str>]) -> Result<Offline> {
+        let unknown = devices.iter().map(|device| device.clone().into_owned()).collect();
+        Ok(Offline { version: "scripted".into(), files: Vec::new(), unknown, in_process: true })
+    }
+
     fn inventory(&mut self) -> Result<Inventory> {
-        self.open(None)?;
+        self.open(&Open::Cpu)?;
         let device = Device { name: "scripted".into(), compiles: true, ..Device::default() };
         Ok(Inventory { loader: "/lib/x".into(), devices: vec![device], problems: Vec::new() })
     }

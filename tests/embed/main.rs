@@ -8,6 +8,7 @@ mod again;
 mod bytes;
 mod forms;
 mod limits;
+mod own;
 mod process;
 mod prune;
 mod tools;
@@ -21,6 +22,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Result;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed, possible};
+use sycl_bundle::rewrite::specialize::Stated;
 
 /// An image to add, with its own bytes.
 struct Native {
@@ -53,6 +55,9 @@ fn additions(natives: &[Native]) -> Vec<Addition<'_>> {
         .map(|native| Addition {
             source: native.source,
             target: native.target,
+            compile_target: None,
+            constants: Stated::Nothing,
+            linked: false,
             format: FORMAT_NATIVE,
             payload: &native.payload,
         })
@@ -73,7 +78,8 @@ fn try_embedded(file: &[u8], natives: &[Native]) -> Result<Vec<u8>> {
 fn foreseen(file: &[u8], natives: &[Native]) -> Result<()> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
-    let planned: Vec<_> = natives.iter().map(|native| (native.source, native.target)).collect();
+    let planned: Vec<_> =
+        additions(natives).into_iter().map(|addition| Addition { payload: &[], ..addition }).collect();
     possible(&host, &bundle, &planned)
 }
 

@@ -11,6 +11,7 @@ use sycl_bundle::error::{Error, ErrorKind};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed};
 use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::layers;
+use sycl_bundle::rewrite::specialize::Stated;
 
 use crate::meter::Meter;
 use crate::sample;
@@ -23,7 +24,15 @@ fn embedded(file: &[u8]) -> Result<usize, Error> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
     let source = bundle.images.first().map_or(0, |image| image.index);
-    let addition = Addition { source, target: "spir64_x86_64", format: FORMAT_NATIVE, payload: b"native code" };
+    let addition = Addition {
+        source,
+        target: "spir64_x86_64",
+        compile_target: None,
+        constants: Stated::Nothing,
+        linked: false,
+        format: FORMAT_NATIVE,
+        payload: b"native code",
+    };
     embed(&host, &bundle, &[addition], &[]).map(|out| out.len())
 }
 

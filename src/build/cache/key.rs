@@ -1,6 +1,13 @@
 //! What does a compiled module depend on?
 
+use super::super::fold::{Name, blanked};
 use super::super::{Job, Step};
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// What a key is of: part of what is digested.
+const EXACT: &str = "sycl-bundle 2026-11 compiled module";
+const SHARED: &str = "sycl-bundle 2026-11 compiled module under any name of its kernel, 1";
 
 /// The compiler, as far as its results depend on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +22,19 @@ pub struct Compiler {
     pub environment: Vec<(String, String)>,
 }
 
+/// A digest of a compiler's file, for [`Compiler::identity`]: its contents, so that it is the same on every machine.
+///
+/// # Errors
+/// What reading it fails with.
+pub fn fingerprint(path: &Path) -> Result<String> {
+    let mut hasher = blake3::Hasher::new_derive_key("sycl-bundle 2026-11 compiler file");
+    let failed = |error| Error::io(format!("reading `{}`", path.display()), &error);
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    std::io::copy(&mut file, &mut hasher).map_err(failed)?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(format!("{name} {}", hasher.finalize().to_hex()))
+}
+
 /// A digest of a module, its options and its compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub(super) [u8; 32]);
@@ -25,7 +45,24 @@ impl Key {
     /// The module counts as it is, its names too: the binary holds those of kernels, and the driver may put the others
     /// into its tables.
     pub fn of(compiler: &Compiler, job: &Job<'_>) -> Key {
-        let mut hasher = blake3::Hasher::new_derive_key("sycl-bundle 2026-11 compiled module");
+        Key::with(EXACT, compiler, job, |field| field(&job.il))
+    }
+
+    /// The key of what all jobs share that are the same code but for the name of their kernel: of its name count the
+    /// length and the end. The binary is kept under [`native_name::common`] and renamed for whom it is. No key of
+    /// [`Key::of`] is one of these, so entries of the two kinds are never taken for each other.
+    ///
+    /// [`native_name::common`]: crate::rewrite::native_name::common
+    pub fn shared(compiler: &Compiler, job: &Job<'_>, name: &Name) -> Key {
+        Key::with(SHARED, compiler, job, |field| {
+            field(&(name.at as u64).to_le_bytes());
+            field(&(name.text.len() as u64).to_le_bytes());
+            blanked(&job.il, name).into_iter().for_each(field);
+        })
+    }
+
+    fn with(context: &str, compiler: &Compiler, job: &Job<'_>, module: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Key {
+        let mut hasher = blake3::Hasher::new_derive_key(context);
         // Each field with its length, so that none can be taken for the end of another.
         let mut field = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -42,10 +79,11 @@ impl Key {
         }
         field(job.compile_options.as_bytes());
         field(job.link_options.as_bytes());
-        field(&job.il);
+        module(&mut field);
         // What is built ends here, as it did before there were other steps.
         match &job.step {
-            Step::Build => {}
+            // For which GPU is the compiler's architecture.
+            Step::Build | Step::Offline(_) => {}
             Step::Compile => field(b"compile"),
             Step::Link(others) => {
                 field(b"link");

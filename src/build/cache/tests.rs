@@ -1,16 +1,11 @@
 //! Does the cache give what was put in, and nothing else?
 
 use super::*;
+use crate::build::fold::Name;
 use crate::build::{Job, Step};
 
 fn job(il: &[u8], options: &str) -> Job<'static> {
-    Job {
-        image: 0,
-        il: il.to_vec().into(),
-        compile_options: options.to_owned(),
-        link_options: String::new(),
-        step: Step::Build,
-    }
+    Job { il: il.to_vec().into(), compile_options: options.to_owned(), ..Job::default() }
 }
 
 fn cache() -> (tempfile::TempDir, Cache) {
@@ -124,4 +119,20 @@ fn a_folder_that_is_none_is_an_empty_cache_that_keeps_nothing() {
     let error = cache.put(&key, b"binary").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Environment);
     assert_eq!(cache.stats().unwrap(), Stats::default());
+}
+
+#[test]
+fn shared_keys_are_those_of_all_names_of_a_length_and_of_nothing_else() {
+    let compiler = Compiler { target: "t".into(), ..Compiler::default() };
+    let name = |text: &str| Name { text: text.to_owned(), at: 2 };
+    let shared = |il: &[u8], text: &str| Key::shared(&compiler, &job(il, ""), &name(text));
+    let one = shared(b"__first__", "first");
+    assert_eq!(one, shared(b"__exist__", "exist"));
+    assert_ne!(one, shared(b"__other__", "other"), "they end otherwise");
+    assert_ne!(one, shared(b"__first_-", "first"));
+    assert_ne!(one, shared(b"__firs__", "firs"));
+    assert_ne!(one, shared(b"__first__", "firs"));
+    assert_ne!(one, Key::of(&compiler, &job(b"__first__", "")));
+    assert_ne!(one, Key::shared(&Compiler::default(), &job(b"__first__", ""), &name("first")));
+    assert_ne!(one, Key::shared(&compiler, &job(b"__first__", "-g"), &name("first")));
 }

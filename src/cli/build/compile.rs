@@ -1,32 +1,58 @@
-//! How do the planned modules become binaries: out of the cache, else by the driver?
+//! How do the planned modules become binaries: out of the cache, else by their targets' compilers?
 
+use super::identity::{self, Identities};
+use super::shard::Shard;
 use crate::cli::cache;
 use crate::cli::global::Global;
 use crate::cli::interrupt;
 use crate::cli::jobserver::Jobserver;
 use crate::cli::progress::Progress;
 use crate::cli::worker;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use sycl_bundle::build::cache::{Cache, Compiler, Key};
-use sycl_bundle::build::plan::CPU_TARGET;
-use sycl_bundle::build::{self as pool, Event, Failure, Inventory, Job, Settings};
+use sycl_bundle::build::cache::{Cache, Keys};
+use sycl_bundle::build::fold::{Apart, Folding};
+use sycl_bundle::build::target::{Backend, Target};
+use sycl_bundle::build::{self as pool, Artifact, Engine, Event, Failure, Job, Open, Outcome, Settings};
+use sycl_bundle::bundle::format::Format;
+use sycl_bundle::container::place::Place;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::native::Native;
 
-/// A compiled image: its index, and its device binary.
-pub type Binary = (usize, Vec<u8>);
+/// An image and a target, by their numbers.
+pub type Unit = (usize, usize);
 
-/// How long the driver may take to say who it is.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A compiled image.
+#[derive(Debug, Clone)]
+pub struct Binary {
+    /// The image that it was compiled from.
+    pub image: usize,
+    /// The place of its target.
+    pub target: usize,
+    /// The device binary.
+    pub bytes: Vec<u8>,
+}
+
+impl Binary {
+    /// The GPU that code of a live device's driver is for, where it tells one, by the name of the device configuration.
+    pub fn device(&self) -> Option<String> {
+        let native = Native::read(&self.bytes, Format::sniff(&self.bytes), Place::file(0))?;
+        let devices = native.devices();
+        let [only] = devices.as_slice() else { return None };
+        only.starts_with("intel_gpu_").then(|| (*only).to_owned())
+    }
+}
 
 /// What is to be done.
 pub struct Order<'o> {
-    /// The instruction set.
-    pub march: CpuArch,
+    /// The targets that the jobs name by their places.
+    pub targets: &'o [Target],
+    /// Where ocloc is, where the user says.
+    pub ocloc: Option<&'o Path>,
     /// The number of workers, where the user says.
     pub jobs: Option<NonZeroUsize>,
     /// How long one image may take in one attempt.
@@ -35,81 +61,135 @@ pub struct Order<'o> {
     pub cache: Option<&'o Cache>,
     /// Which part of the modules is compiled, of how many.
     pub shard: Option<Shard>,
+    /// Whether modules that are the same code but for names are compiled once.
+    pub fold: bool,
 }
 
-/// One of several parts of the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    /// From 0.
-    pub index: u32,
-    /// How many there are.
-    pub count: u32,
-}
-
-impl Shard {
-    /// `I/N`, I from 1 to N.
-    ///
-    /// # Errors
-    /// A sentence for clap.
-    pub fn parse(text: &str) -> std::result::Result<Shard, String> {
-        let parts = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
-        match parts {
-            Some((index @ 1.., count)) if index <= count => Ok(Shard { index: index - 1, count }),
-            _ => Err("the number of a part and of all parts: 1/4 to 4/4".to_owned()),
-        }
+impl Order<'_> {
+    /// Which of the jobs are the same code.
+    pub fn folding(&self, jobs: &[Job<'_>]) -> Folding {
+        folding(self.fold, self.targets, jobs)
     }
 }
 
 /// What came of it.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// Binaries by image, in the order of the jobs.
+    /// Binaries, in the order of the jobs.
     pub compiled: Vec<Binary>,
     /// What did not build.
     pub failures: Vec<Failure>,
-    /// How many of the binaries were in the cache.
-    pub cached: usize,
-    /// How many jobs belong to other shards.
-    pub elsewhere: usize,
-    /// Files of the OpenCL installation, as far as they are known.
+    /// What was in the cache.
+    pub cached: Vec<Unit>,
+    /// What was made of another's binary.
+    pub folded: Vec<Unit>,
+    /// How many are the same code as another and were compiled all the same, by the reason.
+    pub apart: BTreeMap<Apart, usize>,
+    /// What belongs to other shards.
+    pub elsewhere: Vec<Unit>,
+    /// Files of the compilers, as far as they are known.
     pub libraries: Vec<PathBuf>,
 }
 
-/// Compiles. `name` says what an image is called in messages.
+/// Which of the jobs are the same code, where that matters. Devices other than CPUs keep names in forms of their own.
+pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
+    let renamed = |place: usize| targets.get(place).is_some_and(|target| target.march().is_some());
+    if fold { Folding::of(jobs, &renamed) } else { Folding::default() }
+}
+
+fn unit(job: &Job<'_>) -> Unit {
+    (job.image, job.target)
+}
+
+/// Compiles. `name` says what an image for a target is called in messages.
 ///
 /// # Errors
 /// `Environment` where the machine cannot compile; `Build` where the user ended it.
-pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dyn Fn(usize) -> String) -> Result<Done> {
+pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dyn Fn(Unit) -> String) -> Result<Done> {
     let mut done = Done::default();
     if jobs.is_empty() {
         return Ok(done);
     }
-    let launch = worker::launch(Some(order.march))?;
-    let places: HashMap<usize, usize> = jobs.iter().enumerate().map(|(place, job)| (job.image, place)).collect();
-    let mut keys: HashMap<usize, Key> = HashMap::new();
+    let engines = order.targets.iter().map(|target| engine(target, order.ocloc)).collect::<Result<Vec<_>>>()?;
+    let places: HashMap<Unit, usize> = jobs.iter().enumerate().map(|(place, job)| (unit(job), place)).collect();
+    let folding = order.folding(&jobs);
+    let mut keys: HashMap<Unit, Keys> = HashMap::new();
     if order.cache.is_some() || order.shard.is_some() {
-        let inventory = pool::inventory(&launch, PATIENCE)?;
-        done.libraries = libraries(&inventory);
-        let compiler = compiler(&inventory, order.march, &launch.env);
-        keys = jobs.iter().map(|job| (job.image, Key::of(&compiler, job))).collect();
+        let wanted: Vec<usize> = jobs.iter().map(|job| job.target).collect();
+        let Identities { compilers, libraries } = identity::of(order.targets, &engines, &wanted)?;
+        done.libraries = libraries;
+        let key = |job: &Job<'_>| Some((unit(job), Keys::of(compilers.get(&job.target)?, job, &folding)));
+        keys = jobs.iter().filter_map(key).collect();
     }
     let mut left = Vec::new();
     for job in jobs {
-        let key = keys.get(&job.image);
-        if order.shard.is_some_and(|shard| key.is_some_and(|key| key.shard(shard.count) != shard.index)) {
-            done.elsewhere = done.elsewhere.saturating_add(1);
+        let key = keys.get(&unit(&job));
+        if order.shard.is_some_and(|shard| key.is_some_and(|key| key.first().shard(shard.count) != shard.index)) {
+            done.elsewhere.push(unit(&job));
             continue;
         }
-        match key.and_then(|key| order.cache?.get(key)) {
-            Some(binary) if CpuArch::of_binary(&binary) == Some(order.march) => {
-                done.cached = done.cached.saturating_add(1);
-                done.compiled.push((job.image, binary));
+        match key.and_then(|key| key.get(order.cache?)) {
+            Some(bytes) if is_for(order.targets, job.target, &bytes) && job.flaw(&bytes).is_none() => {
+                done.cached.push(unit(&job));
+                done.compiled.push(Binary { image: job.image, target: job.target, bytes });
             }
             _ => left.push(job),
         }
     }
+    done.apart = folding.apart.clone();
+    let (leaders, mut followers) = folding.group(left);
+    let mut again = Vec::new();
+    for outcome in run(global, order, &engines, &leaders, &keys, name)? {
+        let leader = outcome.as_ref().map_or_else(|failure| (failure.image, failure.target), made);
+        for job in followers.remove(&leader).unwrap_or_default() {
+            match folding.follow(&outcome, &job) {
+                Ok(outcome) => {
+                    done.folded.extend(outcome.is_ok().then_some(unit(&job)));
+                    done.take(order, outcome)?;
+                }
+                Err(apart) => {
+                    let count = done.apart.entry(apart).or_default();
+                    *count = count.saturating_add(1);
+                    again.push(job);
+                }
+            }
+        }
+        done.take(order, outcome)?;
+    }
+    for outcome in run(global, order, &engines, &again, &keys, name)? {
+        done.take(order, outcome)?;
+    }
+    done.failures.sort_by_key(|failure| places.get(&(failure.image, failure.target)).copied());
+    done.compiled.sort_by_key(|binary| places.get(&(binary.image, binary.target)).copied());
+    Ok(done)
+}
+
+impl Done {
+    /// Adds what became of one job.
+    fn take(&mut self, order: &Order<'_>, outcome: Outcome) -> Result<()> {
+        match outcome {
+            Ok(artifact) => {
+                check_march(order.targets, &artifact)?;
+                let Artifact { image, target, binary, .. } = artifact;
+                self.compiled.push(Binary { image, target, bytes: binary });
+            }
+            Err(failure) => self.failures.push(failure),
+        }
+        Ok(())
+    }
+}
+
+/// Has workers compile what is left.
+fn run(
+    global: &Global,
+    order: &Order<'_>,
+    engines: &[Engine],
+    left: &[Job<'_>],
+    keys: &HashMap<Unit, Keys>,
+    name: &dyn Fn(Unit) -> String,
+) -> Result<Vec<Outcome>> {
     if left.is_empty() {
-        return Ok(done);
+        return Ok(Vec::new());
     }
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let interrupted = interrupt::interrupted();
@@ -121,14 +201,14 @@ pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dy
     };
     let mut progress = Progress::new(global, left.len());
     let (mut kept, mut unkept, mut finished) = (0usize, None, 0usize);
-    let outcomes = pool::run(&left, &launch, &settings, &mut |event| {
+    let outcomes = pool::run(left, engines, &settings, &mut |event| {
         if let Event::Finished(artifact) = &event {
             finished = finished.saturating_add(1);
             // At once: a build that is killed has what it compiled until then.
-            if let (Some(cache), Some(key), None) = (order.cache, keys.get(&artifact.image), &unkept)
-                && CpuArch::of_binary(&artifact.binary) == Some(order.march)
+            if let (Some(cache), Some(key), None) = (order.cache, keys.get(&made(artifact)), &unkept)
+                && is_for(order.targets, artifact.target, &artifact.binary)
             {
-                match cache.put(key, &artifact.binary) {
+                match key.put(cache, &artifact.binary) {
                     Ok(()) => kept = kept.saturating_add(1),
                     Err(error) => unkept = Some(error),
                 }
@@ -146,64 +226,52 @@ pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dy
         let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
     }
-    for outcome in outcomes? {
-        match outcome {
-            Ok(artifact) => {
-                check_march(&artifact.binary, order.march)?;
-                done.compiled.push((artifact.image, artifact.binary));
-            }
-            Err(failure) => done.failures.push(failure),
-        }
-    }
-    done.compiled.sort_by_key(|(image, _)| places.get(image).copied());
+    let outcomes = outcomes?;
     if let (Some(cache), 1..) = (order.cache, kept)
         && let Err(error) = cache.collect(cache::limit()?)
     {
         global.detail(&error.to_string());
     }
-    Ok(done)
+    Ok(outcomes)
+}
+
+fn made(artifact: &Artifact) -> Unit {
+    (artifact.image, artifact.target)
+}
+
+/// The compiler of a target.
+///
+/// # Errors
+/// `Io` where this program's own file cannot be found.
+pub fn engine(target: &Target, ocloc: Option<&Path>) -> Result<Engine> {
+    Ok(match &target.backend {
+        Backend::Cpu(march) => Engine { launch: worker::launch(Some(*march))?, open: Open::Cpu },
+        Backend::Ocloc { .. } => {
+            Engine { launch: worker::launch(None)?, open: Open::Ocloc(ocloc.map(Path::to_path_buf)) }
+        }
+        Backend::Live { place, march, .. } => Engine { launch: worker::launch(*march)?, open: Open::Device(*place) },
+    })
+}
+
+/// The instruction set that is asked for, and another one that a binary is for.
+fn other_march(targets: &[Target], target: usize, binary: &[u8]) -> Option<(CpuArch, CpuArch)> {
+    let march = targets.get(target)?.march()?;
+    CpuArch::of_binary(binary).filter(|found| *found != march).map(|found| (march, found))
+}
+
+/// Whether a binary is what its target asks for; of CPUs one that does not say its set is not.
+fn is_for(targets: &[Target], target: usize, binary: &[u8]) -> bool {
+    targets.get(target).and_then(Target::march).is_none_or(|march| CpuArch::of_binary(binary) == Some(march))
 }
 
 /// A binary without a record of its set is taken as it is.
-fn check_march(binary: &[u8], march: CpuArch) -> Result<()> {
-    match CpuArch::of_binary(binary) {
-        Some(found) if found != march => {
+fn check_march(targets: &[Target], artifact: &Artifact) -> Result<()> {
+    match other_march(targets, artifact.target, &artifact.binary) {
+        Some((march, found)) => {
             let message = format!("the driver compiled for {found}, not for {march}");
             Err(Error::new(ErrorKind::Environment, message)
                 .with_remedy("unset CL_CONFIG_CPU_TARGET_ARCH in the configuration of the driver (cl.cfg)"))
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
-}
-
-/// The driver that a worker will use, and what it reads.
-fn compiler(inventory: &Inventory, march: CpuArch, env: &[(std::ffi::OsString, std::ffi::OsString)]) -> Compiler {
-    let device = inventory.devices.iter().find(|device| device.compiles);
-    let identity = device.map(|device| {
-        [&device.platform, &device.vendor, &device.name, &device.driver, &device.opencl].map(String::clone).to_vec()
-    });
-    // Settings of the driver and of the compiler in it; which driver is chosen shows in its identity.
-    let read = |name: &str| ["CL_CONFIG_", "VOLCANO_", "IGC_"].iter().any(|prefix| name.starts_with(prefix));
-    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    let own = std::env::vars_os().filter(|(name, _)| env.iter().all(|(set, _)| set != name));
-    let mut environment: Vec<(String, String)> = own
-        .chain(env.iter().cloned())
-        .map(|(name, value)| (text(name), text(value)))
-        .filter(|(name, _)| read(name))
-        .collect();
-    environment.sort();
-    Compiler {
-        target: CPU_TARGET.to_owned(),
-        architecture: march.name().to_owned(),
-        identity: identity.unwrap_or_default(),
-        environment,
-    }
-}
-
-/// The loader, and the drivers that the user names by their files.
-fn libraries(inventory: &Inventory) -> Vec<PathBuf> {
-    let named = std::env::var_os("OCL_ICD_FILENAMES").unwrap_or_default();
-    let named = std::env::split_paths(&named).collect::<Vec<_>>();
-    let all = std::iter::once(Path::new(&inventory.loader)).chain(named.iter().map(PathBuf::as_path));
-    all.filter(|path| path.is_absolute() && path.is_file()).map(Path::to_path_buf).collect()
 }

@@ -1,9 +1,8 @@
 //! Which policy holds, and which day is it?
 
-use super::super::exit::report;
 use super::super::global::Global;
-use super::super::input::Input;
-use std::path::{Path, PathBuf};
+use super::super::policy_file::PolicyFile;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::device::table::TargetTable;
@@ -11,10 +10,6 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::date::Date;
 
-/// The file that is looked for in the working directory and in those above it.
-const NAME: &str = "sycl-bundle.toml";
-/// Names a policy where no flag does.
-const VARIABLE: &str = "SYCL_BUNDLE_CONFIG";
 /// The day on which things are judged, in seconds since 1970, as reproducible builds set it.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
@@ -41,48 +36,17 @@ impl PolicyArgs {
         if self.no_policy {
             return Ok(None);
         }
-        let set = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let path = match self.policy.clone().or_else(set) {
-            Some(path) => path,
-            None => match found() {
-                Some(path) => {
-                    global.note(&format!("policy: {}", path.display()));
-                    path
-                }
-                None => return Ok(None),
-            },
-        };
-        let name = path.display().to_string();
-        let input = Input::open(&path).map_err(|error| error.context(name.clone()))?;
-        let text = std::str::from_utf8(input.bytes()).map_err(|error| {
-            let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
-            Error::at(at, "no UTF-8 text").context(name.clone())
-        })?;
+        let Some(file) = PolicyFile::open(self.policy.as_deref())? else { return Ok(None) };
+        let text = file.text()?;
         let aspects: Vec<&str> = aspect::names().collect();
-        match Policy::read(&name, text, targets, &aspects) {
-            Ok(policy) => Ok(Some(policy)),
-            Err(mut errors) => {
-                let last = errors.pop();
-                for error in &errors {
-                    report(global, error);
-                }
-                Err(last.unwrap_or_else(|| Error::input(format!("{name}: no policy"))))
-            }
+        let policy = file.read(global, Policy::read(&file.name, text, targets, &aspects))?;
+        // One that only says how to build demands nothing.
+        if policy.other.is_none() && file.found {
+            return Ok(None);
         }
+        file.announce(global);
+        Ok(Some(policy))
     }
-}
-
-/// The nearest file of the name, here or above, as a path from here.
-fn found() -> Option<PathBuf> {
-    let here = std::env::current_dir().ok()?;
-    let mut path = PathBuf::from(NAME);
-    for folder in here.ancestors() {
-        if folder.join(NAME).is_file() {
-            return Some(path);
-        }
-        path = Path::new("..").join(path);
-    }
-    None
 }
 
 /// The day on which exceptions are judged: that of SOURCE_DATE_EPOCH, so that an old release is judged as it was, else

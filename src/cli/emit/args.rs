@@ -204,6 +204,18 @@ impl EmitArgs {
         self.form(emit, path)
     }
 
+    /// What `build` is to write, which compresses what it adds to a linked file's own list too.
+    ///
+    /// # Errors
+    /// As [`EmitArgs::form`].
+    pub fn form_of_build(&self, emit: Emit, path: &Path) -> Result<Form> {
+        if emit != Emit::Embed {
+            return self.form(emit, path);
+        }
+        let form = EmitArgs { compress: false, ..self.clone() }.form(emit, path)?;
+        Ok(Form { compress: self.compress.then_some(ZSTD_LEVEL), ..form })
+    }
+
     /// What is to be written as `emit` to a path.
     ///
     /// # Errors

@@ -12,19 +12,24 @@ use crate::cli::global::Global;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use sycl_bundle::build::target::CPU_SPEC;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::{Declared, Format};
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::bundle::property::set;
 use sycl_bundle::compat::examine::Examined;
+use sycl_bundle::compat::fit::spec;
+use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind, elf};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::rewrite::embed::{Addition, embed};
+use sycl_bundle::rewrite::embed::{Addition, embed, numbers};
 use sycl_bundle::rewrite::extract::Names;
+use sycl_bundle::rewrite::layers;
 use sycl_bundle::rewrite::object_file::ObjectFormat;
-use sycl_bundle::rewrite::settle::{entries, target_of};
+use sycl_bundle::rewrite::settle::{Payload, entries, retarget, store, target_of};
 use sycl_bundle::rewrite::shared::Machine;
+use sycl_bundle::rewrite::specialize;
 
 /// What was compiled, and from what.
 pub struct Compiled<'c, 'a> {
@@ -36,8 +41,12 @@ pub struct Compiled<'c, 'a> {
     pub images: &'c [Examined<'c, 'a>],
     /// The native images, by the index of the image they were compiled from.
     pub additions: &'c [Addition<'c>],
-    /// Their instruction set.
-    pub march: CpuArch,
+    /// The instruction set of those for CPUs, where there are some and one was asked for.
+    pub march: Option<CpuArch>,
+    /// What was compiled for, for the output to say.
+    pub targets: &'c [String],
+    /// The images whose SPIR-V is not to be in the output.
+    pub bare: &'c HashSet<usize>,
     /// The images whose native code has what they import in it.
     pub linked: &'c HashSet<usize>,
 }
@@ -48,17 +57,24 @@ pub struct Compiled<'c, 'a> {
 /// What cannot be rewritten or written; `NoDeviceCode` where there is nothing to put into a library.
 pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<u32>) -> Result<u64> {
     if form.emit == Emit::Embed {
-        let bytes = if compiled.additions.is_empty() {
+        let arena = Arena::with_limit(u64::MAX);
+        let additions = match form.compress {
+            Some(level) => compressed(&arena, compiled.additions, level)?,
+            None => compiled.additions.to_vec(),
+        };
+        let bytes = if additions.is_empty() {
             // Nothing can be native: the copy is the file as it is.
             Cow::Borrowed(compiled.host.bytes)
         } else {
-            let bytes = embed(compiled.host, compiled.bundle, compiled.additions, &notes(compiled))?;
+            let bytes = embed(compiled.host, compiled.bundle, &additions, &notes(compiled))?;
+            let bytes = if compiled.bare.is_empty() { bytes } else { without(compiled, bytes)? };
             one_march(&bytes)?;
             Cow::Owned(bytes)
         };
         return write::to(path, &bytes, mode);
     }
-    let images = images(form.emit, compiled);
+    let arena = Arena::with_limit(u64::MAX);
+    let images = images(&arena, form.emit, compiled)?;
     if images.is_empty() {
         let message = "no image can be native, so there is nothing to put into a library";
         return Err(Error::new(ErrorKind::NoDeviceCode, message));
@@ -74,7 +90,13 @@ pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &P
 ///
 /// # Errors
 /// `Usage`, naming the file.
-pub fn check_parts(emit: Emit, path: &Path, images: &[Examined<'_, '_>], inputs: &[&Path]) -> Result<Earlier> {
+pub fn check_parts(
+    emit: Emit,
+    path: &Path,
+    images: &[Examined<'_, '_>],
+    targets: usize,
+    inputs: &[&Path],
+) -> Result<Earlier> {
     if emit != Emit::Table {
         return Ok(Earlier::default());
     }
@@ -84,6 +106,15 @@ pub fn check_parts(emit: Emit, path: &Path, images: &[Examined<'_, '_>], inputs:
         let parts = Names::of(&stem, image, false);
         names.extend(parts.all().map(str::to_owned));
         names.push(format!("{stem}_{}{}", image.image.index, Format::Elf.extension()));
+    }
+    // With several native images of one, all are numbered anew.
+    if targets > 1 {
+        let parts = [Format::Elf, Format::Zebin, Format::PatchTokens, Format::SpirV].map(Format::extension);
+        for number in 0..images.len().saturating_mul(targets) {
+            names.extend(parts.iter().chain(&[".prop", ".sym"]).map(|end| format!("{stem}_{number}{end}")));
+        }
+        names.sort_unstable();
+        names.dedup();
     }
     earlier::check(names.iter().map(String::as_str), path, inputs)
 }
@@ -95,7 +126,9 @@ pub fn check_parts(emit: Emit, path: &Path, images: &[Examined<'_, '_>], inputs:
 pub fn one_march(bytes: &[u8]) -> Result<()> {
     let host = Host::read(bytes)?;
     let bundle = Bundle::read(&host)?;
-    let mut sets: Vec<CpuArch> = bundle.images.iter().filter_map(|image| CpuArch::of_binary(image.stored)).collect();
+    let march = |image: &Image<'_>| CpuArch::of_binary(&image.contents().ok()?);
+    let mut sets: Vec<CpuArch> =
+        bundle.images.iter().filter(|image| spec(image) == CPU_SPEC).filter_map(march).collect();
     sets.sort_unstable();
     sets.dedup();
     match sets.as_slice() {
@@ -114,7 +147,9 @@ pub fn one_march(bytes: &[u8]) -> Result<()> {
 /// What the rewritten file says of its native images.
 fn notes(compiled: &Compiled<'_, '_>) -> Vec<(String, String)> {
     let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
-    vec![("tool".to_owned(), tool.to_owned()), ("march".to_owned(), compiled.march.name().to_owned())]
+    let march = compiled.march.map(|march| ("march".to_owned(), march.name().to_owned()));
+    let tool = ("tool".to_owned(), tool.to_owned());
+    std::iter::once(tool).chain(march).chain([("targets".to_owned(), compiled.targets.join(", "))]).collect()
 }
 
 /// Whether nothing but the output registers the images.
@@ -122,8 +157,31 @@ fn is_bare(compiled: &Compiled<'_, '_>) -> bool {
     !matches!(compiled.host.kind, Kind::Elf | Kind::Pe)
 }
 
+/// Takes the SPIR-V of images out of a rewritten file. What was compiled of them gets tables of its own, and the bytes of
+/// their modules become zeros.
+fn without(compiled: &Compiled<'_, '_>, bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let host = Host::read(&bytes)?;
+    let bundle = Bundle::read(&host)?;
+    let sources = numbers(&bundle, compiled.bundle);
+    let is_bare = |image: &&Image<'_>| {
+        image.format() == Format::SpirV && sources.get(&image.index).is_some_and(|own| compiled.bare.contains(own))
+    };
+    let drop = bundle.images.iter().filter(is_bare).map(|image| image.index).collect();
+    layers::edit(&bytes, &drop, &[], &notes(compiled)).map(|edited| edited.bytes)
+}
+
+/// Additions with their payloads as zstd frames, where these are smaller.
+fn compressed<'k>(arena: &'k Arena, additions: &[Addition<'k>], level: i32) -> Result<Vec<Addition<'k>>> {
+    let one = |addition: &Addition<'k>| {
+        let mut image = Image { declared: Declared::from(addition.format), ..Image::bare(addition.payload, 0) };
+        store(arena, &mut image, Payload::Zstd(level))?;
+        Ok(Addition { format: image.declared.number(), payload: image.stored, ..*addition })
+    };
+    additions.iter().map(one).collect()
+}
+
 /// The images of a form, in the order of the inputs, each native one behind what it was compiled from.
-fn images<'c>(emit: Emit, compiled: &'c Compiled<'_, '_>) -> Vec<Image<'c>> {
+fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> Result<Vec<Image<'c>>> {
     let mut natives: HashMap<usize, Vec<&Addition<'_>>> = HashMap::new();
     for addition in compiled.additions {
         natives.entry(addition.source).or_default().push(addition);
@@ -137,21 +195,30 @@ fn images<'c>(emit: Emit, compiled: &'c Compiled<'_, '_>) -> Vec<Image<'c>> {
         let target = target_of(examined).filter(|_| untold).unwrap_or(examined.image.target);
         let source = Image { entries: entries(examined), target, ..examined.image.clone() };
         let natives = natives.remove(&source.index).unwrap_or_default();
-        if beside || if registers { is_bare(compiled) } else { natives.is_empty() } {
+        let stays = !compiled.bare.contains(&source.index);
+        if stays && (beside || if registers { is_bare(compiled) } else { natives.is_empty() }) {
             images.push(source.clone());
         }
         let mut source = source;
         if compiled.linked.contains(&source.index) {
             source.properties.sets.retain(|known| known.name != set::IMPORTED);
         }
-        images.extend(natives.into_iter().map(|native| Image {
-            target: native.target,
-            declared: Declared::from(native.format),
-            stored: native.payload,
-            ..source.clone()
-        }));
+        for native in natives {
+            let mut image = Image { declared: Declared::from(native.format), stored: native.payload, ..source.clone() };
+            match native.compile_target {
+                Some(named) => retarget(arena, &mut image, named)?,
+                None => image.target = native.target,
+            }
+            image.properties = specialize::properties(arena, &image.properties, native.constants)?;
+            images.push(image);
+        }
     }
-    images
+    let mut numbers = HashSet::new();
+    // Their parts would be files of one name.
+    if !images.iter().all(|image| numbers.insert(image.index)) {
+        images.iter_mut().enumerate().for_each(|(number, image)| image.index = number);
+    }
+    Ok(images)
 }
 
 /// The system that the input is for.
@@ -175,6 +242,6 @@ fn origin(global: &Global, emit: Emit, compiled: &Compiled<'_, '_>) -> Origin {
         global.note(&format!("the file names no SYCL runtime; the library will need libsycl.so.{abi}"));
     }
     let mut comments: Vec<String> = compiled.host.producer.iter().map(|producer| producer.name.clone()).collect();
-    comments.push(format!("sycl-bundle: native CPU images for {}", compiled.march.name()));
+    comments.push(format!("sycl-bundle: native images for {}", compiled.targets.join(", ")));
     Origin { comments, abi: Some(abi) }
 }

@@ -3,7 +3,7 @@
 //! For each descriptor: its image structures as they are, then one structure per added image. An added image has the
 //! options, entries and property sets of the image it was compiled from: it points to the same tables.
 
-use super::Addition;
+use super::{Addition, whole};
 use crate::bundle::Bundle;
 use crate::bundle::descriptor::{Descriptor, ImageLayout, listed_in_tgtimg};
 use crate::bundle::image::Image;
@@ -27,8 +27,8 @@ impl Structure {
     }
 }
 
-/// Descriptor, target and symbols.
-type Role<'a> = (usize, &'a str, &'a [&'a str]);
+/// Descriptor, target, the device that it names beside that, and symbols.
+type Role<'a> = (usize, &'a str, Option<&'a str>, &'a [&'a str]);
 
 /// The addresses of the structures of each descriptor that stay: all but those that an addition replaces. These have the
 /// addition's target, list the same symbols as its source in the same descriptor, and are not known to be compiled from
@@ -36,9 +36,12 @@ type Role<'a> = (usize, &'a str, &'a [&'a str]);
 pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     let is_source: HashSet<usize> = additions.iter().map(|addition| addition.source).collect();
     let mut replaced: HashMap<Role<'_>, HashSet<[u64; 4]>> = HashMap::new();
+    // Where those with tables of their own go, whatever list their source is in.
+    let own = whole::list(bundle).ok();
     for addition in additions {
         if let Some((image, origin)) = source(bundle, addition).and_then(|image| Some((image, image.origin?))) {
-            let key = (origin.descriptor, addition.target, image.entries.as_slice());
+            let list = own.filter(|_| addition.compile_target.is_some()).unwrap_or(origin.descriptor);
+            let key = (list, addition.target, addition.compile_target, image.entries.as_slice());
             replaced.entry(key).or_default().insert(origin.tables);
         }
     }
@@ -49,9 +52,10 @@ pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     }
     let mut gone: HashSet<u64> = HashSet::new();
     for (image, origin) in bundle.images.iter().filter_map(|image| Some((image, image.origin?))) {
-        let Some(sources) = replaced.get(&(origin.descriptor, image.target, image.entries.as_slice())) else {
-            continue;
-        };
+        let role = (origin.descriptor, image.target, image.compile_target(), image.entries.as_slice());
+        // An image that shares the tables of a source which names a device names that device too.
+        let without = (role.0, role.1, None, role.3);
+        let Some(sources) = replaced.get(&role).or_else(|| replaced.get(&without)) else { continue };
         let of_another = sharing.get(&(origin.descriptor, origin.tables)).is_some_and(|count| *count > 1);
         if !is_source.contains(&image.index) && (sources.contains(&origin.tables) || !of_another) {
             gone.insert(origin.address);

@@ -2,7 +2,10 @@
 
 use super::Addition;
 use crate::bundle::Bundle;
-use crate::bundle::image::Origin;
+use crate::bundle::format::Format;
+use crate::bundle::image::{Image, Origin};
+use crate::bundle::property::{Value, set};
+use crate::rewrite::specialize::{REPLACED, Stated};
 use std::collections::HashMap;
 
 /// The images of the restored file, by what tells them apart in the embedded one.
@@ -35,20 +38,82 @@ impl Restored {
 /// For each image of `embedded`, by index, its index in `restored`, the same file before images were added; an added
 /// image counts as the one it was compiled from.
 pub fn numbers(embedded: &Bundle<'_>, restored: &Bundle<'_>) -> HashMap<usize, usize> {
-    let restored = Restored::new(restored);
-    let number = |origin| restored.own(origin).or_else(|| restored.source(origin));
-    embedded.images.iter().filter_map(|image| Some((image.index, number(image.origin?)?))).collect()
+    let index = Restored::new(restored);
+    let mut likeness = ByLikeness::new(restored);
+    let mut number =
+        |image, origin| index.own(origin).or_else(|| index.source(origin)).or_else(|| likeness.source(image));
+    embedded.images.iter().filter_map(|image| Some((image.index, number(image, image.origin?)?))).collect()
 }
 
 /// The images that are in `embedded` but not in `restored`, as additions to it.
 pub fn earlier<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) -> Vec<Addition<'a>> {
-    let restored = Restored::new(restored);
+    let index = Restored::new(restored);
+    let mut likeness = ByLikeness::new(restored);
     let added = embedded.images.iter().filter_map(|image| Some((image, image.origin?)));
     added
-        .filter(|(_, origin)| restored.own(*origin).is_none())
+        .filter(|(_, origin)| index.own(*origin).is_none())
         .filter_map(|(image, origin)| {
-            let source = restored.source(origin)?;
-            Some(Addition { source, target: image.target, format: super::FORMAT_NATIVE, payload: image.stored })
+            let shared = index.source(origin);
+            let source = shared.or_else(|| likeness.source(image))?;
+            let own = shared.is_none();
+            let imports = |image: &Image<'_>| !image.properties.set(set::IMPORTED).is_empty();
+            let of_source = restored.images.iter().find(|image| image.index == source);
+            Some(Addition {
+                source,
+                target: image.target,
+                compile_target: image.compile_target().filter(|_| own),
+                constants: if own { Stated::of(&image.properties) } else { Stated::Nothing },
+                linked: own && !imports(image) && of_source.is_some_and(imports),
+                format: image.declared.number(),
+                payload: image.stored,
+            })
         })
         .collect()
+}
+
+/// What an added image with tables of its own has in common with its source.
+type Likeness<'a> = (&'a [&'a str], &'a str, &'a str, Vec<(&'a str, Vec<(&'a str, &'a Value<'a>)>)>);
+
+/// The sources of added images that have property sets of their own, in the order in which they were added: they agree with
+/// their source in all but what is stated anew. Of several that agree in all, each has its own, in order.
+struct ByLikeness<'a> {
+    sources: HashMap<Likeness<'a>, Vec<usize>>,
+    /// How many of each there were, for each device.
+    taken: HashMap<(Likeness<'a>, &'a str, Option<&'a str>), usize>,
+}
+
+impl<'a> ByLikeness<'a> {
+    fn new(restored: &'a Bundle<'_>) -> ByLikeness<'a> {
+        let mut sources: HashMap<Likeness<'a>, Vec<usize>> = HashMap::new();
+        for image in restored.images.iter().filter(|image| image.origin.is_some()) {
+            if image.format() == Format::SpirV {
+                sources.entry(likeness(image)).or_default().push(image.index);
+            }
+        }
+        ByLikeness { sources, taken: HashMap::new() }
+    }
+
+    fn source(&mut self, image: &'a Image<'_>) -> Option<usize> {
+        let likeness = likeness(image);
+        let sources = self.sources.get(&likeness)?;
+        let taken = self.taken.entry((likeness, image.target, image.compile_target())).or_default();
+        let source = sources.get(*taken).or(sources.last()).copied();
+        *taken = taken.saturating_add(1);
+        source
+    }
+}
+
+fn likeness<'a>(image: &'a Image<'_>) -> Likeness<'a> {
+    let sets = image.properties.sets.iter().filter_map(|known| {
+        // What additions state anew.
+        if known.name == set::SPEC_VALUES || known.name == set::IMPORTED {
+            return None;
+        }
+        let stated = ["compile_target", REPLACED];
+        let properties = known.properties.iter().filter(|property| !stated.contains(&property.name));
+        let properties: Vec<_> = properties.map(|property| (property.name, &property.value)).collect();
+        // A set of that property alone was made for it.
+        (!properties.is_empty() || known.properties.is_empty()).then_some((known.name, properties))
+    });
+    (image.entries.as_slice(), image.compile_options, image.link_options, sets.collect())
 }

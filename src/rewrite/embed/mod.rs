@@ -1,7 +1,8 @@
 //! How do added images get into a linked file's own list?
 //!
 //! A copy of the file gets one more loadable segment at its end. It holds the moved program headers, a record of what
-//! was done, new image arrays (the old structures and the added ones, which share the old entries and property sets),
+//! was done, new image arrays (the old structures and the added ones, which share the old entries and property sets, unless
+//! they name a device of their own),
 //! the extended relocation table, and the payloads. Images that come from elsewhere bring their entries and property sets
 //! along. In the file itself only these words change: in the file header the
 //! places and counts of program and section headers, in the dynamic section the place and size of the relocation
@@ -14,6 +15,7 @@
 
 pub(in crate::rewrite) mod arrays;
 mod earlier;
+mod own;
 mod place;
 mod plan;
 pub mod record;
@@ -24,6 +26,7 @@ pub(in crate::rewrite) mod whole;
 mod write;
 
 use super::image_data::OutImage;
+use super::specialize::Stated;
 use crate::bundle::Bundle;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
@@ -44,10 +47,24 @@ pub struct Addition<'a> {
     pub source: usize,
     /// Its `DeviceTargetSpec`.
     pub target: &'a str,
+    /// Its `compile_target`, which tells devices of one target apart: then it has property sets of its own, its source's
+    /// and this. None where it shares those of its source.
+    pub compile_target: Option<&'a str>,
+    /// What its property sets say of the specialization constants that it was compiled with, beside what its source says.
+    pub constants: Stated<'a>,
+    /// Whether what its source imports is in it, so that it imports nothing.
+    pub linked: bool,
     /// Its `sycl_device_binary_type`.
     pub format: u8,
     /// Its payload.
     pub payload: &'a [u8],
+}
+
+impl Addition<'_> {
+    /// Whether it has property sets of its own, since they say something else than those of its source.
+    fn has_own_sets(&self) -> bool {
+        self.compile_target.is_some() || self.constants != Stated::Nothing || self.linked
+    }
 }
 
 /// Adds images to the lists of a linked ELF file. `notes` say how they were made and can be read back with
@@ -65,7 +82,12 @@ pub fn embed(
     let elf = host.elf.as_ref().ok_or_else(|| {
         Error::input("only a linked ELF file has a list of images of its own").with_remedy("use --emit shared or table")
     })?;
-    let new = New { additions, wholes: None, layer: Layer::Native };
+    let (shared, own): (Vec<Addition<'_>>, Vec<Addition<'_>>) =
+        additions.iter().partition(|addition| !addition.has_own_sets());
+    let values = own::Values::of(&own);
+    let images = own::images(bundle, &own, &values)?;
+    let wholes = if images.is_empty() { None } else { Some(Wholes::new(bundle, &images)?) };
+    let new = New { additions: &shared, wholes: wholes.as_ref(), layer: Layer::Native, replacing: additions };
     let plan = Plan::new(host, elf, bundle, &new, notes)?;
     let out = plan.write(host, elf)?;
     verify(&out, bundle, additions).context(|| "checking the rewritten file".to_owned())?;
@@ -85,23 +107,19 @@ pub fn embed_images(
 ) -> Result<Vec<u8>> {
     let elf = host.elf.as_ref().ok_or_else(|| Error::input("this is no linked ELF file"))?;
     let wholes = Wholes::new(bundle, images)?;
-    let new = New { additions: &[], wholes: Some(&wholes), layer: Layer::Images };
+    let new = New { additions: &[], wholes: Some(&wholes), layer: Layer::Images, replacing: &[] };
     let out = Plan::new(host, elf, bundle, &new, notes)?.write(host, elf)?;
     whole::verify(&out, bundle, images).context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
 }
 
-/// Whether images can be added, before any is compiled: `planned` has the source and target of each. Tries it with
-/// payloads of no bytes, so it costs a copy of the file and refuses exactly what [`embed`] would.
+/// Whether images can be added, before any is compiled: `planned` are they, with payloads of no bytes. Tries it, so it
+/// costs a copy of the file and refuses exactly what [`embed`] would.
 ///
 /// # Errors
 /// Those of [`embed`].
-pub fn possible(host: &Host<'_>, bundle: &Bundle<'_>, planned: &[(usize, &str)]) -> Result<()> {
-    let additions: Vec<Addition<'_>> = planned
-        .iter()
-        .map(|&(source, target)| Addition { source, target, format: FORMAT_NATIVE, payload: &[] })
-        .collect();
-    embed(host, bundle, &additions, &[]).map(drop)
+pub fn possible(host: &Host<'_>, bundle: &Bundle<'_>, planned: &[Addition<'_>]) -> Result<()> {
+    embed(host, bundle, planned, &[]).map(drop)
 }
 
 /// Reads the result back: every old image that was to stay and every addition is there, with the same symbols.
@@ -116,12 +134,19 @@ fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>]) -> Result
     if found != expected || after.problems.len() > before.problems.len() {
         return Err(Error::input(format!("expected {expected} images, found {found}; nothing was written")));
     }
-    let mut found: HashMap<(&str, &[&str]), Vec<&[u8]>> = HashMap::new();
+    type Role<'r> = (&'r str, Option<&'r str>, &'r [&'r str]);
+    let mut found: HashMap<Role<'_>, Vec<&[u8]>> = HashMap::new();
     for image in &after.images {
-        found.entry((image.target, &image.entries)).or_default().push(image.stored);
+        found.entry((image.target, image.compile_target(), &image.entries)).or_default().push(image.stored);
     }
     for addition in additions {
-        let key = source(before, addition).map(|image| (addition.target, image.entries.as_slice()));
+        // One without a target of its own has its source's.
+        let role = |image| {
+            let image: &crate::bundle::image::Image<'_> = image;
+            let stated = addition.compile_target.or(image.compile_target());
+            (addition.target, stated, image.entries.as_slice())
+        };
+        let key = source(before, addition).map(role);
         let payloads = key.and_then(|key| found.get(&key)).map_or(&[][..], Vec::as_slice);
         if !payloads.contains(&addition.payload) {
             let image = addition.source;

@@ -35,6 +35,8 @@ pub(super) struct New<'p> {
     pub additions: &'p [Addition<'p>],
     /// Images with tables of their own.
     pub wholes: Option<&'p Wholes<'p>>,
+    /// All of them, for the images that they replace.
+    pub replacing: &'p [Addition<'p>],
     /// What the record says that the segment is for.
     pub layer: Layer,
 }
@@ -94,7 +96,7 @@ impl<'p> Plan<'p> {
         trailing::check(host.bytes, elf)?;
         let table = Table::of(host, elf)?;
         let (offset, address) = place::place(host.bytes.len() as u64, elf)?;
-        let kept = arrays::kept(bundle, additions);
+        let kept = arrays::kept(bundle, new.replacing);
         let unlisted = arrays::unlisted(host, bundle, &kept);
         let record = Record {
             layer: new.layer,

@@ -1,7 +1,7 @@
 //! How is one operand of an instruction written as words?
 
 use rspirv::dr::Operand;
-use rspirv::grammar::{OperandKind, OperandQuantifier, ext_inst_table};
+use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier, ext_inst_table};
 use rspirv::spirv;
 
 use super::Assembler;
@@ -66,6 +66,17 @@ impl Operands<'_> {
                 Ok(())
             }
             OperandKind::IdRef | OperandKind::IdScope | OperandKind::IdMemorySemantics => self.id().map(drop),
+            // The name of an instruction, then its operands.
+            OperandKind::LiteralSpecConstantOpInteger => {
+                let name = self.next()?.to_owned();
+                let opcode = INSTRUCTION_TABLE.iter().find(|instruction| instruction.opname == name);
+                let opcode = opcode.ok_or_else(|| format!("`{name}` is no instruction"))?.opcode;
+                self.words.push(opcode as u32);
+                while !self.tokens.is_empty() {
+                    self.id()?;
+                }
+                Ok(())
+            }
             OperandKind::PairIdRefIdRef => self.id().and(self.id()).map(drop),
             OperandKind::LiteralInteger => {
                 let word = self.next()?.parse::<u32>().map_err(|error| error.to_string())?;

@@ -1,0 +1,230 @@
+//! Which modules are the same code but for the name of their kernel, so that one compilation does for all of them?
+//!
+//! Two modules are, where they are equal word by word and byte by byte but for the name in their one `OpEntryPoint`, have
+//! the same options, and the names are of one length and end alike: then the driver's results differ in the name alone,
+//! and [`native_name`] makes one out of the other. What falls short of that is compiled on its own, and counted.
+
+use super::{Artifact, Job, Outcome, Step};
+use crate::container::address::find_all;
+use crate::rewrite::native_name::{self, Kept, TAIL};
+use crate::spirv::op;
+use crate::spirv::words::Words;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// The name of a module's one kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Where it stands in the module.
+    pub at: usize,
+}
+
+/// Why modules that are the same code are compiled one by one all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Apart {
+    /// They are compiled for a device whose native code is not renamed.
+    Device,
+    /// They have several kernels.
+    Kernels,
+    /// Their options ask for debug information.
+    Debug,
+    /// The kernel's name stands in the module for something else too.
+    Module,
+    /// The native code cannot be renamed.
+    Native(Kept),
+}
+
+impl Apart {
+    /// Why, as the end of a sentence.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Apart::Device => {
+                "native code for their device is not renamed: only that of Intel's CPU driver is known well enough"
+            }
+            Apart::Kernels => "they have several kernels each, which the driver may order by their names",
+            Apart::Debug => "they are compiled with debug information (-g), which holds names",
+            Apart::Module => "the kernel's name stands in the module for something else too",
+            Apart::Native(kept) => kept.reason(),
+        }
+    }
+}
+
+/// The bytes of a module that count where its kernel may be called anything of a length and an end.
+pub fn blanked<'m>(il: &'m [u8], name: &Name) -> [&'m [u8]; 2] {
+    let blank = name.text.len().saturating_sub(TAIL);
+    let end = name.at.saturating_add(blank);
+    [il.get(..name.at).unwrap_or_default(), il.get(end..).unwrap_or_default()]
+}
+
+/// Jobs that another stands for, by its image and target.
+pub type Followers<'a> = HashMap<(usize, usize), Vec<Job<'a>>>;
+
+/// What is known of the modules of a build.
+#[derive(Debug, Default)]
+pub struct Folding {
+    /// By image and target.
+    names: HashMap<(usize, usize), Name>,
+    /// Images that are the same code as an earlier one, and are compiled on their own, by the reason.
+    pub apart: BTreeMap<Apart, usize>,
+    /// Images and targets that are the same code as an earlier one, and need not be compiled.
+    pub clones: Vec<(usize, usize)>,
+}
+
+impl Folding {
+    /// Looks at what is to be compiled; `renamed` says whether native code for the target of that place can be renamed.
+    pub fn of(jobs: &[Job<'_>], renamed: &dyn Fn(usize) -> bool) -> Folding {
+        let mut folding = Folding::default();
+        // By code whatever the names: those that can be folded by what they can be folded with, the others each.
+        let mut seen: HashMap<u64, bool> = HashMap::new();
+        let mut kinds: HashMap<(u64, u64), ()> = HashMap::new();
+        for job in jobs {
+            let Some((code, entry)) = look(job) else { continue };
+            let entry = if renamed(job.target) { entry } else { Err(Apart::Device) };
+            let code = hashed(&(job.target, &job.compile_options, &job.link_options, code));
+            let known = seen.insert(code, true).is_some();
+            let apart = match entry {
+                Ok(name) => {
+                    let end = name.text.get(name.text.len().saturating_sub(TAIL)..).unwrap_or_default();
+                    let first = kinds.insert((code, hashed(&(name.text.len(), end))), ()).is_none();
+                    folding.names.insert((job.image, job.target), name);
+                    if !first {
+                        folding.clones.push((job.image, job.target));
+                        continue;
+                    }
+                    Apart::Native(Kept::Names)
+                }
+                Err(apart) => apart,
+            };
+            if known {
+                folding.stays_apart(apart, 1);
+            }
+        }
+        folding
+    }
+
+    /// The name of the one kernel of an image, for a target for which another may stand for it.
+    pub fn name(&self, image: usize, target: usize) -> Option<&Name> {
+        self.names.get(&(image, target))
+    }
+
+    /// Notes images that could not be folded.
+    pub fn stays_apart(&mut self, apart: Apart, images: usize) {
+        let count = self.apart.entry(apart).or_default();
+        *count = count.saturating_add(images);
+    }
+
+    /// What is compiled of these jobs, in their order, and what follows from it by the image and target that is.
+    pub fn group<'a>(&self, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Followers<'a>) {
+        let mut leaders: Vec<Job<'a>> = Vec::new();
+        let mut followers: Followers<'a> = HashMap::new();
+        let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+        for job in jobs {
+            let Some(name) = self.name(job.image, job.target) else {
+                leaders.push(job);
+                continue;
+            };
+            let key = hashed(&(job.target, &job.compile_options, &job.link_options, name.at, blanked(&job.il, name)));
+            let like = places.entry(key).or_default();
+            let same = |place: &&usize| leaders.get(**place).is_some_and(|leader| self.same(leader, &job));
+            match like.iter().find(same).and_then(|place| leaders.get(*place)) {
+                Some(leader) => followers.entry((leader.image, leader.target)).or_default().push(job),
+                None => {
+                    like.push(leaders.len());
+                    leaders.push(job);
+                }
+            }
+        }
+        (leaders, followers)
+    }
+
+    /// Whether two modules are the same code: a hash that agrees is no proof.
+    fn same(&self, one: &Job<'_>, other: &Job<'_>) -> bool {
+        let name = |job: &Job<'_>| self.name(job.image, job.target);
+        let (Some(name), Some(renamed)) = (name(one), name(other)) else { return false };
+        let options = |job: &Job<'_>| (job.compile_options.clone(), job.link_options.clone());
+        one.target == other.target
+            && name.at == renamed.at
+            && name.text.len() == renamed.text.len()
+            && options(one) == options(other)
+            && blanked(&one.il, name) == blanked(&other.il, renamed)
+    }
+
+    /// What became of a job whose code another stands for: its binary under the job's own name, or its failure.
+    ///
+    /// # Errors
+    /// Why the binary cannot be renamed; then the job has to be compiled.
+    pub fn follow(&self, leader: &Outcome, job: &Job<'_>) -> Result<Outcome, Apart> {
+        match leader {
+            Ok(artifact) => {
+                let names = self.name(artifact.image, artifact.target).zip(self.name(job.image, job.target));
+                let (from, to) = names.ok_or(Apart::Native(Kept::Names))?;
+                let binary = native_name::rename(&artifact.binary, &from.text, &to.text).map_err(Apart::Native)?;
+                if job.flaw(&binary).is_some() {
+                    return Err(Apart::Native(Kept::Form));
+                }
+                Ok(Ok(Artifact { image: job.image, binary, log: String::new(), ..artifact.clone() }))
+            }
+            Err(failure) => {
+                let mut failure = failure.clone();
+                failure.image = job.image;
+                Ok(Err(failure))
+            }
+        }
+    }
+}
+
+/// A hash for finding, not for proof.
+fn hashed(value: &impl std::hash::Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The hash of a module's code without the names of its kernels, and the name of its one kernel; none for what has no
+/// kernels, is no module, or is not built for itself.
+fn look(job: &Job<'_>) -> Option<(u64, Result<Name, Apart>)> {
+    if !matches!(job.step, Step::Build) {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    let (mut names, mut from) = (Vec::new(), 0usize);
+    for instruction in Words::new(&job.il).ok()?.instructions() {
+        let instruction = instruction.ok()?;
+        match instruction.opcode {
+            op::ENTRY_POINT => {}
+            // Entry points stand before all functions.
+            op::FUNCTION => break,
+            _ => continue,
+        }
+        let at = usize::try_from(instruction.offset).ok()?.checked_add(12)?;
+        let (text, after) = instruction.string(2);
+        job.il.get(from..at.checked_sub(12)?)?.hash(&mut hasher);
+        (instruction.word(0), instruction.word(1)).hash(&mut hasher);
+        from = at.checked_add(after.checked_sub(2)?.checked_mul(4)?)?;
+        names.push(Name { text, at });
+    }
+    job.il.get(from..)?.hash(&mut hasher);
+    let code = hasher.finish();
+    let one = match names.len() {
+        0 => return None,
+        1 => names.pop()?,
+        _ => return Some((code, Err(Apart::Kernels))),
+    };
+    let options = [&job.compile_options, &job.link_options];
+    let debug = options.iter().flat_map(|options| options.split_whitespace()).any(|option| option == "-g");
+    let entry = if !native_name::replaceable(&one.text) {
+        Err(Apart::Native(Kept::Names))
+    } else if debug {
+        Err(Apart::Debug)
+    } else if find_all(&job.il, one.text.as_bytes()) != [one.at] {
+        Err(Apart::Module)
+    } else {
+        Ok(one)
+    };
+    Some((code, entry))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,343 @@
+//! How does Intel's offline compiler make code for a GPU that is not there?
+//!
+//! `libocloc.so` takes its command line, its input and its output in memory (`oclocInvoke` of compute-runtime's
+//! `shared/offline_compiler/source/ocloc_api.h`), which takes half the time of a process per module. Where there is no
+//! library, [`program`] runs the program `ocloc`. Both are called in a worker process: what they load may crash or hang.
+//!
+//! Beside `opencl.rs` the only file here that says `unsafe`: the library is loaded by its name, and called through two of
+//! its functions.
+
+pub mod program;
+
+use super::inventory::Offline;
+use super::serve::Compiled;
+use crate::error::{Error, ErrorKind, Result};
+use libloading::{Library, Symbol};
+use program::Program;
+use std::borrow::Cow;
+use std::ffi::{CStr, CString, OsString, c_char, c_int};
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+/// The names of the library, the development package's first.
+const LIBRARIES: [&str; 2] = ["libocloc.so", "libocloc.so.1"];
+/// The name under which the library gets the module.
+const INPUT: &str = "module.spv";
+/// The name under which it gives the binary.
+const OUTPUT: &str = "binary";
+/// The name under which it gives what it printed.
+const LOG: &str = "stdout.log";
+
+/// What the machine lacks, and how to get it.
+const REMEDY: &str =
+    "install Intel's offline compiler (package intel-ocloc or intel-opencl-icd), or name it with --ocloc";
+
+/// How the program is run where there is no library.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// A folder for files that live for one compilation.
+    pub scratch: PathBuf,
+    /// The folders in which programs are looked for by their names.
+    pub folders: Vec<PathBuf>,
+    /// A command that runs the command behind it, and has it end with this process.
+    pub runner: Vec<OsString>,
+}
+
+/// The compiler, found.
+pub struct Ocloc(Kind);
+
+enum Kind {
+    Library(Library),
+    Program(Program),
+}
+
+type Invoke = unsafe extern "C" fn(
+    u32,
+    *const *const c_char,
+    u32,
+    *const *const u8,
+    *const u64,
+    *const *const c_char,
+    u32,
+    *const *const u8,
+    *const u64,
+    *const *const c_char,
+    *mut u32,
+    *mut *mut *mut u8,
+    *mut *mut u64,
+    *mut *mut *mut c_char,
+) -> c_int;
+type Free = unsafe extern "C" fn(*mut u32, *mut *mut *mut u8, *mut *mut u64, *mut *mut *mut c_char) -> c_int;
+
+/// What came of a command.
+struct Invoked {
+    status: i32,
+    /// Names and contents.
+    outputs: Vec<(String, Vec<u8>)>,
+}
+
+impl Ocloc {
+    /// Finds the compiler: the library or program at a path, else the library that the system finds, else the program.
+    ///
+    /// # Errors
+    /// `Environment` where there is none.
+    pub fn find(path: Option<&Path>, surroundings: &Surroundings) -> Result<Ocloc> {
+        if let Some(path) = path {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if name.contains(".so") {
+                return load(path.as_os_str().to_owned()).map(|library| Ocloc(Kind::Library(library)));
+            }
+            return Program::find(path, surroundings).map(|program| Ocloc(Kind::Program(program)));
+        }
+        let mut first = None;
+        for name in LIBRARIES {
+            match load(name.into()) {
+                Ok(library) => return Ok(Ocloc(Kind::Library(library))),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Program::find(Path::new("ocloc"), surroundings).map(|program| Ocloc(Kind::Program(program))).map_err(|error| {
+            let library = first.map(|error| format!("{}; ", error.message())).unwrap_or_default();
+            Error::new(ErrorKind::Environment, format!("{library}{}", error.message())).with_remedy(REMEDY)
+        })
+    }
+
+    /// What it is like, and which of these devices it does not know; asked about none, also the files it consists of.
+    pub fn describe(&self, devices: &[Cow<'_, str>]) -> Offline {
+        let known = |device: &str| match &self.0 {
+            Kind::Library(library) => {
+                let args = ["ocloc", "ids", device].map(str::to_owned);
+                invoke(library, &args, None).is_ok_and(|done| done.status == 0)
+            }
+            Kind::Program(program) => program.knows(device),
+        };
+        let unknown: Vec<String> =
+            devices.iter().filter(|device| !known(device)).map(|device| device.clone().into_owned()).collect();
+        let files = match &self.0 {
+            Kind::Library(_) if !devices.is_empty() => Vec::new(),
+            Kind::Library(_) => {
+                // What does the work is loaded with the first module, and stays; one that is none will do.
+                let _ = self.compile(&[], "skl", "");
+                loaded()
+            }
+            Kind::Program(program) => vec![program.path().to_owned()],
+        };
+        Offline { version: self.version(), files, unknown, in_process: matches!(self.0, Kind::Library(_)) }
+    }
+
+    /// The version of the compiler, as it tells it.
+    fn version(&self) -> String {
+        // Newer ones call it so as well, and tell more by other names, which older ones refuse.
+        let args = ["ocloc", "query", "OCL_DRIVER_VERSION"].map(str::to_owned);
+        match &self.0 {
+            Kind::Library(library) => invoke(library, &args, None)
+                .ok()
+                .and_then(|done| done.outputs.into_iter().find(|(name, _)| name == "OCL_DRIVER_VERSION"))
+                .map(|(_, text)| String::from_utf8_lossy(&text).trim_matches(['\0', '\n', ' ']).to_owned())
+                .unwrap_or_default(),
+            Kind::Program(program) => program.version(),
+        }
+    }
+
+    /// Compiles a module for a GPU, by the name that `-device` takes.
+    pub fn compile(&self, il: &[u8], device: &str, options: &str) -> Compiled {
+        match &self.0 {
+            Kind::Library(library) => {
+                let args = arguments(device, options, INPUT);
+                match invoke(library, &args, Some(il)) {
+                    Ok(done) => {
+                        let mut log = String::new();
+                        let mut binary = Vec::new();
+                        for (name, contents) in done.outputs {
+                            match name.as_str() {
+                                LOG => log = said(&String::from_utf8_lossy(&contents)),
+                                OUTPUT => binary = contents,
+                                _ => {}
+                            }
+                        }
+                        outcome(done.status, binary, log)
+                    }
+                    Err(reason) => Compiled::Hollow { reason, log: String::new() },
+                }
+            }
+            Kind::Program(program) => program.compile(il, device, options),
+        }
+    }
+}
+
+/// The files of compilers that are in this process.
+fn loaded() -> Vec<PathBuf> {
+    const PARTS: [&str; 4] = ["ocloc", "libigc", "libigdfcl", "opencl-clang"];
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let paths = maps.lines().filter_map(|line| line.find('/').and_then(|start| line.get(start..)));
+    let of_compiler = |path: &&str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        name.contains(".so") && PARTS.iter().any(|part| name.contains(part))
+    };
+    let mut files: Vec<PathBuf> = paths.filter(of_compiler).map(PathBuf::from).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+/// The command line. One module for one GPU gives the bare binary; without `-exclude_ir` it would hold the module too.
+fn arguments(device: &str, options: &str, input: &str) -> Vec<String> {
+    let fixed = ["ocloc", "compile", "-q", "-spirv_input", "-exclude_ir", "-output_no_suffix", "-output", OUTPUT];
+    let mut args: Vec<String> = fixed.map(str::to_owned).to_vec();
+    args.extend(["-file", input, "-device", device].map(str::to_owned));
+    if !options.is_empty() {
+        args.extend(["-options".to_owned(), options.to_owned()]);
+    }
+    args
+}
+
+/// What a status means, with what was said and delivered.
+fn outcome(status: i32, binary: Vec<u8>, log: String) -> Compiled {
+    match (status, binary.is_empty()) {
+        (0, false) => Compiled::Built { binary, log },
+        (0, true) => Compiled::Hollow { reason: "ocloc reported success and delivered no binary".to_owned(), log },
+        (code, _) => Compiled::Refused { code, name: status_name(code).to_owned(), log },
+    }
+}
+
+/// The names of ocloc's statuses: OpenCL's, and those of `ocloc_error_code.h`.
+fn status_name(code: i32) -> &'static str {
+    match code {
+        -6 => "OCLOC_OUT_OF_HOST_MEMORY",
+        -11 => "OCLOC_BUILD_PROGRAM_FAILURE",
+        -33 => "OCLOC_INVALID_DEVICE",
+        -44 => "OCLOC_INVALID_PROGRAM",
+        -5150 => "OCLOC_INVALID_COMMAND_LINE",
+        -5151 => "OCLOC_INVALID_FILE",
+        -5152 => "OCLOC_COMPILATION_CRASH",
+        _ => "an unnamed status",
+    }
+}
+
+/// What it said, each paragraph once (IGC repeats an error for each attempt of its own), and without its own summary.
+fn said(text: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let text = text.trim_matches(['\0', '\n', ' ']);
+    let own = |line: &&str| !line.starts_with("Build failed with error code") && !line.starts_with("Command was:");
+    for paragraph in text.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
+        if !kept.contains(&paragraph) {
+            kept.push(paragraph);
+        }
+    }
+    let all = kept.join("\n");
+    all.lines().filter(own).collect::<Vec<_>>().join("\n")
+}
+
+#[allow(unsafe_code)]
+fn load(path: OsString) -> Result<Library> {
+    let shown = path.to_string_lossy().into_owned();
+    // SAFETY: loading runs the initialisers of what the user has installed or named, in a process of its own that
+    // nobody else's state depends on.
+    let library = unsafe { Library::new(&path) }.map_err(|error| {
+        // The binding's sentence leaves out what the system says.
+        let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        Error::new(ErrorKind::Environment, format!("`{shown}` cannot be loaded: {said}")).with_remedy(REMEDY)
+    })?;
+    // SAFETY: the symbols are only looked up here.
+    let whole =
+        unsafe { library.get::<Invoke>(b"oclocInvoke\0").is_ok() && library.get::<Free>(b"oclocFreeOutput\0").is_ok() };
+    if whole {
+        return Ok(library);
+    }
+    Err(Error::new(ErrorKind::Environment, format!("`{shown}` is no libocloc")).with_remedy(REMEDY))
+}
+
+/// Runs a command in memory; the reason where it cannot be called.
+#[allow(unsafe_code)]
+fn invoke(library: &Library, args: &[String], input: Option<&[u8]>) -> std::result::Result<Invoked, String> {
+    let args: Vec<CString> = args
+        .iter()
+        .map(|arg| CString::new(arg.as_str()).map_err(|_| "an option contains a zero byte".to_owned()))
+        .collect::<std::result::Result<_, _>>()?;
+    let pointers: Vec<*const c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
+    let name = CString::new(INPUT).map_err(|error| error.to_string())?;
+    let (data, lengths, names) =
+        (input.map(<[u8]>::as_ptr), input.map(|input| input.len() as u64), input.map(|_| name.as_ptr()));
+    let pointer = |given: bool| u32::from(given);
+    let (mut count, mut outputs, mut sizes, mut labels) = (0u32, ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the types are those of `ocloc_api.h`; `load` has seen both symbols.
+    let (invoke, free): (Symbol<'_, Invoke>, Symbol<'_, Free>) = unsafe {
+        match (library.get(b"oclocInvoke\0"), library.get(b"oclocFreeOutput\0")) {
+            (Ok(invoke), Ok(free)) => (invoke, free),
+            _ => return Err("libocloc lost its functions".to_owned()),
+        }
+    };
+    // SAFETY: every array holds as many items as its count says and outlives the call, and there are no headers; the
+    // outputs are written before it returns.
+    let status = unsafe {
+        invoke(
+            u32::try_from(pointers.len()).unwrap_or(u32::MAX),
+            pointers.as_ptr(),
+            pointer(input.is_some()),
+            data.as_ref().map_or(ptr::null(), ptr::from_ref),
+            lengths.as_ref().map_or(ptr::null(), ptr::from_ref),
+            names.as_ref().map_or(ptr::null(), ptr::from_ref),
+            0,
+            ptr::null(),
+            ptr::null(),
+            ptr::null(),
+            &raw mut count,
+            &raw mut outputs,
+            &raw mut sizes,
+            &raw mut labels,
+        )
+    };
+    let mut made = Vec::new();
+    for at in 0..usize::try_from(count).unwrap_or(0) {
+        if outputs.is_null() || sizes.is_null() || labels.is_null() {
+            break;
+        }
+        // SAFETY: the library gave arrays of `count` items each, of which the pointer and the size of one describe one
+        // block, and its name ends in a zero byte; all live until they are freed below.
+        let one: Option<(String, Vec<u8>)> = unsafe {
+            let (bytes, size, label) = (*outputs.add(at), *sizes.add(at), *labels.add(at));
+            let size = usize::try_from(size).unwrap_or(0);
+            (!bytes.is_null() && !label.is_null()).then(|| {
+                let name = CStr::from_ptr(label).to_string_lossy().into_owned();
+                (name, std::slice::from_raw_parts(bytes, size).to_vec())
+            })
+        };
+        made.extend(one);
+    }
+    // SAFETY: what is freed is what the call gave, once; nothing refers to it any more.
+    unsafe {
+        free(&raw mut count, &raw mut outputs, &raw mut sizes, &raw mut labels);
+    }
+    Ok(Invoked { status, outputs: made })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_says_is_told_once() {
+        let error = "error: Double type is not supported on this platform.\nin kernel: 'k'\nerror: backend compiler failed build.";
+        let text = format!("{error}\n\n{error}\n\nBuild failed with error code: -11\n\0");
+        assert_eq!(said(&text), error);
+        assert_eq!(said("\n"), "");
+    }
+
+    #[test]
+    fn success_without_a_binary_is_none() {
+        assert!(matches!(outcome(0, Vec::new(), String::new()), Compiled::Hollow { .. }));
+        assert!(matches!(outcome(0, vec![1], String::new()), Compiled::Built { .. }));
+        let refused = outcome(-11, Vec::new(), "no".to_owned());
+        assert!(
+            matches!(&refused, Compiled::Refused { code: -11, name, log } if name.contains("BUILD") && log == "no")
+        );
+    }
+
+    #[test]
+    fn what_is_no_library_is_named() {
+        let Err(error) = Ocloc::find(Some(Path::new("/nowhere/libocloc.so")), &Surroundings::default()) else {
+            panic!("found what is not there")
+        };
+        assert!(error.to_string().contains("/nowhere/libocloc.so"), "{error}");
+    }
+}

@@ -1,0 +1,118 @@
+//! How is the program `ocloc` used, where there is no library of it?
+//!
+//! One process per module, with the module and the binary as files. Its exit status is the low byte of the library's.
+
+use super::{OUTPUT, REMEDY, Surroundings, arguments, outcome, said};
+use crate::build::serve::Compiled;
+use crate::error::{Error, ErrorKind, Result};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The program.
+#[derive(Debug, Clone)]
+pub struct Program {
+    path: PathBuf,
+    surroundings: Surroundings,
+}
+
+/// A folder that goes when it is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(base: &Path) -> std::io::Result<Scratch> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = base.join(format!("sycl-bundle-ocloc-{}-{number}", std::process::id()));
+        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        Ok(Scratch(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Program {
+    /// The program at a path or by its name.
+    ///
+    /// # Errors
+    /// `Environment` where it does not start.
+    pub fn find(path: &Path, surroundings: &Surroundings) -> Result<Program> {
+        let named = path.components().count() == 1;
+        let in_folder = |folder: &PathBuf| Some(folder.join(path)).filter(|path| path.is_file());
+        let path = surroundings.folders.iter().filter(|_| named).find_map(in_folder).unwrap_or(path.to_owned());
+        // Started as it is, so that what is missing is told by the system.
+        let started =
+            Command::new(&path).arg("--help").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        match started {
+            Ok(_) => Ok(Program { path, surroundings: surroundings.clone() }),
+            Err(error) => {
+                let message = format!("the program `{}` does not start: {error}", path.display());
+                Err(Error::new(ErrorKind::Environment, message).with_remedy(REMEDY))
+            }
+        }
+    }
+
+    /// Its path or name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it knows a device.
+    pub fn knows(&self, device: &str) -> bool {
+        let asked = Scratch::new(&self.surroundings.scratch)
+            .and_then(|scratch| self.run(&scratch, &["ids".to_owned(), device.to_owned()]));
+        asked.is_ok_and(|done| done.status.success())
+    }
+
+    /// The version, as it tells it.
+    pub fn version(&self) -> String {
+        // It writes the answer to a file of that name, beside printing it.
+        let asked = Scratch::new(&self.surroundings.scratch).and_then(|scratch| {
+            self.run(&scratch, &["query".to_owned(), "OCL_DRIVER_VERSION".to_owned()])
+                .map(|_| std::fs::read_to_string(scratch.0.join("OCL_DRIVER_VERSION")).unwrap_or_default())
+        });
+        asked.unwrap_or_default().trim_matches(['\0', '\n', ' ']).to_owned()
+    }
+
+    /// Compiles a module for a GPU.
+    pub fn compile(&self, il: &[u8], device: &str, options: &str) -> Compiled {
+        self.try_compile(il, device, options).unwrap_or_else(|error| Compiled::Hollow {
+            reason: format!("`{}` could not be run: {error}", self.path.display()),
+            log: String::new(),
+        })
+    }
+
+    fn try_compile(&self, il: &[u8], device: &str, options: &str) -> std::io::Result<Compiled> {
+        let scratch = Scratch::new(&self.surroundings.scratch)?;
+        let module = scratch.0.join(super::INPUT);
+        std::fs::write(&module, il)?;
+        let mut args = arguments(device, options, &module.to_string_lossy());
+        args.remove(0);
+        args.extend(["-out_dir".to_owned(), scratch.0.to_string_lossy().into_owned()]);
+        let done = self.run(&scratch, &args)?;
+        let said = said(&[done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat());
+        let binary = std::fs::read(scratch.0.join(OUTPUT)).unwrap_or_default();
+        let status = match done.status.code() {
+            Some(0) => 0,
+            // The library's statuses are negative; of this one only the low byte is left.
+            Some(code) => code.saturating_sub(256),
+            None => {
+                let reason = format!("`{}` ended by a signal: {}", self.path.display(), done.status);
+                return Ok(Compiled::Hollow { reason, log: said });
+            }
+        };
+        Ok(outcome(status, binary, said))
+    }
+
+    /// Runs it in a folder, so that it ends with this process.
+    fn run(&self, scratch: &Scratch, args: &[String]) -> std::io::Result<Output> {
+        let mut words = self.surroundings.runner.iter().cloned().chain([self.path.clone().into_os_string()]);
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).args(args).current_dir(&scratch.0).stdin(Stdio::null()).output()
+    }
+}

@@ -1,0 +1,73 @@
+//! Which compiler does a worker hand a request to?
+
+use super::Open;
+use super::inventory::{Inventory, Offline};
+use super::ocloc::{Ocloc, Surroundings};
+use super::opencl::Driver;
+use super::query::Query;
+use super::serve::{Asked, Compiled, Compiler};
+use crate::error::{Error, ErrorKind, Result};
+use std::borrow::Cow;
+
+/// The compilers of a worker, each loaded at its first use.
+#[derive(Default)]
+pub struct Compilers {
+    opencl: Driver,
+    ocloc: Option<Ocloc>,
+    surroundings: Surroundings,
+}
+
+impl Compilers {
+    /// For a worker whose programs run so.
+    pub fn new(surroundings: Surroundings) -> Compilers {
+        Compilers { surroundings, ..Compilers::default() }
+    }
+}
+
+impl Compiler for Compilers {
+    fn open(&mut self, what: &Open) -> Result<String> {
+        match what {
+            Open::Cpu | Open::Device(_) => self.opencl.open(what),
+            Open::Ocloc(path) => {
+                self.ocloc = Some(Ocloc::find(path.as_deref(), &self.surroundings)?);
+                Ok("ocloc".to_owned())
+            }
+        }
+    }
+
+    fn compile(&mut self, il: &[u8], compile_options: &str, link_options: &str) -> Compiled {
+        self.opencl.compile(il, compile_options, link_options)
+    }
+
+    fn object(&mut self, il: &[u8], compile_options: &str) -> Compiled {
+        self.opencl.object(il, compile_options)
+    }
+
+    fn offline(&mut self, il: &[u8], device: &str, compile_options: &str, link_options: &str) -> Compiled {
+        let options = [compile_options, link_options].join(" ");
+        match &self.ocloc {
+            Some(ocloc) => ocloc.compile(il, device, options.trim()),
+            None => Compiled::Hollow {
+                reason: "a module came before the compiler was opened".to_owned(),
+                log: String::new(),
+            },
+        }
+    }
+
+    fn link(&mut self, inputs: &[Cow<'_, [u8]>], compile_options: &str, link_options: &str) -> Compiled {
+        self.opencl.link(inputs, compile_options, link_options)
+    }
+
+    fn query(&mut self, query: &Query<'_>) -> Asked {
+        self.opencl.query(query)
+    }
+
+    fn offline_compiler(&mut self, devices: &[Cow<'_, str>]) -> Result<Offline> {
+        let none = || Error::new(ErrorKind::Environment, "the offline compiler was not opened");
+        Ok(self.ocloc.as_ref().ok_or_else(none)?.describe(devices))
+    }
+
+    fn inventory(&mut self) -> Result<Inventory> {
+        self.opencl.inventory()
+    }
+}

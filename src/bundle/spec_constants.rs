@@ -1,0 +1,77 @@
+//! Which specialization constants does an image have, and where do their values lie?
+//!
+//! "SYCL/specialization constants" holds for each name triples of number (`SpecId`), offset in the value and size;
+//! "SYCL/specialization constants default values" one blob with the values of all names in their order, each as long as its
+//! last part reaches (DPC++ `llvm/lib/SYCLLowerIR/SpecConstants.cpp`).
+
+use super::property::{Properties, Property, set};
+use crate::bytes;
+
+/// One scalar leaf of a specialization constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// `SpecId` in the module; [`PADDING`] marks padding.
+    pub id: u32,
+    /// Byte offset in the constant's value.
+    pub offset: u32,
+    /// Bytes.
+    pub size: u32,
+}
+
+/// The number of what is no part of a value.
+pub const PADDING: u32 = u32::MAX;
+
+/// A named constant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Constant<'a> {
+    /// The symbol that the runtime knows it by.
+    pub name: &'a str,
+    /// Its parts, padding among them, as stored.
+    pub leaves: Vec<SpecConstant>,
+    /// The bytes of its default; none where the blob is missing or too short.
+    pub default: Option<&'a [u8]>,
+}
+
+impl Constant<'_> {
+    /// Bytes of its value.
+    pub fn size(&self) -> u64 {
+        size(&self.leaves)
+    }
+
+    /// The parts that have a number.
+    pub fn parts(&self) -> impl Iterator<Item = &SpecConstant> {
+        self.leaves.iter().filter(|leaf| leaf.id != PADDING)
+    }
+}
+
+/// Bytes of the value that these parts make up.
+fn size(leaves: &[SpecConstant]) -> u64 {
+    leaves.iter().map(|part| u64::from(part.offset).saturating_add(u64::from(part.size))).max().unwrap_or(0)
+}
+
+/// The parts of a constant, from its property in the set `SYCL/specialization constants`.
+pub fn leaves(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
+    let tuples = property.value.payload()?.as_chunks::<12>().0;
+    let read = |tuple: &[u8; 12]| {
+        let at = |offset| bytes::u32_at(tuple, offset).unwrap_or(0);
+        SpecConstant { id: at(0), offset: at(4), size: at(8) }
+    };
+    Some(tuples.iter().map(read).collect())
+}
+
+/// The named constants of an image, in the order of the set, with their defaults.
+pub fn constants<'a>(all: &Properties<'a>) -> Vec<Constant<'a>> {
+    laid_out(all, all.get(set::SPEC_DEFAULTS, "all").and_then(|value| value.payload()))
+}
+
+/// The named constants, with values out of this blob.
+pub fn laid_out<'a>(all: &Properties<'a>, blob: Option<&'a [u8]>) -> Vec<Constant<'a>> {
+    let mut rest = blob;
+    let constants = all.set(set::SPEC_CONSTANTS).iter().map(|property| {
+        let leaves = leaves(property).unwrap_or_default();
+        let split = rest.and_then(|rest| rest.split_at_checked(usize::try_from(size(&leaves)).ok()?));
+        rest = split.map(|(_, tail)| tail);
+        Constant { name: property.name, leaves, default: split.map(|(value, _)| value) }
+    });
+    constants.collect()
+}

@@ -1,0 +1,68 @@
+//! Which value is a specialization constant to have?
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A value that the user sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Of which constant.
+    pub which: Which,
+    /// The values of its parts as text, in the order of their places; of a scalar one.
+    pub values: Vec<String>,
+}
+
+/// A constant as the user names it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Which {
+    /// By the name in the source, with or without namespaces, or by the whole symbol.
+    Name(String),
+    /// By its `SpecId` in the module.
+    Id(u32),
+}
+
+impl Which {
+    /// As messages show it.
+    pub fn text(&self) -> String {
+        match self {
+            Which::Name(name) => name.clone(),
+            Which::Id(id) => format!("SpecId {id}"),
+        }
+    }
+}
+
+impl Setting {
+    /// Reads `NAME=VALUE`, or `NAME=VALUE,VALUE` for a composite.
+    ///
+    /// # Errors
+    /// `Usage` where there is no `=`, or nothing beside it.
+    pub fn of_name(text: &str) -> Result<Setting> {
+        let (name, values) = parts(text, "NAME=VALUE")?;
+        Ok(Setting { which: Which::Name(name.to_owned()), values })
+    }
+
+    /// Reads `ID=VALUE`.
+    ///
+    /// # Errors
+    /// `Usage` where the id is no number, or a side is missing.
+    pub fn of_id(text: &str) -> Result<Setting> {
+        let (id, values) = parts(text, "ID=VALUE")?;
+        let id = id.parse().map_err(|_| Error::new(ErrorKind::Usage, format!("`{id}` is no SpecId: a number")))?;
+        Ok(Setting { which: Which::Id(id), values })
+    }
+}
+
+fn parts<'t>(text: &'t str, form: &str) -> Result<(&'t str, Vec<String>)> {
+    let wrong = || Error::new(ErrorKind::Usage, format!("`{text}` is not of the form {form}"));
+    let (name, values) = text.split_once('=').ok_or_else(wrong)?;
+    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+    if name.trim().is_empty() || values.iter().any(String::is_empty) { Err(wrong()) } else { Ok((name.trim(), values)) }
+}
+
+/// What is set, and what of the rest.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The values; a later one of the same constant counts.
+    pub given: Vec<Setting>,
+    /// Whether constants that nobody sets get their defaults.
+    pub defaults: bool,
+}

@@ -1,0 +1,118 @@
+//! With which options, and which values of specialization constants, is each image compiled?
+
+use super::super::global::Global;
+use super::super::policy_file::PolicyFile;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use sycl_bundle::bundle::spec_constants::constants;
+use sycl_bundle::bundle::spec_setting::{Setting, Which};
+use sycl_bundle::compat::examine::Examined;
+use sycl_bundle::device::table::TargetTable;
+use sycl_bundle::device::yaml::Place;
+use sycl_bundle::error::Result;
+use sycl_bundle::policy::rules::{Rule, Rules, Wanted};
+use sycl_bundle::rewrite::specialize::{no_such, shown};
+
+/// What the command line says.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "How to compile")]
+pub struct RecipeArgs {
+    /// Options of the device's compiler, after those that the images have
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    options: Option<String>,
+    /// Options of the device's linker, likewise
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    link_options: Option<String>,
+    /// Give a specialization constant its value, by its name in the source; a composite takes a list: 1.5,7 (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = |text: &str| Setting::of_name(text).map_err(|error| error.to_string()))]
+    spec: Vec<Setting>,
+    /// The same by the number that the module has for it (repeatable)
+    #[arg(long, value_name = "ID=VALUE", value_parser = |text: &str| Setting::of_id(text).map_err(|error| error.to_string()))]
+    spec_id: Vec<Setting>,
+    /// Give specialization constants that nothing else sets their defaults; without, images with such constants stay SPIR-V
+    #[arg(long)]
+    spec_defaults: bool,
+    /// Compile by the rules of this file; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Compile by no file's rules
+    #[arg(long, conflicts_with = "policy")]
+    no_policy: bool,
+    /// Print rules that use every key, and end
+    #[arg(long)]
+    pub example_policy: bool,
+}
+
+impl Recipes {
+    /// Whether each constant that the command line names is one of an image.
+    ///
+    /// # Errors
+    /// `Usage`, with the names that there are.
+    pub fn check(
+        &self,
+        images: &[Examined<'_, '_>],
+        set: &BTreeSet<Which>,
+        source_name: &dyn Fn(&str) -> String,
+    ) -> Result<()> {
+        let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.wanted.constants);
+        let Some(missing) = asked.into_iter().find(|setting| !set.contains(&setting.which)) else { return Ok(()) };
+        let of_image = |examined: &Examined<'_, '_>| {
+            let named: Vec<String> =
+                constants(&examined.image.properties).iter().map(|one| shown(one.name, source_name)).collect();
+            let module = examined.module.iter().flat_map(|module| &module.spec_constants);
+            let by_id = module.map(|id| Which::Id(*id).text()).filter(|_| named.is_empty());
+            by_id.chain(named.clone()).collect::<Vec<_>>()
+        };
+        Err(no_such(missing, &images.iter().flat_map(of_image).collect()))
+    }
+}
+
+/// Rules of a file, and what the command line adds to them.
+#[derive(Debug, Default)]
+pub struct Recipes {
+    /// The rules; what the command line says comes last.
+    pub rules: Rules,
+    /// How many of them are the file's.
+    own: usize,
+}
+
+impl RecipeArgs {
+    /// The rules that hold.
+    ///
+    /// # Errors
+    /// The last thing that is wrong with the file, after those before it have been said.
+    pub fn load(&self, global: &Global, targets: &TargetTable) -> Result<Recipes> {
+        let file = if self.no_policy { None } else { PolicyFile::open(self.policy.as_deref())? };
+        let mut rules = Rules::default();
+        if let Some(file) = file {
+            let text = file.text()?;
+            if let Some(found) = file.read(global, Rules::read(&file.name, text, targets))? {
+                file.announce(global);
+                rules = found;
+            }
+        }
+        let own = rules.rules.len();
+        let given: Vec<Setting> = self.spec.iter().chain(&self.spec_id).cloned().collect();
+        let wanted = Wanted {
+            options: self.options.clone().unwrap_or_default(),
+            link_options: self.link_options.clone().unwrap_or_default(),
+            constants: given,
+            defaults: self.spec_defaults.then_some(true),
+            ..Wanted::default()
+        };
+        let place = Place { line: 0, column: 0 };
+        rules.rules.push(Rule { place, kernels: Vec::new(), images: Vec::new(), targets: Vec::new(), wanted });
+        Ok(Recipes { rules, own })
+    }
+}
+
+impl Recipes {
+    /// Tells of the file's rules that are for no image.
+    pub fn unused(&self, global: &Global, used: &BTreeSet<usize>) {
+        let own = self.rules.rules.iter().take(self.own).enumerate();
+        for (_, rule) in own.filter(|(at, _)| !used.contains(at)) {
+            let Place { line, column } = rule.place;
+            global.note(&format!("{}:{line}:{column}: the rule is for no image", self.rules.file));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! For what does the user want native code?
+
+use super::{compile, identity};
+use crate::cli::global::Global;
+use crate::cli::live::Live;
+use std::collections::HashSet;
+use std::path::Path;
+use sycl_bundle::build::target::{Backend, CPU_SPEC, GPU_SPEC, Target};
+use sycl_bundle::device::cpu::{self, CpuArch};
+use sycl_bundle::device::table::TargetTable;
+use sycl_bundle::device::target::Target as Facts;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+
+/// A target, and what is known of its devices.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// What is compiled for.
+    pub target: Target,
+    /// What tells which images it cannot run; of CPUs their driver knows best.
+    pub facts: Option<Facts>,
+    /// Whether the user named it alone, and not as one of a family or range.
+    pub named: bool,
+}
+
+/// What was said on the command line.
+pub struct Asked<'a> {
+    /// Spellings of targets.
+    pub targets: &'a [String],
+    /// Words for live devices.
+    pub devices: &'a [String],
+    /// The instruction set, where it was said.
+    pub march: Option<&'a str>,
+}
+
+/// The targets, each once, in the order of the command line. A family or range is all of its members: the native code of
+/// each is its own, and the runtime of every release tells them apart.
+///
+/// # Errors
+/// `Usage` for what is no target or cannot be compiled for, `Environment` for a device that is not there.
+pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
+    let march = asked.march.map(CpuArch::parse).transpose()?;
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for spelling in asked.targets.iter().map(|spelling| spelling.trim()).filter(|spelling| !spelling.is_empty()) {
+        let found = table.resolve(spelling)?;
+        if let Some(note) = &found.note {
+            global.note(note);
+        }
+        if let (Some(own), Some(other)) = (found.march, march.filter(|march| Some(*march) != found.march)) {
+            let message = format!("`-t {spelling}` is native CPU code for {own}, and --march says {other}");
+            return Err(Error::new(ErrorKind::Usage, message).with_remedy("leave one of them away"));
+        }
+        let own = found.march.or(march).unwrap_or(cpu::DEFAULT);
+        let named = found.targets.len() == 1;
+        if !named {
+            let names: Vec<&str> = found.targets.iter().map(|target| target.name.as_str()).collect();
+            global.note(&format!("`{spelling}` is {}", names.join(", ")));
+        }
+        for facts in found.targets {
+            let target = Target::of(facts, own)?;
+            let facts = (target.spec == GPU_SPEC).then(|| facts.clone());
+            match wanted.iter_mut().find(|known| known.target == target) {
+                Some(known) => known.named |= named,
+                None => wanted.push(Wanted { target, facts, named }),
+            }
+        }
+    }
+    if !asked.devices.is_empty() {
+        let live = Live::find()?;
+        for word in asked.devices {
+            wanted.push(Wanted { target: device(&live, word, march)?, facts: None, named: true });
+        }
+    }
+    // The runtime could not tell them apart.
+    for (at, one) in wanted.iter().enumerate() {
+        let same = |other: &&Wanted| {
+            other.target.spec == one.target.spec && other.target.compile_target == one.target.compile_target
+        };
+        if let Some(other) = wanted.iter().take(at).find(same) {
+            let message = format!(
+                "{} and {} are the same to the runtime, which would take either's native code",
+                describe(&other.target),
+                describe(&one.target)
+            );
+            return Err(Error::new(ErrorKind::Usage, message).with_remedy("build for one of them"));
+        }
+    }
+    if wanted.is_empty() {
+        let error = Error::new(ErrorKind::Usage, "no target is named");
+        return Err(error.with_remedy("-t TARGET or --device DEVICE; `sycl-bundle targets` lists targets"));
+    }
+    Ok(wanted)
+}
+
+/// Leaves out the members of families and ranges that this machine's ocloc does not know.
+///
+/// # Errors
+/// `Environment` where there is no ocloc, or it does not know a target that was named alone.
+pub fn known(global: &Global, wanted: Vec<Wanted>, ocloc: Option<&Path>) -> Result<Vec<Wanted>> {
+    let gpus: Vec<&Target> = wanted.iter().map(|wanted| &wanted.target).filter(|target| is_offline(target)).collect();
+    let Some(first) = gpus.first() else { return Ok(wanted) };
+    let (unknown, version) = identity::unknown(&gpus, &compile::engine(first, ocloc)?)?;
+    let names: HashSet<String> =
+        unknown.iter().filter_map(|place| gpus.get(*place)).map(|target| target.name.clone()).collect();
+    let version = if version.is_empty() { "this machine's ocloc".to_owned() } else { format!("ocloc {version}") };
+    if let Some(named) = wanted.iter().find(|wanted| wanted.named && names.contains(&wanted.target.name)) {
+        let message = format!("{version} does not know {}", named.target.name);
+        let remedy = "install a newer ocloc, or name one with --ocloc; `ocloc compile --help` lists what it knows";
+        return Err(Error::new(ErrorKind::Environment, message).with_remedy(remedy));
+    }
+    if !names.is_empty() {
+        let mut list: Vec<&str> = names.iter().map(String::as_str).collect();
+        list.sort_unstable();
+        global.note(&format!("{version} does not know {}, which are left out", list.join(", ")));
+    }
+    let left: Vec<Wanted> = wanted.into_iter().filter(|wanted| !names.contains(&wanted.target.name)).collect();
+    if left.is_empty() {
+        let message = format!("{version} knows none of the targets");
+        return Err(Error::new(ErrorKind::Environment, message).with_remedy("install a newer ocloc"));
+    }
+    Ok(left)
+}
+
+fn is_offline(target: &Target) -> bool {
+    matches!(target.backend, Backend::Ocloc { .. })
+}
+
+/// A target in a message: CPUs with their instruction set.
+pub fn describe(target: &Target) -> String {
+    match &target.backend {
+        Backend::Cpu(march) => format!("{} ({march})", target.name),
+        Backend::Ocloc { .. } => target.name.clone(),
+        Backend::Live { .. } => format!("{} ({})", target.name, target.spec),
+    }
+}
+
+/// The driver of a live device.
+fn device(live: &Live, word: &str, march: Option<CpuArch>) -> Result<Target> {
+    let (place, device) = live.choose(word)?;
+    let refuse = |why: &str, remedy: &str| {
+        let message = format!("nothing can be compiled for the device {} ({}): {why}", device.name, device.platform);
+        Err(Error::new(ErrorKind::Environment, message).with_remedy(remedy))
+    };
+    if !device.takes_spirv() {
+        return refuse("its driver takes no SPIR-V", "`sycl-bundle devices` tells which do");
+    }
+    let spec = match device.kind.as_str() {
+        "cpu" if device.compiles => CPU_SPEC,
+        "cpu" => {
+            return refuse(
+                "the runtime hands native CPU code to every OpenCL CPU device, and only Intel's driver takes its own",
+                "name a device of Intel's OpenCL CPU driver",
+            );
+        }
+        "gpu" => GPU_SPEC,
+        kind => {
+            return refuse(
+                &format!("no runtime since 2026 chooses native code for devices of kind `{kind}`"),
+                "they run the SPIR-V images",
+            );
+        }
+    };
+    Ok(Target {
+        name: device.name.clone(),
+        spec,
+        compile_target: None,
+        backend: Backend::Live {
+            place: u32::try_from(place).unwrap_or(u32::MAX),
+            name: device.name.clone(),
+            march: march.filter(|_| spec == CPU_SPEC),
+        },
+    })
+}

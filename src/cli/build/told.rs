@@ -1,0 +1,174 @@
+//! How is what was done told, by the names and numbers that the user knows?
+
+use super::compile::{Done, Unit};
+use super::plans::Plans;
+use super::shown;
+use super::targets::Wanted;
+use crate::cli::global::Global;
+use crate::cli::sources::Numbers;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use sycl_bundle::build::target::CPU_SPEC;
+use sycl_bundle::compat::examine::Examined;
+use sycl_bundle::compat::native::Stay;
+use sycl_bundle::report::built::{Alone, Built, Failed, OfTarget, Skipped, Staying};
+use sycl_bundle::report::name::shorten;
+
+/// What a build is about.
+#[derive(Clone, Copy)]
+pub struct Work<'w, 'a> {
+    /// The options of all verbs.
+    pub global: &'w Global,
+    /// The targets.
+    pub wanted: &'w [Wanted],
+    /// The selected images.
+    pub images: &'w [Examined<'w, 'a>],
+    /// Their numbers.
+    pub numbers: &'w Numbers,
+}
+
+impl<'w, 'a> Work<'w, 'a> {
+    fn image(&self, index: usize) -> Option<&'w Examined<'w, 'a>> {
+        // Selected images stand in order.
+        let at = self.images.binary_search_by_key(&index, |image| image.image.index).ok();
+        at.and_then(|at| self.images.get(at))
+    }
+
+    fn kernels(&self, index: usize) -> Vec<String> {
+        self.image(index).map(|image| image.kernels.clone()).unwrap_or_default()
+    }
+
+    fn first_kernel(&self, index: usize) -> Option<String> {
+        self.image(index)?.kernels.first().cloned()
+    }
+
+    /// An image in a message.
+    pub fn name(&self, (image, _): Unit) -> String {
+        let kernel = self.first_kernel(image).map(|name| shown(self.global, &name)).unwrap_or_default();
+        format!("image {} {}", self.numbers.shown(image), shorten(&kernel, 60)).trim_end().to_owned()
+    }
+
+    /// A target in a message.
+    pub fn target(&self, place: usize) -> String {
+        self.wanted.get(place).map(|wanted| wanted.target.name.clone()).unwrap_or_default()
+    }
+
+    /// The images that can do without their SPIR-V: they have native code for each target that can run them, and export
+    /// nothing, which others could be linked with.
+    pub fn bare(&self, plans: &Plans<'_>, done: &Done, partial: bool) -> HashSet<usize> {
+        if partial {
+            return HashSet::new();
+        }
+        let natives: HashSet<Unit> = done.compiled.iter().map(|binary| (binary.image, binary.target)).collect();
+        let skipped = plans
+            .each
+            .iter()
+            .enumerate()
+            .flat_map(|(place, plan)| plan.skipped.iter().map(move |(image, _)| (*image, place)));
+        let skipped: HashSet<Unit> = skipped.collect();
+        let is_bare = |image: &usize| {
+            let places = || 0..self.wanted.len();
+            let native = |place| natives.contains(&(*image, place));
+            places().any(native) && places().all(|place| native(place) || skipped.contains(&(*image, place)))
+        };
+        let alone = self.images.iter().filter(|image| image.exports.is_empty() && image.imports.is_empty());
+        alone.map(|image| image.image.index).filter(is_bare).collect()
+    }
+
+    /// The numbers of images as the user knows them.
+    pub fn shown(&self, images: &HashSet<usize>) -> Vec<usize> {
+        let mut numbers: Vec<usize> = images.iter().map(|image| self.numbers.shown(*image)).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// What was done, as far as plans and results tell.
+    pub fn told(&self, plans: &Plans<'_>, done: &Done, embeds: bool, dry_run: bool) -> Built {
+        let targets: Vec<OfTarget> =
+            (0..self.wanted.len()).filter_map(|place| self.of_target(place, plans, done, dry_run)).collect();
+        let skipped = plans.each.iter().enumerate().flat_map(|(place, plan)| {
+            plan.skipped.iter().map(move |(image, finding)| Skipped {
+                image: self.numbers.shown(*image),
+                target: self.target(place),
+                kernel: self.first_kernel(*image),
+                rule: finding.rule.name(),
+                reason: finding.message.clone(),
+            })
+        });
+        let failed = done.failures.iter().map(|failure| {
+            let image = self.numbers.shown(failure.image);
+            Failed::new(image, self.target(failure.target), self.kernels(failure.image), failure)
+        });
+        let mut removed_options: BTreeMap<String, usize> = BTreeMap::new();
+        for (option, images) in plans.each.iter().flat_map(|plan| &plan.removed_options) {
+            let count = removed_options.entry(option.clone()).or_default();
+            *count = (*count).max(*images);
+        }
+        Built {
+            target: self.target(0),
+            march: self.wanted.iter().find_map(|wanted| wanted.target.march()).map(|march| march.name()),
+            compiled: targets.iter().map(|target| target.compiled).sum(),
+            cached: done.cached.len(),
+            folded: done.folded.len(),
+            apart: done.apart.iter().map(|(apart, images)| Alone { images: *images, reason: apart.reason() }).collect(),
+            elsewhere: done.elsewhere.len(),
+            native_bytes: targets.iter().map(|target| target.native_bytes).sum(),
+            targets,
+            staying: self.staying(plans, done, embeds),
+            skipped: skipped.collect(),
+            failed: failed.collect(),
+            removed_options,
+            ..Built::default()
+        }
+    }
+
+    fn of_target(&self, place: usize, plans: &Plans<'_>, done: &Done, dry_run: bool) -> Option<OfTarget> {
+        let target = &self.wanted.get(place)?.target;
+        let plan = plans.each.get(place)?;
+        let of = |units: &[Unit]| units.iter().filter(|(_, target)| *target == place).count();
+        let compiled = || done.compiled.iter().filter(|binary| binary.target == place);
+        Some(OfTarget {
+            target: target.name.clone(),
+            spec: target.spec,
+            compile_target: target.compile_target.clone(),
+            architecture: target.architecture().to_owned(),
+            compiled: if dry_run { plans.counts.get(place).copied().unwrap_or(0) } else { compiled().count() },
+            cached: of(&done.cached),
+            folded: of(&done.folded),
+            skipped: plan.skipped.len(),
+            staying: plan.staying.len(),
+            failed: done.failures.iter().filter(|failure| failure.target == place).count(),
+            elsewhere: of(&done.elsewhere),
+            native_bytes: compiled().map(|binary| binary.bytes.len() as u64).sum(),
+        })
+    }
+
+    /// The images that stay as they are, each reason with the targets for which it is one. A native image that a new one
+    /// has replaced does not stay.
+    fn staying(&self, plans: &Plans<'_>, done: &Done, embeds: bool) -> Vec<Staying> {
+        let tables = |image: usize| {
+            let image = self.image(image)?.image;
+            Some((image.target, image.origin?.tables))
+        };
+        let replaced: HashSet<[u64; 4]> =
+            done.compiled.iter().filter_map(|binary| tables(binary.image)).map(|(_, tables)| tables).collect();
+        let gone = |image: usize| {
+            embeds && tables(image).is_some_and(|(target, tables)| target == CPU_SPEC && replaced.contains(&tables))
+        };
+        let mut all: Vec<(usize, &Stay, Vec<String>)> = Vec::new();
+        let mut known: HashMap<(usize, String), usize> = HashMap::new();
+        for (place, plan) in plans.each.iter().enumerate() {
+            for (image, stay) in plan.staying.iter().filter(|(image, _)| !gone(*image)) {
+                let at = *known.entry((*image, stay.to_string())).or_insert(all.len());
+                match all.get_mut(at) {
+                    Some((_, _, targets)) => targets.push(self.target(place)),
+                    None => all.push((*image, stay, vec![self.target(place)])),
+                }
+            }
+        }
+        all.sort_by_key(|(image, ..)| *image);
+        let staying = all.into_iter().map(|(image, stay, targets)| {
+            Staying::new(self.numbers.shown(image), targets, self.first_kernel(image), stay)
+        });
+        staying.collect()
+    }
+}

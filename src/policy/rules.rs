@@ -1,0 +1,167 @@
+//! How is each image to be compiled?
+//!
+//! Table `build` of `sycl-bundle.toml`: options and values of specialization constants for all images, and rules for some of
+//! them, by kernel, number and target. What a later rule says is added to what earlier ones say: its options come last, and
+//! its values count.
+
+use super::read::build;
+use super::text;
+use crate::bundle::spec_setting::{Setting, Settings};
+use crate::compat::examine::Examined;
+use crate::device::table::TargetTable;
+use crate::device::yaml::{Fault, Place};
+use crate::error::Error;
+use crate::select::Pattern;
+use std::ops::RangeInclusive;
+
+/// A text with a table `build` that uses every key.
+pub const EXAMPLE: &str = include_str!("example_build.toml");
+
+/// How many registers a thread of an Intel GPU gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registers {
+    /// Twice the usual number, for half the threads.
+    Large,
+    /// As the compiler thinks best for each kernel.
+    Auto,
+}
+
+impl Registers {
+    /// The option that the runtime passes for it (`sycl-register-alloc-mode`), for explicit SIMD another.
+    pub fn option(self, esimd: bool) -> &'static str {
+        match (self, esimd) {
+            (Registers::Large, true) => "-doubleGRF",
+            (Registers::Large, false) => "-ze-opt-large-register-file",
+            (Registers::Auto, _) => "-ze-intel-enable-auto-large-GRF-mode",
+        }
+    }
+}
+
+/// What holds for the images that a rule is for.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Options of the compiler, after those that the image has.
+    pub options: String,
+    /// Options of the linker, likewise.
+    pub link_options: String,
+    /// Whether the options that the image has count; as said before where it says nothing.
+    pub own_options: Option<bool>,
+    /// The registers of a GPU's thread.
+    pub registers: Option<Registers>,
+    /// The level of optimisation, 0 to 3.
+    pub optimization: Option<u8>,
+    /// Whether it is compiled at all; as said before where it says nothing.
+    pub native: Option<bool>,
+    /// Values of specialization constants.
+    pub constants: Vec<Setting>,
+    /// Whether constants without a value get their defaults; as said before where it says nothing.
+    pub defaults: Option<bool>,
+}
+
+/// A rule.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// Where it stands.
+    pub place: Place,
+    /// Kernels, by either name; an image with one of them is meant. All where it is empty.
+    pub kernels: Vec<Pattern>,
+    /// Numbers of images; all where it is empty.
+    pub images: Vec<RangeInclusive<usize>>,
+    /// Targets; all where it is empty.
+    pub targets: Vec<String>,
+    /// What holds for them.
+    pub wanted: Wanted,
+}
+
+/// The rules of a file.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// The file, as messages name it.
+    pub file: String,
+    /// Targets that are built where the command line names none.
+    pub targets: Vec<String>,
+    /// What holds for all.
+    pub all: Wanted,
+    /// The rules, in the order of the text.
+    pub rules: Vec<Rule>,
+}
+
+/// How one image is compiled for one target.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recipe {
+    /// Options of the compiler.
+    pub options: String,
+    /// Options of the linker.
+    pub link_options: String,
+    /// Whether it is compiled at all.
+    pub native: bool,
+    /// Values of specialization constants.
+    pub constants: Settings,
+}
+
+impl Rules {
+    /// Reads the table `build` of a text; none where it has no such table.
+    ///
+    /// # Errors
+    /// All that is wrong with it, each of kind `Input` and beginning with `file:line:column`.
+    pub fn read(file: &str, text: &str, targets: &TargetTable) -> Result<Option<Rules>, Vec<Error>> {
+        let in_file = |faults: Vec<Fault>| faults.iter().map(|fault| fault.in_file(file)).collect::<Vec<_>>();
+        let (rules, faults) =
+            text::with_table(text, |root| build::rules(file, &root, targets)).map_err(|fault| in_file(vec![fault]))?;
+        if faults.is_empty() { Ok(rules) } else { Err(in_file(faults)) }
+    }
+
+    /// How an image, under the number that the user sees, is compiled for a target. The numbers of the rules that are for it
+    /// go to `used`.
+    pub fn recipe(
+        &self,
+        image: &Examined<'_, '_>,
+        number: usize,
+        target: &str,
+        demangle: &dyn Fn(&str) -> String,
+        used: &mut dyn FnMut(usize),
+    ) -> Recipe {
+        let esimd = image.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_esimd"));
+        let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(image, number, target, demangle));
+        let mut all = vec![&self.all];
+        for (at, rule) in holding {
+            used(at);
+            all.push(&rule.wanted);
+        }
+        let last = |of: &dyn Fn(&Wanted) -> Option<bool>| all.iter().rev().find_map(|one| of(one));
+        let own = last(&|one| one.own_options).unwrap_or(true);
+        let join = |first: &str, of: &dyn Fn(&Wanted) -> String| {
+            let own = own.then(|| first.to_owned());
+            let parts = own.into_iter().chain(all.iter().map(|one| of(one)));
+            parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        };
+        let words = |one: &Wanted| {
+            let level = one.optimization.map(|level| format!("-O{level}"));
+            let registers = one.registers.map(|registers| registers.option(esimd).to_owned());
+            let parts = [Some(one.options.clone()), level, registers];
+            parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        };
+        Recipe {
+            options: join(image.image.compile_options, &words),
+            link_options: join(image.image.link_options, &|one| one.link_options.clone()),
+            native: last(&|one| one.native).unwrap_or(true),
+            constants: Settings {
+                given: all.iter().flat_map(|one| one.constants.iter().cloned()).collect(),
+                defaults: last(&|one| one.defaults).unwrap_or(false),
+            },
+        }
+    }
+}
+
+impl Rule {
+    fn is_for(&self, image: &Examined<'_, '_>, number: usize, target: &str, demangle: &dyn Fn(&str) -> String) -> bool {
+        let kernel =
+            |name: &String| self.kernels.iter().any(|glob| glob.matches(name) || glob.matches(&demangle(name)));
+        (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
+            && (self.images.is_empty() || self.images.iter().any(|range| range.contains(&number)))
+            && (self.kernels.is_empty() || image.kernels.iter().any(kernel))
+    }
+}
+
+#[cfg(test)]
+mod tests;

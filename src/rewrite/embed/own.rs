@@ -1,0 +1,82 @@
+//! What does an added image look like whose property sets say something else than its source's?
+//!
+//! As its source, but for its payload and these sets, of which it has its own: they name its device (`compile_target`), say
+//! with which values of specialization constants it was compiled, and import nothing where it was linked. The list's other
+//! images keep theirs.
+
+use super::Addition;
+use super::arrays::source;
+use crate::bundle::Bundle;
+use crate::bundle::property::set;
+use crate::error::{Error, Result};
+use crate::rewrite::convert::with_payload;
+use crate::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue};
+use crate::rewrite::specialize::Written;
+use std::borrow::Cow;
+
+/// The key of the device that an image is for.
+const KEY: &str = "compile_target";
+
+/// A property that is stated anew.
+struct Own {
+    set: &'static str,
+    key: &'static str,
+    value: Written,
+}
+
+/// For each addition, what it states.
+pub(super) struct Values(Vec<Vec<Own>>);
+
+impl Values {
+    /// Those of additions, in their order.
+    pub fn of(additions: &[Addition<'_>]) -> Values {
+        let one = |addition: &Addition<'_>| {
+            let device = addition.compile_target.map(|name| {
+                // A byte array of properties begins with its length in bits.
+                let bits = (name.len() as u64).saturating_mul(8);
+                let value = Written::Bytes([&bits.to_le_bytes()[..], name.as_bytes()].concat());
+                Own { set: set::REQUIREMENTS, key: KEY, value }
+            });
+            let constants = addition.constants.property().map(|(set, key, value)| Own { set, key, value });
+            device.into_iter().chain(constants).collect()
+        };
+        Values(additions.iter().map(one).collect())
+    }
+}
+
+/// The images of additions.
+///
+/// # Errors
+/// `Input` where one has no source.
+pub(super) fn images<'i>(
+    bundle: &'i Bundle<'_>,
+    additions: &[Addition<'i>],
+    values: &'i Values,
+) -> Result<Vec<OutImage<'i>>> {
+    let one = |(addition, own): (&Addition<'i>, &'i Vec<Own>)| {
+        let source = source(bundle, addition)
+            .ok_or_else(|| Error::input(format!("image {} is in no list of this file", addition.source)))?;
+        let mut image = with_payload(source, addition.target, addition.format, Cow::Borrowed(addition.payload));
+        if addition.linked {
+            image.property_sets.retain(|known| known.name != set::IMPORTED);
+        }
+        own.iter().for_each(|own| state(&mut image.property_sets, own));
+        Ok(image)
+    };
+    additions.iter().zip(&values.0).map(one).collect()
+}
+
+/// Sets a property.
+fn state<'i>(sets: &mut Vec<OutSet<'i>>, own: &'i Own) {
+    let property = match &own.value {
+        Written::Flag => OutProperty { name: own.key, kind: 1, value: OutValue::U32(1) },
+        Written::Bytes(bytes) => OutProperty { name: own.key, kind: 2, value: OutValue::Bytes(bytes) },
+    };
+    match sets.iter_mut().find(|known| known.name == own.set) {
+        None => sets.push(OutSet { name: own.set, properties: vec![property] }),
+        Some(known) => {
+            known.properties.retain(|other| other.name != own.key);
+            known.properties.push(property);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! How does native CPU code get another kernel name, such that the driver itself would have made the same bytes?
+//!
+//! A binary of Intel's OpenCL CPU driver is an ELF file of type 0xff04 with four sections. The name of its kernel stands
+//! in three of them: in `.ocl.meta` after its length, once per list of kernels, and where the kernel was vectorized as a
+//! whole once more behind the signature of that (`_ZGVdN8uuuuuuu_` and the name, vector function ABI); in the string table of the object file
+//! `.ocl.obj`; in the string table of the bitcode `.ocl.ir`. A name of equal length replaces it byte by byte, and
+//! nothing else changes: the driver 2026.2 makes of two modules that differ in such a name two binaries that differ in
+//! just these bytes (tests/real/fold.rs compiles both).
+//!
+//! What cannot be shown to be only the name is refused: sections or a version that are not known, debug information, a
+//! further place that holds the name, bitcode that packs it into six, seven or eight bits off the byte boundaries. Names
+//! of other lengths are refused: they move the bits of the bitcode. So are names that end otherwise: the string table of
+//! the object is sorted from the ends of its strings.
+
+use crate::bytes;
+use crate::container::address::{find, find_all};
+use crate::container::device_elf::{DeviceElf, EM_X86_64, c_string};
+use crate::device::cpu::CpuArch;
+use crate::native::bitcode;
+
+/// Shorter names may stand anywhere by chance.
+pub const SHORTEST: usize = 16;
+/// So many bytes at the end of a name stay as they are: mostly enough for its place among sorted strings.
+pub const TAIL: usize = 1;
+/// `.ocl.ver` of the drivers whose binaries were compared.
+const VERSION: [u8; 4] = 23u32.to_le_bytes();
+/// `e_type` of object files.
+const RELOCATABLE: u16 = 1;
+
+/// Why a binary keeps its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kept {
+    /// The names are no identifiers, too short, or differ in length or in how they end.
+    Names,
+    /// The container is not of the form, or of the version, that is known.
+    Form,
+    /// There is debug information.
+    Debug,
+    /// The name stands where it cannot be replaced.
+    Elsewhere,
+    /// The driver would sort its strings otherwise.
+    Order,
+}
+
+impl Kept {
+    /// Why, as the end of a sentence.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Kept::Names => "the names of their kernels are short, or differ in length or in how they end",
+            Kept::Form => "the driver's native code is not of the form that is known",
+            Kept::Debug => "the native code holds debug information, which holds names",
+            Kept::Elsewhere => "the native code holds the kernel's name where it cannot be replaced",
+            Kept::Order => "the native code sorts its strings by the kernel's name",
+        }
+    }
+}
+
+/// Whether a name can be replaced at all.
+pub fn replaceable(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte == b'.';
+    name.len() >= SHORTEST && name.bytes().all(plain)
+}
+
+/// The name under which code is kept that many kernels share: as long as theirs, and ending like them.
+pub fn common(name: &str) -> String {
+    let kept = name.len().saturating_sub(TAIL);
+    let filler = "sycl_bundle_kernel_".chars().cycle().take(kept);
+    filler.chain(name.chars().skip(kept)).collect()
+}
+
+/// The binary with a kernel called `to` instead of `from`.
+///
+/// # Errors
+/// Why the binary keeps its name.
+pub fn rename(binary: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Kept> {
+    let tail = |name: &str| name.len().checked_sub(TAIL).and_then(|at| name.get(at..)).map(str::to_owned);
+    if !replaceable(from) || !replaceable(to) || from.len() != to.len() || tail(from) != tail(to) {
+        return Err(Kept::Names);
+    }
+    let sections = Sections::of(binary).ok_or(Kept::Form)?;
+    let places = find_all(binary, from.as_bytes());
+    let inside = |data: &[u8]| find_all(data, from.as_bytes()).len();
+    let known = [sections.meta, sections.object, sections.code].map(inside);
+    if known.iter().sum::<usize>() != places.len() {
+        return Err(Kept::Elsewhere);
+    }
+    notes(sections.meta, from)?;
+    object(sections.object, from, to)?;
+    code(sections.code, from)?;
+    // Read once more as who meets it next: had the new name been there, nobody could take it out again.
+    if from != to && find(binary, to.as_bytes()).is_some() {
+        return Err(Kept::Elsewhere);
+    }
+    let mut renamed = binary.to_vec();
+    for at in places {
+        let end = at.saturating_add(to.len());
+        renamed.get_mut(at..end).ok_or(Kept::Form)?.copy_from_slice(to.as_bytes());
+    }
+    Ok(renamed)
+}
+
+/// The sections of a container.
+struct Sections<'b> {
+    meta: &'b [u8],
+    object: &'b [u8],
+    code: &'b [u8],
+}
+
+impl<'b> Sections<'b> {
+    /// Those of a container that has them all, none twice, no others, and none over another.
+    fn of(binary: &'b [u8]) -> Option<Sections<'b>> {
+        CpuArch::of_binary(binary)?;
+        let elf = DeviceElf::parse(binary).ok()?;
+        let mut names: Vec<&str> = elf.sections.iter().map(|section| section.name).collect();
+        names.sort_unstable();
+        if names != ["", "", ".ocl.ir", ".ocl.meta", ".ocl.obj", ".ocl.ver"] {
+            return None;
+        }
+        let mut extents: Vec<(u64, u64)> =
+            elf.sections.iter().map(|section| (section.offset, section.offset.saturating_add(section.size))).collect();
+        extents.sort_unstable();
+        let apart = extents.windows(2).all(|pair| matches!(pair, [(_, end), (start, _)] if end <= start));
+        let data = |name| elf.section(name).map(|section| section.data);
+        (apart && data(".ocl.ver")? == VERSION).then_some(Sections {
+            meta: data(".ocl.meta")?,
+            object: data(".ocl.obj")?,
+            code: data(".ocl.ir")?,
+        })
+    }
+}
+
+/// The longest signature of a vector function that is looked for.
+const SIGNATURE: usize = 96;
+
+/// In the driver's notes a text stands after its length, 32 bits, and before a NUL.
+fn notes(meta: &[u8], name: &str) -> Result<(), Kept> {
+    let places = find_all(meta, name.as_bytes());
+    let whole = |at: &usize| {
+        let end = at.saturating_add(name.len());
+        let begins = |start: usize| {
+            let stated = start.checked_sub(4).and_then(|at| bytes::u32_at(meta, at));
+            stated.is_some_and(|stated| Some(stated as usize) == end.saturating_add(1).checked_sub(start))
+        };
+        let before = meta.get(at.saturating_sub(SIGNATURE)..*at).unwrap_or_default();
+        let begin = before.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+        let signature = before.get(begin.map_or(0, |begin| begin.saturating_add(1))..).unwrap_or_default();
+        let vector = signature.starts_with(b"_ZGV") && signature.ends_with(b"_");
+        let vectorized = vector && at.checked_sub(signature.len()).is_some_and(begins);
+        meta.get(end) == Some(&0) && (begins(*at) || vectorized)
+    };
+    if places.is_empty() || !places.iter().all(whole) { Err(Kept::Elsewhere) } else { Ok(()) }
+}
+
+/// In the object file the name is one whole string, that of one function, and stands in the order of the others.
+fn object(data: &[u8], from: &str, to: &str) -> Result<(), Kept> {
+    let elf = DeviceElf::parse(data).map_err(|_| Kept::Form)?;
+    if elf.kind != RELOCATABLE || elf.machine != EM_X86_64 {
+        return Err(Kept::Form);
+    }
+    let symbols = elf.symbols().map_err(|_| Kept::Form)?;
+    let tables: Vec<_> = elf.sections.iter().filter(|section| section.kind == 2).collect();
+    let [table] = tables.as_slice() else { return Err(Kept::Form) };
+    let strings = elf.sections.get(table.link as usize).map(|section| section.data).ok_or(Kept::Form)?;
+    let is_debug = |name: &str| name.starts_with(".debug") || name.starts_with(".zdebug") || name == ".stab";
+    if elf.sections.iter().any(|section| is_debug(section.name)) {
+        return Err(Kept::Debug);
+    }
+    let places = find_all(data, from.as_bytes());
+    let within = find_all(strings, from.as_bytes());
+    let ([_], [at]) = (places.as_slice(), within.as_slice()) else { return Err(Kept::Elsewhere) };
+    let before = at.checked_sub(1).and_then(|at| strings.get(at));
+    if before != Some(&0) || c_string(strings, *at as u64, usize::MAX) != Some(from) {
+        return Err(Kept::Elsewhere);
+    }
+    let named: Vec<_> = symbols.iter().filter(|symbol| symbol.name == from).collect();
+    if !matches!(named.as_slice(), [symbol] if symbol.is_global_function()) {
+        return Err(Kept::Elsewhere);
+    }
+    // Strings share their ends, and are sorted by them: with another name both must come out as they are.
+    let others = symbols.iter().map(|symbol| symbol.name).chain(elf.sections.iter().map(|section| section.name));
+    for other in others.filter(|other| !other.is_empty() && *other != from) {
+        let shares = |name: &str| name.ends_with(other) || other.ends_with(name);
+        let order = |name: &str| name.bytes().rev().cmp(other.bytes().rev());
+        if shares(from) || shares(to) || order(from) != order(to) {
+            return Err(Kept::Order);
+        }
+    }
+    Ok(())
+}
+
+/// In the bitcode the name is that of its one kernel, and nowhere but in the string table.
+fn code(data: &[u8], name: &str) -> Result<(), Kept> {
+    if data.get(..4) != Some(b"BC\xc0\xde") {
+        return Err(Kept::Form);
+    }
+    let (kernels, strings) = bitcode::kernels_and_strings(data).ok_or(Kept::Form)?;
+    if kernels != [name] {
+        return Err(Kept::Form);
+    }
+    let wanted = name.as_bytes();
+    if find_all(data, wanted).len() != find_all(strings, wanted).len() || packed(data, wanted) {
+        return Err(Kept::Elsewhere);
+    }
+    Ok(())
+}
+
+/// Whether a stream of bits holds the beginning of a name off its byte boundaries, or in letters of six or seven bits.
+fn packed(data: &[u8], name: &[u8]) -> bool {
+    let six = |byte: u8| match byte {
+        b'a'..=b'z' => Some(byte.wrapping_sub(b'a')),
+        b'A'..=b'Z' => Some(byte.wrapping_sub(b'A').wrapping_add(26)),
+        b'0'..=b'9' => Some(byte.wrapping_sub(b'0').wrapping_add(52)),
+        b'.' => Some(62),
+        b'_' => Some(63),
+        _ => None,
+    };
+    let pack = |bits: u32, letter: &dyn Fn(u8) -> Option<u8>| -> Option<(u64, u64)> {
+        let (mut value, mut at) = (0u64, 0u32);
+        // 56 bits can be read at any bit of eight bytes.
+        for byte in name.iter().take((56 / bits) as usize) {
+            value |= u64::from(letter(*byte)?) << at;
+            at = at.saturating_add(bits);
+        }
+        Some((value, (1u64 << at).wrapping_sub(1)))
+    };
+    let forms = [pack(6, &six), pack(7, &Some), pack(8, &Some)];
+    let [short, letters, whole] = forms.map(|form| form.unwrap_or((1, 0)));
+    data.windows(8).any(|window| {
+        let bits = window.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
+        (0..8u32).any(|shift| {
+            let here = bits >> shift;
+            let is = |(value, mask): (u64, u64)| here & mask == value;
+            is(short) || is(letters) || (shift > 0 && is(whole))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

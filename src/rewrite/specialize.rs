@@ -1,0 +1,272 @@
+//! Which values do the specialization constants of an image get before it is compiled?
+//!
+//! A SYCL program sets constants by name; the property sets say which `SpecId`s make up a name, and what its value is unless
+//! it is set (DPC++ `SpecConstants.cpp`). An image that is compiled ahead of time can have one value of each only. How it
+//! says so follows the runtime (libsycl 2026.2): `specConstsReplacedWithDefault` in "SYCL/misc properties" where all are the
+//! defaults, else "SYCL/specialization constants set values" with the values in the order of the constants.
+
+mod values;
+
+use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::bundle::spec_constants::{Constant, SpecConstant, constants};
+use crate::bundle::spec_setting::{Setting, Settings, Which};
+use crate::container::arena::Arena;
+use crate::device::near::did_you_mean;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_SPEC_CONSTANT;
+use crate::spirv::index::Index;
+use crate::spirv::specialize::{Open, Scalar, open, specialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A name for the missing part of a compiler's symbol: `uid<hash>___<mangled name>`.
+const UNIQUE: &str = "uid";
+
+/// What became of an image's constants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has none.
+    None,
+    /// These have no value, so that it must stay as it is.
+    Open(Vec<String>),
+    /// All have one.
+    Done(Specialized),
+}
+
+/// An image whose constants have values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Specialized {
+    /// The module in which they are constants.
+    pub module: Vec<u8>,
+    /// The values of all named constants in their order, where one differs from its default.
+    pub values: Option<Vec<u8>>,
+    /// Whether constants have names, so that something can be said of them.
+    pub named: bool,
+}
+
+impl Specialized {
+    /// What its property sets are to say.
+    pub fn stated(&self) -> Stated<'_> {
+        match &self.values {
+            _ if !self.named => Stated::Nothing,
+            Some(values) => Stated::Values(values),
+            None => Stated::Defaults,
+        }
+    }
+}
+
+/// Gives the constants of an image their values. `source_name` makes of a mangled name that of the source; the numbers of the
+/// settings that the image has a constant for go to `used`.
+///
+/// # Errors
+/// `Usage` for a value that the constant cannot have; `Input` where the module or its properties are damaged.
+pub fn specialized(
+    properties: &Properties<'_>,
+    module: &[u8],
+    settings: &Settings,
+    source_name: &dyn Fn(&str) -> String,
+    used: &mut BTreeSet<usize>,
+) -> Result<Outcome> {
+    let index = Index::read(module)?;
+    let open = open(&index);
+    let named = constants(properties);
+    if open.is_empty() && named.is_empty() {
+        return Ok(Outcome::None);
+    }
+    let scalars: BTreeMap<u32, Open> = open.iter().map(|one| (one.id, *one)).collect();
+    let mut values: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut blob: Vec<u8> = Vec::new();
+    let (mut missing, mut changed) = (Vec::new(), false);
+    for constant in &named {
+        let default = match constant.default {
+            Some(default) => default.to_vec(),
+            None => from_module(constant, &scalars)?,
+        };
+        let setting = settings.given.iter().enumerate().rev().find(|(_, one)| names(&one.which, constant, source_name));
+        // What a later setting takes the place of is used too.
+        used.extend(of_name(settings, constant, source_name));
+        let by_id = |leaf: &SpecConstant| of_id(settings, leaf.id);
+        used.extend(constant.parts().flat_map(by_id).map(|(number, _)| number));
+        let mut value = match setting {
+            Some((_, setting)) => values::bytes(setting, constant, &scalars, &default)?,
+            None if settings.defaults || constant.parts().all(|leaf| by_id(leaf).next().is_some()) => default.clone(),
+            None => {
+                missing.push(shown(constant.name, source_name));
+                continue;
+            }
+        };
+        for leaf in constant.parts() {
+            if let Some((_, setting)) = by_id(leaf).last() {
+                values::put(&mut value, leaf, values::scalar(setting, values::scalar_of(leaf, &scalars))?);
+            }
+        }
+        changed |= value != default;
+        for leaf in constant.parts() {
+            let width = scalars.get(&leaf.id).map_or(64, |one| one.scalar.width());
+            let bits = values::bits(&value, leaf.offset, leaf.size).ok_or_else(|| {
+                Error::input(format!("the properties of the specialization constant `{}` are damaged", constant.name))
+            })?;
+            values.insert(leaf.id, if width == 1 { u64::from(bits != 0) } else { bits });
+        }
+        blob.extend_from_slice(&value);
+    }
+    let has_name: BTreeSet<u32> = named.iter().flat_map(|one| one.parts().map(|leaf| leaf.id)).collect();
+    for one in open.iter().filter(|one| !has_name.contains(&one.id)) {
+        used.extend(of_id(settings, one.id).map(|(number, _)| number));
+        match of_id(settings, one.id).last() {
+            Some((_, setting)) => {
+                let value = values::scalar(setting, one.scalar)?;
+                values.insert(one.id, value);
+            }
+            None if settings.defaults => {
+                values.insert(one.id, one.default);
+            }
+            None => missing.push(Which::Id(one.id).text()),
+        }
+    }
+    if !missing.is_empty() {
+        return Ok(Outcome::Open(missing));
+    }
+    Ok(Outcome::Done(Specialized {
+        module: specialize(module, &values)?,
+        values: changed.then_some(blob),
+        named: !named.is_empty(),
+    }))
+}
+
+/// The default of a constant as its parts in the module have it; padding is zero.
+fn from_module(constant: &Constant<'_>, scalars: &BTreeMap<u32, Open>) -> Result<Vec<u8>> {
+    let size = usize::try_from(constant.size()).ok().filter(|size| *size <= MAX_SPEC_CONSTANT);
+    let size = size.ok_or_else(|| {
+        let (name, size) = (constant.name, constant.size());
+        Error::input(format!("the specialization constant `{name}` of {size} bytes is larger than any"))
+    })?;
+    let mut value = vec![0u8; size];
+    for leaf in constant.parts() {
+        let Some(one) = scalars.get(&leaf.id) else { continue };
+        values::put(&mut value, leaf, one.default);
+    }
+    Ok(value)
+}
+
+/// The numbers of the settings that mean a constant.
+fn of_name<'s>(
+    settings: &'s Settings,
+    constant: &'s Constant<'_>,
+    source_name: &'s dyn Fn(&str) -> String,
+) -> impl Iterator<Item = usize> + 's {
+    let all = settings.given.iter().enumerate();
+    all.filter(move |(_, one)| names(&one.which, constant, source_name)).map(|(number, _)| number)
+}
+
+/// The settings of a `SpecId`, with their numbers.
+fn of_id(settings: &Settings, id: u32) -> impl Iterator<Item = (usize, &Setting)> {
+    settings.given.iter().enumerate().filter(move |(_, given)| given.which == Which::Id(id))
+}
+
+/// Whether the user means this constant by its name.
+fn names(which: &Which, constant: &Constant<'_>, source_name: &dyn Fn(&str) -> String) -> bool {
+    match which {
+        Which::Id(_) => false,
+        Which::Name(name) if name == constant.name => true,
+        Which::Name(name) => {
+            let full = shown(constant.name, source_name);
+            full == *name || full.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with("::"))
+        }
+    }
+}
+
+/// A constant's name as the source has it.
+pub fn shown(symbol: &str, source_name: &dyn Fn(&str) -> String) -> String {
+    let mangled = symbol.strip_prefix(UNIQUE).and_then(|rest| rest.split_once("___")).map_or(symbol, |(_, name)| name);
+    source_name(mangled)
+}
+
+/// The error where a setting means no constant of any image; `known` are the names that there are.
+pub fn no_such(setting: &Setting, known: &BTreeSet<String>) -> Error {
+    let which = setting.which.text();
+    let error = Error::new(ErrorKind::Usage, format!("no selected image has the specialization constant `{which}`"));
+    let list = || match known.is_empty() {
+        true => "no image has any".to_owned(),
+        false => format!("there are {}", known.iter().take(20).cloned().collect::<Vec<_>>().join(", ")),
+    };
+    error.with_remedy(did_you_mean(&which, known.iter().map(String::as_str)).unwrap_or_else(list))
+}
+
+/// What the property sets of an image say of the values that it was compiled with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stated<'a> {
+    /// Nothing: its constants are open, or it has none.
+    #[default]
+    Nothing,
+    /// All are the defaults.
+    Defaults,
+    /// These are the values of all named constants in their order.
+    Values(&'a [u8]),
+}
+
+/// The key of [`Stated::Defaults`], in "SYCL/misc properties".
+pub const REPLACED: &str = "specConstsReplacedWithDefault";
+
+impl<'a> Stated<'a> {
+    /// What the property sets of an image say.
+    pub fn of(all: &Properties<'a>) -> Stated<'a> {
+        match all.get(set::SPEC_VALUES, "all").and_then(|value| value.payload()) {
+            Some(values) => Stated::Values(values),
+            None if all.get(set::MISC, REPLACED).and_then(|value| value.number()) == Some(1) => Stated::Defaults,
+            None => Stated::Nothing,
+        }
+    }
+
+    /// The set and the property that say so, the value as stored.
+    pub fn property(self) -> Option<(&'static str, &'static str, Written)> {
+        match self {
+            Stated::Nothing => None,
+            Stated::Defaults => Some((set::MISC, REPLACED, Written::Flag)),
+            Stated::Values(values) => {
+                let bits = (values.len() as u64).saturating_mul(8);
+                Some((set::SPEC_VALUES, "all", Written::Bytes([&bits.to_le_bytes()[..], values].concat())))
+            }
+        }
+    }
+}
+
+/// The value of a property, as stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Written {
+    /// The number 1.
+    Flag,
+    /// Bytes behind their length.
+    Bytes(Vec<u8>),
+}
+
+/// The property sets of an image that was compiled with values.
+///
+/// # Errors
+/// `Input` where there is no room for them.
+pub fn properties<'k>(arena: &'k Arena, all: &Properties<'k>, stated: Stated<'_>) -> Result<Properties<'k>> {
+    let mut all = all.clone();
+    let Some((name, key, value)) = stated.property() else { return Ok(all) };
+    let value = match value {
+        Written::Flag => Value::U32(1),
+        Written::Bytes(bytes) => Value::Bytes(arena.keep(bytes)?),
+    };
+    let property = Property { name: key, value };
+    match all.sets.iter_mut().find(|set| set.name == name) {
+        Some(set) => {
+            set.properties.retain(|own| own.name != property.name);
+            set.properties.push(property);
+        }
+        None => all.sets.push(PropertySet { name, properties: vec![property] }),
+    }
+    Ok(all)
+}
+
+/// What a scalar is called in messages.
+fn kind(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::Bool => "true or false".to_owned(),
+        Scalar::Int(width) => format!("an integer of {width} bits"),
+        Scalar::Float(width) => format!("a floating-point number of {width} bits"),
+        Scalar::Bits(width) => format!("{width} bits, as 0x..."),
+    }
+}
