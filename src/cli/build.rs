@@ -234,7 +234,8 @@ impl Args {
         let bytes_after = if self.writes() { compiled::write(global, &form, &what, output, mode)? } else { 0 };
         if self.writes() {
             let _ = earlier_parts.clear(output);
-            self.after(output, &done.libraries)?;
+            let rules = recipes.file().map(Path::to_path_buf);
+            self.after(output, rules.into_iter().chain(done.libraries.iter().cloned()))?;
         }
         let built = Built {
             schema_version: 1,
@@ -357,8 +358,9 @@ impl Args {
     }
 
     /// What build systems ask for when the output is written.
-    fn after(&self, output: &Path, libraries: &[PathBuf]) -> Result<()> {
-        let prerequisites: Vec<PathBuf> = self.files.iter().chain(libraries).cloned().collect();
+    fn after(&self, output: &Path, more: impl Iterator<Item = PathBuf>) -> Result<()> {
+        let own = self.files.iter().chain(self.configs.files()).cloned();
+        let prerequisites: Vec<PathBuf> = own.chain(more).collect();
         self.depend.write(output, &prerequisites)?;
         match &self.stamp {
             Some(stamp) => output::touch(stamp),

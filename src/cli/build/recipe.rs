@@ -3,7 +3,7 @@
 use super::super::global::Global;
 use super::super::policy_file::PolicyFile;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::spec_constants::constants;
 use sycl_bundle::bundle::spec_setting::{Setting, Which};
 use sycl_bundle::compat::examine::Examined;
@@ -107,6 +107,11 @@ impl RecipeArgs {
 }
 
 impl Recipes {
+    /// The file, where there is one that says how to build.
+    pub fn file(&self) -> Option<&Path> {
+        Some(Path::new(&self.rules.file)).filter(|path| !path.as_os_str().is_empty())
+    }
+
     /// Tells of the file's rules that are for no image.
     pub fn unused(&self, global: &Global, used: &BTreeSet<usize>) {
         let own = self.rules.rules.iter().take(self.own).enumerate();
