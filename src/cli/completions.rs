@@ -8,8 +8,14 @@ use clap_complete::Shell;
 use std::io::Write as _;
 use sycl_bundle::error::Result;
 
+const AFTER_HELP: &str = "\
+Examples:
+  sycl-bundle completions bash > ~/.local/share/bash-completion/completions/sycl-bundle
+  sycl-bundle completions fish > ~/.config/fish/completions/sycl-bundle.fish";
+
 /// Print a shell's completion script
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// The shell
     shell: Shell,

@@ -7,8 +7,14 @@ use clap::{Command, CommandFactory as _};
 use std::io::Write as _;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
+const AFTER_HELP: &str = "\
+Examples:
+  sycl-bundle man build | man -l -
+  sycl-bundle man > sycl-bundle.1";
+
 /// Print a page of the manual
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// The verb; without one the page of the whole program
     verb: Option<String>,
