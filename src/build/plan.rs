@@ -226,10 +226,17 @@ fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library
             link_options: link.kept,
             step,
             target: wanted.number,
-            kernels: examined.kernels.clone(),
+            kernels: held(examined),
         });
     }
     Ok(plan)
+}
+
+/// The kernels of an image that its module has: `filter` empties modules and leaves the entries.
+fn held(examined: &Examined<'_, '_>) -> Vec<String> {
+    let entry_points = || examined.module.iter().flat_map(|module| &module.entry_points);
+    let has = |name: &&String| entry_points().any(|entry| entry.name == **name);
+    examined.kernels.iter().filter(has).cloned().collect()
 }
 
 fn constant_count(stay: &Stay) -> usize {
