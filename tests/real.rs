@@ -60,12 +60,12 @@ mod prune;
 mod recipes;
 #[path = "real/releases.rs"]
 mod releases;
-#[path = "real/specialize.rs"]
-mod specialize;
 #[path = "real/relink.rs"]
 mod relink;
 #[path = "real/relink_dpnp.rs"]
 mod relink_dpnp;
+#[path = "real/specialize.rs"]
+mod specialize;
 #[path = "real/spirv_val.rs"]
 mod spirv_val;
 #[path = "real/split.rs"]

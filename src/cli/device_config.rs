@@ -20,6 +20,11 @@ pub struct DeviceConfigs {
 }
 
 impl DeviceConfigs {
+    /// The files.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.device_config
+    }
+
     /// The built-in targets and those of the files; warnings are said.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 pub mod built;
 pub mod check;
 pub mod clones;
+pub mod costs;
 pub mod devices;
 pub mod diff;
 pub mod edited;

@@ -107,6 +107,11 @@ impl RecipeArgs {
 }
 
 impl Recipes {
+    /// The file that they are from.
+    pub fn file(&self) -> Option<PathBuf> {
+        Some(PathBuf::from(&self.rules.file)).filter(|file| file.is_file())
+    }
+
     /// Tells of the file's rules that are for no image.
     pub fn unused(&self, global: &Global, used: &BTreeSet<usize>) {
         let own = self.rules.rules.iter().take(self.own).enumerate();
