@@ -17,7 +17,9 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The most memory that a worker takes while it compiles a module of so many bytes.
 ///
-/// @MEASURED@
+/// Measured with Intel's OpenCL CPU driver 2026.2 (VmHWM of the worker): 172 MB with the smallest module, at most 205 MB with
+/// modules of 11 to 25 kB, 257 MB with one of 83 kB (oneMKL's), 196 MB with one of 146 kB. ocloc 22.43: 138 MB, and 177 MB
+/// with that of 146 kB. The estimate is above all of these.
 pub(super) fn estimate(bytes: usize) -> u64 {
     (bytes as u64).saturating_mul(FACTOR).saturating_add(BASE)
 }

@@ -44,6 +44,10 @@ impl Draft {
     /// `Usage` for a name that the engine cannot write.
     pub fn text(&self, mut edges: Vec<Edge>, inputs: &[PathBuf], output: &Path) -> Result<String> {
         edges.sort_by_key(|edge| std::cmp::Reverse(edge.bytes));
+        for edge in &mut edges {
+            // A live device may be called anything.
+            edge.unit = self.shell(&quoted(self.plain(&edge.unit)?));
+        }
         let folder = format!("{}.plan", output.display());
         let mut words = Vec::new();
         for argument in &self.arguments {
