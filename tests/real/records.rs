@@ -81,12 +81,11 @@ fn what_is_kept_of_each_image_is_what_went_in_and_came_out() {
     assert_eq!(events.iter().filter(|event| event["ph"] == "M").count(), 2, "two workers");
 }
 
-/// A module that no driver takes, beside one that is fine.
+/// An option that the driver refuses.
 #[test]
 fn the_first_failure_ends_a_build_that_is_to_fail_fast_and_its_module_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    // Valid words, an instruction set that does not exist: ocloc refuses double precision on DG1.
     let mut command = tool();
     command.arg("build").arg(world().window()).args(["-t", "spir64_x86_64", "--options", "--no-such-option", "-j1"]);
     command.arg("--save-temps").arg(at("temps")).arg("-o").arg(at("out.so"));
@@ -101,4 +100,51 @@ fn the_first_failure_ends_a_build_that_is_to_fail_fast_and_its_module_is_kept() 
     assert_eq!(fast.status.code(), Some(4), "{said}");
     assert!(!at("out.so").exists() && said.contains("0 of 20 images compiled"), "{said}");
     assert_eq!(said.matches("error: image ").count(), 1, "one was tried: {said}");
+}
+
+/// Two kernels of our own: one holds more values than there are registers, the other none to speak of.
+fn kernels() -> String {
+    let values = 0..160;
+    let each = |line: &dyn Fn(usize) -> String| values.clone().map(line).collect::<String>();
+    let load = each(&|at| format!("float v{at} = p[i + n * {at}];\n"));
+    let mix = each(&|at| format!("v{at} = v{at} * v{} + v{};\n", (at * 7 + 3) % 160, (at * 13 + 5) % 160));
+    let store = each(&|at| format!("p[i + n * {at}] = v{at};\n"));
+    format!(
+        "kernel void spills(global float* p, uint n) {{ size_t i = get_global_id(0);\n{load}for (uint round = 0; round < n; \
+         ++round) {{ {mix} }}\n{store} }}\nkernel void spares(global float* p) {{ p[get_global_id(0)] += 1; }}\n"
+    )
+}
+
+/// ocloc 22.43 does not tell spills from private arrays; what it tells of both together bounds them.
+#[test]
+fn a_kernel_that_ocloc_makes_spill_does_not_pass_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("k.cl"), kernels()).unwrap();
+    let mut ocloc = Command::new("ocloc");
+    ocloc.current_dir(at).args(["compile", "-file", "k.cl", "-device", "skl", "-spv_only", "-output", "k"]);
+    succeed(ocloc.arg("-output_no_suffix"));
+    let module = ["k.spv", "k"].map(|name| at.join(name)).into_iter().find(|path| path.is_file()).unwrap();
+    std::fs::rename(module, at.join("module.spv")).unwrap();
+    let mut build = tool();
+    build.current_dir(at).args(["build", "module.spv", "-t", "acm-g10", "-o", "k.table", "--report", "r.json"]);
+    succeed(&mut build);
+    let report = json(&at.join("r.json"));
+    let scratch = |name: &str| {
+        let kernels = report["images"][0]["kernels"].as_array().unwrap();
+        kernels.iter().find(|kernel| kernel["name"] == name).unwrap()["scratch"].as_u64().unwrap()
+    };
+    assert!(scratch("spills") > 0 && scratch("spares") == 0, "{report}");
+    let check = |most: u64| {
+        std::fs::write(at.join("sycl-bundle.toml"), format!("[check.budget]\nspill = {most}\n")).unwrap();
+        let mut command = tool();
+        command.current_dir(at).args(["check", "k.table", "-t", "acm-g10", "--strict"]).output().unwrap()
+    };
+    let refused = check(0);
+    let said = tail(&refused.stdout);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("budget-spill") && said.contains(&format!("{} bytes together", scratch("spills"))), "{said}");
+    assert!(said.contains("image 0: spills") && !said.contains("image 0: spares"), "{said}");
+    let fits = check(scratch("spills"));
+    assert_eq!(fits.status.code(), Some(0), "{}", tail(&fits.stdout));
 }
