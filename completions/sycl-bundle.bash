@@ -185,7 +185,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__build)
-            opts="-t -o -j -q -v -h --for --device --output --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --no-cache --shard --dry-run --stamp --MD --MF --MT --install-driver --driver-version --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --device --output --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --no-cache --no-fold --shard --dry-run --stamp --MD --MF --MT --install-driver --driver-version --options --link-options --spec --spec-id --spec-defaults --policy --no-policy --example-policy --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -252,6 +252,26 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --driver-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --options)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --link-options)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spec)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spec-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

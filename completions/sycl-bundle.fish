@@ -309,7 +309,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s q -l 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s t -l for -d 'What to compile for' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s t -l for -d 'What to compile for; by default what `targets` under [build] of sycl-bundle.toml names' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l device -d 'A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as `devices` lists them' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s o -l output -d 'The file to write; `-` is standard output' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2' -r
@@ -323,6 +323,11 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l stamp 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MF -d 'Write them to this file. Also -MF FILE' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MT -d 'The target of the rule, instead of the output. Also -MT NAME' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l driver-version -d 'Which version of the driver to install' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l options -d 'Options of the device\'s compiler, after those that the images have' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l link-options -d 'Options of the device\'s linker, likewise' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l spec -d 'Give a specialization constant its value, by its name in the source; a composite takes a list: 1.5,7 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l spec-id -d 'The same by the number that the module has for it (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l policy -d 'Compile by the rules of this file; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l device-config -d 'Add targets from a device configuration, in place of those of the same name (repeatable)' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
 object\t'An object file; what is linked with it registers the images'
@@ -358,9 +363,13 @@ never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l all-or-nothing -d 'Write nothing, and fail, unless all selected images become native for all targets'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-spirv -d 'Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image imports from: their kernels then run on the targets\' devices and on no other, not through another driver\'s just-in-time compiler either'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-cache -d 'Do not look into the cache, and keep nothing there'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-fold -d 'Compile every image, also those that are the same code as another but for the kernel\'s name'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l dry-run -d 'Say what would be compiled, and write nothing'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MD -d 'Write the files that the output depends on, for make and ninja, to the output\'s name and `.d`. Also -MD'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l spec-defaults -d 'Give specialization constants that nothing else sets their defaults; without, images with such constants stay SPIR-V'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-policy -d 'Compile by no file\'s rules'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l example-policy -d 'Print rules that use every key, and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s v -l verbose -d 'Say more'

@@ -41,6 +41,7 @@ pub fn split() {
         ),
     );
     println!("{:.1} MB written", written.get() as f64 / 1e6);
+    by_the_tool();
     let folder = tempfile::tempdir().unwrap();
     let accepted: Vec<PathBuf> = modules
         .iter()
@@ -89,6 +90,33 @@ pub fn split() {
             }),
         ),
     );
+}
+
+/// A quarter, a half and all of a library's images linked to one with its property sets and split again by the tool, into
+/// one file, against reading the same: all that `kernels` says of it. A table has three files for each kernel, of which
+/// the file system takes its share.
+fn by_the_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = modules_of(&tensor()).len();
+    for share in [4, 2, 1] {
+        let linked = folder.path().join(format!("{share}.table"));
+        let images = format!("0-{}", count / share - 1);
+        run(tool().arg("link").arg(tensor()).args(["--image", &images, "-o"]).arg(&linked));
+        println!("1/{share} of {count} images");
+        compare(
+            5,
+            3.0,
+            (
+                "split --mode per_kernel",
+                Box::new(|| {
+                    let mut command = tool();
+                    command.arg("split").arg(&linked).args(["--mode", "per_kernel", "--emit", "offload-binary", "-o"]);
+                    run(command.arg(folder.path().join("out.bin")));
+                }),
+            ),
+            ("kernels --format json", Box::new(|| run(tool().arg("kernels").arg(&linked).args(["--format", "json"])))),
+        );
+    }
 }
 
 /// All modules of a library linked to one, against reading them; no other linker takes them.

@@ -234,7 +234,9 @@ fn load(path: OsString) -> Result<Library> {
     // SAFETY: loading runs the initialisers of what the user has installed or named, in a process of its own that
     // nobody else's state depends on.
     let library = unsafe { Library::new(&path) }.map_err(|error| {
-        Error::new(ErrorKind::Environment, format!("`{shown}` cannot be loaded: {error}")).with_remedy(REMEDY)
+        // The binding's sentence leaves out what the system says.
+        let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        Error::new(ErrorKind::Environment, format!("`{shown}` cannot be loaded: {said}")).with_remedy(REMEDY)
     })?;
     // SAFETY: the symbols are only looked up here.
     let whole =

@@ -222,7 +222,7 @@ impl Args {
             jobs.retain(|job| numbers.shown(job.image) == unit.image);
             jobs.first().ok_or_else(|| unit.missing())?;
         }
-        let configs = self.configs.files().iter().cloned().chain(recipes.file());
+        let configs = self.configs.files().iter().cloned().chain(recipes.file().map(Path::to_path_buf));
         let prerequisites: Vec<PathBuf> = self.files.iter().cloned().chain(configs).collect();
         if let Some(draft) = &self.draft {
             return self.write_plan(draft, &work, &jobs, &prerequisites);

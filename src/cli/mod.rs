@@ -105,6 +105,7 @@ impl Cli {
 macro_rules! verbs {
     ($($(#[$attribute:meta])* $module:ident => $name:ident,)*) => {
         #[derive(clap::Subcommand)]
+        #[allow(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
         enum Verb {
             $($(#[$attribute])* $name($module::Args),)*
         }

@@ -11,14 +11,14 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 
 const AFTER_HELP: &str = "\
 The arguments are those of `build`, as they are: what is written has for each image and target one
-command that compiles it into the cache (`build --cache-only --unit`), the largest modules first, and a
-last one that writes the output out of the cache. Images that are the same code but for their kernel's
-name have one command, as they are compiled once. Each command stands for itself: it can be run again,
-and on any machine that shares the cache's folder (SYCL_BUNDLE_CACHE_DIR). An image that does not build
-stops the engine where it would stop a build with --fail-fast.
+command that compiles it into the cache (`build --cache-only --unit`), the largest modules first,
+and a last one that writes the output out of the cache. Images that are the same code but for
+their kernel's name have one command, as they are compiled once. Each command stands for itself:
+it can be run again, and on any machine that shares the cache's folder (SYCL_BUNDLE_CACHE_DIR). An
+image that does not build stops the engine where it would stop a build with --fail-fast.
 
-Each command reads the input anew: for thousands of small images on one machine, `build` is faster.
-Names are relative to the folder that `plan` ran in; run the engine there.
+Each command reads the input anew: for thousands of small images on one machine, `build` is
+faster. Names are relative to the folder that `plan` ran in; run the engine there.
 
 Examples:
   sycl-bundle plan --format ninja --to build.ninja libfoo.so -t intel_gpu_pvc -o out/libfoo.so

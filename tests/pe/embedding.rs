@@ -158,6 +158,26 @@ fn a_signature_is_refused_or_removed() {
     let error = joined(&signed, 1).unwrap_err();
     assert!(error.to_string().contains("is signed"), "{error}");
     assert!(signature::without(&signed).unwrap() == original);
+
+    // The program takes the flag for it.
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("signed.dll"), folder.path().join("out.dll"));
+    std::fs::write(&input, &signed).unwrap();
+    let prune = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command.args(["prune", "--image", "0"]).arg(&input).arg("-o").arg(&output).args(more).output().unwrap()
+    };
+    let refused = prune(&[]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("the file is signed") && said.contains("--drop-signature") && !output.exists(), "{said}");
+    let done = prune(&["--drop-signature"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let written = std::fs::read(&output).unwrap();
+    assert_eq!(signature::size(&written).unwrap(), 0);
+    let images = |file: &[u8]| Bundle::read(&Host::read(file).unwrap()).unwrap().images.len();
+    assert_eq!(images(&written) + 1, images(&original));
+
     signed.push(0);
     assert!(signature::without(&signed).unwrap_err().to_string().contains("not at the end"));
 }

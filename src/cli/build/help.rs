@@ -3,32 +3,33 @@
 /// The text.
 pub const AFTER_HELP: &str = "\
 Every SPIR-V image is compiled for every target, each with its own options: for spir64_x86_64 by
-Intel's OpenCL CPU driver, for Intel GPUs (intel_gpu_pvc, acm-g10, a family such as dg2, a range such
-as dg1:acm-g12, in any spelling of `targets`) by Intel's offline compiler ocloc, for a --device by its
-own driver. A family or range is all of its members. The work is done in worker processes: an image
-that kills a compiler or makes it hang fails alone, after two more attempts. A binary counts where it
-is one, holds all kernels of its image, and (of OpenCL drivers) is taken back by its driver.
+Intel's OpenCL CPU driver, for Intel GPUs (intel_gpu_pvc, acm-g10, a family such as dg2, a range
+such as dg1:acm-g12, in any spelling of `targets`) by Intel's offline compiler ocloc, for a
+--device by its own driver. A family or range is all of its members. The work is done in worker
+processes: an image that kills a compiler or makes it hang fails alone, after two more attempts. A
+binary counts where it is one, holds all kernels of its image, and (of OpenCL drivers) is taken
+back by its driver.
 
 What a target cannot run (by `check` and `filter`) is skipped, and what must stay SPIR-V (imported
-symbols that no other image defines, specialization constants without values; for CPUs also explicit
-SIMD, requirements no CPU meets) or does not build stays; both are named. SPIR-V stays beside native
-code, for other devices, unless --no-spirv says otherwise.
+symbols that no other image defines, specialization constants without values; for CPUs also
+explicit SIMD, requirements no CPU meets) or does not build stays; both are named. SPIR-V stays
+beside native code, for other devices, unless --no-spirv says otherwise.
 
-Native code has one value of each specialization constant: what --spec, --spec-id or a rule says, or
-with --spec-defaults its default, and its property sets say so. A program that sets a constant, or
-launches a kernel that takes a kernel_handler, gets SPIR-V all the same; executable kernel bundles,
-and with --no-spirv every launch, get the native code, whatever the program sets.
+Native code has one value of each specialization constant: what --spec, --spec-id or a rule says,
+or with --spec-defaults its default, and its property sets say so. A program that sets a constant,
+or launches a kernel that takes a kernel_handler, gets SPIR-V all the same; executable kernel
+bundles, and with --no-spirv every launch, get the native code, whatever the program sets.
 
-Table [build] of sycl-bundle.toml (--example-policy prints one) gives targets, options and values to
-all images, and by rules to some: by kernel, number and target. The command line comes last.
+Table [build] of sycl-bundle.toml (--example-policy prints one) gives targets, options and values
+to all images, and by rules to some: by kernel, number and target. The command line comes last.
 
-Native images of GPUs are tagged spir64_gen and name their GPU (compile_target), by which libsycl tells
-GPUs apart; runtimes of early 2024 do not look at the name, and hand them to any Intel GPU. Building
-again replaces the images of the same targets and keeps those of others.
+Native images of GPUs are tagged spir64_gen and name their GPU (compile_target), by which libsycl
+tells GPUs apart; runtimes of early 2024 do not look at the name, and hand them to any Intel GPU.
+Building again replaces the images of the same targets and keeps those of others.
 
 What was compiled before, with the same options by the same compiler, comes out of a cache
-(`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make allows.
-Ctrl-C keeps what is compiled; the same command goes on.
+(`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make
+allows. Ctrl-C keeps what is compiled; the same command goes on.
 
 CPU images that are the same code but for the name of their one kernel are compiled once, and the
 native code gets each name in turn: byte for byte what the driver makes. The names must be of one
@@ -38,13 +39,12 @@ An image that does not build does not keep the others from being compiled, as by
 --fail-fast ends the build there. --max-memory bounds how many large modules are compiled at once.
 --save-temps, --report and --time-trace keep what went in and came out, what it took, and when.
 
-Native CPU code is for one instruction set, by default avx2: the driver refuses code for a newer set
-than the machine's, and all libraries of a process must have the same set.
+Native CPU code is for one instruction set, by default avx2: the driver refuses code for a newer
+set than the machine's, and all libraries of a process must have the same set.
 
-Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of
-modules `.so` shared); else it is `embed` for a linked ELF file and `table` for modules. Of a
-linked file, an object or library holds the native images alone, since the file registers the
-others.
+Without --emit the form is told by the output's name (`.o` object, `.syclbin`, `.table`, of modules
+`.so` shared); else it is `embed` for a linked ELF file and `table` for modules. Of a linked file,
+an object or library holds the native images alone, since the file registers the others.
 
 Examples:
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so

@@ -3,7 +3,7 @@
 use super::super::global::Global;
 use super::super::policy_file::PolicyFile;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::spec_constants::constants;
 use sycl_bundle::bundle::spec_setting::{Setting, Which};
 use sycl_bundle::compat::examine::Examined;
@@ -107,9 +107,9 @@ impl RecipeArgs {
 }
 
 impl Recipes {
-    /// The file that they are from.
-    pub fn file(&self) -> Option<PathBuf> {
-        Some(PathBuf::from(&self.rules.file)).filter(|file| file.is_file())
+    /// The file, where there is one that says how to build.
+    pub fn file(&self) -> Option<&Path> {
+        Some(Path::new(&self.rules.file)).filter(|path| !path.as_os_str().is_empty())
     }
 
     /// Tells of the file's rules that are for no image.

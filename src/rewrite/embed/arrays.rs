@@ -3,7 +3,7 @@
 //! For each descriptor: its image structures as they are, then one structure per added image. An added image has the
 //! options, entries and property sets of the image it was compiled from: it points to the same tables.
 
-use super::Addition;
+use super::{Addition, whole};
 use crate::bundle::Bundle;
 use crate::bundle::descriptor::{Descriptor, ImageLayout, listed_in_tgtimg};
 use crate::bundle::image::Image;
@@ -36,9 +36,12 @@ type Role<'a> = (usize, &'a str, Option<&'a str>, &'a [&'a str]);
 pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     let is_source: HashSet<usize> = additions.iter().map(|addition| addition.source).collect();
     let mut replaced: HashMap<Role<'_>, HashSet<[u64; 4]>> = HashMap::new();
+    // Where those with tables of their own go, whatever list their source is in.
+    let own = whole::list(bundle).ok();
     for addition in additions {
         if let Some((image, origin)) = source(bundle, addition).and_then(|image| Some((image, image.origin?))) {
-            let key = (origin.descriptor, addition.target, addition.compile_target, image.entries.as_slice());
+            let list = own.filter(|_| addition.has_own_sets()).unwrap_or(origin.descriptor);
+            let key = (list, addition.target, addition.compile_target, image.entries.as_slice());
             replaced.entry(key).or_default().insert(origin.tables);
         }
     }
