@@ -36,7 +36,16 @@ fn what_is_kept_of_each_image_is_what_went_in_and_came_out() {
             assert!(binary.starts_with(b"\x7fELF"), "{target}");
             if let Some(device) = device {
                 let mut ocloc = Command::new("ocloc");
-                ocloc.args(["compile", "-spirv_input", "-device", device, "-output_no_suffix", "-output", "again"]);
+                ocloc.args([
+                    "compile",
+                    "-exclude_ir",
+                    "-spirv_input",
+                    "-device",
+                    device,
+                    "-output_no_suffix",
+                    "-output",
+                    "again",
+                ]);
                 ocloc.arg("-options").arg(std::fs::read_to_string(kept("opts")).unwrap().trim());
                 succeed(ocloc.arg("-file").arg(kept("spv")).arg("-out_dir").arg(folder.path()));
                 let again = ["again", "again.bin"].map(at).into_iter().find(|path| path.is_file()).unwrap();

@@ -218,7 +218,7 @@ fn run(
         ..Settings::new(order.jobs.unwrap_or(cores))
     };
     let mut progress = Progress::new(global, left.len());
-    let (mut kept, mut unkept, mut finished, mut failed) = (0usize, None, 0usize, None);
+    let (mut kept, mut unkept, mut finished, mut failed) = (0usize, None, 0usize, false);
     let outcomes = pool::run(left, engines, &settings, &mut |event| {
         if let Event::Finished(artifact) = &event {
             finished = finished.saturating_add(1);
@@ -232,9 +232,7 @@ fn run(
                 }
             }
         }
-        if let (Event::Failed(failure), None, true) = (&event, &failed, order.fail_fast) {
-            failed = Some(format!("{}: {failure}", name((failure.image, failure.target))));
-        }
+        failed |= matches!(event, Event::Failed(_));
         watch.on(&event);
         progress.on(&event, name);
     });
@@ -248,9 +246,12 @@ fn run(
         let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
     }
-    if let Some(failed) = failed {
-        let message =
-            format!("{failed}; {finished} of {} images compiled, {kept} of them kept in the cache", left.len());
+    // Which one it was has been said when it happened.
+    if failed && order.fail_fast {
+        let message = format!(
+            "ended by an image that did not build: {finished} of {} images compiled, {kept} of them kept in the cache",
+            left.len()
+        );
         let remedy = "without --fail-fast all others are compiled, and what does not build stays SPIR-V";
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
     }

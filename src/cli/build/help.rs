@@ -35,7 +35,7 @@ CPU images that are the same code but for the name of their one kernel are compi
 native code gets each name in turn: byte for byte what the driver makes. The names must be of one
 length. --dry-run says how many these are, and which others cannot be renamed so, and why.
 
-An image that does not build does not keep the others from being compiled, as by `make --keep-going`;
+An image that does not build does not keep the others from being compiled, as by `make -k`;
 --fail-fast ends the build there. --max-memory bounds how many large modules are compiled at once.
 --save-temps, --report and --time-trace keep what went in and came out, what it took, and when.
 
