@@ -227,7 +227,8 @@ impl<'p, T: Task> Slot<'p, T> {
                 Taken::Nothing => return,
                 Taken::Later => {
                     // Neither a token nor a worker's memory is held meanwhile.
-                    (worker, _) = (None, drop(token));
+                    drop(token);
+                    worker = None;
                     self.queue.wait();
                     continue;
                 }
