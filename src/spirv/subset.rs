@@ -40,7 +40,7 @@ pub struct Cutter<'i, 'a> {
     notes: Notes,
     /// Functions that are marked as callable through pointers, by their signature.
     indirect: HashMap<Vec<u32>, Vec<u32>>,
-    /// Functions whose linkage is never taken away: those of entry points, and the bodies of kernels.
+    /// Functions whose linkage stays where their kernel does: those of entry points, and the bodies of kernels.
     kernels: HashSet<u32>,
     /// By the number of an instruction: the walk that met it last, and the new id of what it defines.
     places: Vec<Place>,

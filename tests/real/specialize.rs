@@ -121,6 +121,6 @@ fn rules_of_a_file_set_values() {
     command.current_dir(folder).args(["build", "plain.so", "-o", "ruled.so"]);
     let output = succeed(command.env("SYCL_BUNDLE_CACHE_DIR", folder.join("cache")));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("sycl-bundle.toml:9:1: the rule is for no image"), "{said}");
+    assert!(said.contains("sycl-bundle.toml:10:1: the rule is for no image"), "{said}");
     assert_eq!(launches(&program(folder), &folder.join("ruled.so"))[2], ("executable".to_owned(), FIVE.to_owned()));
 }

@@ -20,6 +20,8 @@ pub(super) struct Cut<'c, 'i, 'a> {
     pub(super) cutter: &'c mut Cutter<'i, 'a>,
     /// The functions of the entry points that are kept.
     entries: HashSet<u32>,
+    /// Their names, by which their bodies are exported.
+    names: HashSet<&'i str>,
     /// Roots, by id.
     roots: HashSet<u32>,
     /// The next new id.
@@ -66,6 +68,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         Cut {
             cutter,
             entries,
+            names: kept().map(|entry| entry.name.as_str()).collect(),
             roots: keep.ids.iter().copied().collect(),
             bound: 1,
             queue: Vec::new(),
@@ -195,11 +198,16 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
                 let kind = LinkageKind::of(instruction.word(instruction.after_string(2)));
                 kind == LinkageKind::Export
                     && !self.roots.contains(&target)
-                    && !self.cutter.kernels.contains(&target)
+                    && !(self.cutter.kernels.contains(&target) && self.is_of_kernel(target, instruction))
                     && self.cutter.index.function(target).is_some()
             }
             _ => false,
         }
+    }
+
+    /// Whether a function is that of an entry point that is kept, or the body of one. The linkage is that of the function.
+    fn is_of_kernel(&self, function: u32, linkage: &Instruction<'_>) -> bool {
+        self.entries.contains(&function) || self.names.contains(linkage.string(2).0.as_str())
     }
 
     /// Writes a function.
