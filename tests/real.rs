@@ -58,6 +58,8 @@ mod probe;
 mod prune;
 #[path = "real/recipes.rs"]
 mod recipes;
+#[path = "real/records.rs"]
+mod records;
 #[path = "real/releases.rs"]
 mod releases;
 #[path = "real/relink.rs"]

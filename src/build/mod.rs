@@ -12,6 +12,7 @@
 //! | [`fold`] | which modules are the same code, so that one compilation does for all? |
 //! | [`failure`] | why did a module not build? |
 //! | [`pool`] | who compiles what, when, and how often is it tried? |
+//! | `memory` | how many modules may be compiled at once, so that memory suffices? |
 //! | [`process`] | how does the parent talk to one worker, and get rid of it? |
 //! | [`protocol`] | what do the two say to each other? |
 //! | [`serve`] | what does a worker do with what it is told? |
@@ -30,6 +31,7 @@ pub mod choose;
 pub mod failure;
 pub mod fold;
 pub mod inventory;
+mod memory;
 pub mod ocloc;
 pub mod opencl;
 pub mod options;
@@ -141,6 +143,8 @@ pub enum Event<'e, P = Artifact> {
         image: usize,
         /// The caller's number for the target.
         target: usize,
+        /// Which of the workers, from 0; it tells what became of the image before it begins another.
+        worker: usize,
     },
     /// The worker died or overran; the image goes to a fresh one.
     Retrying {
@@ -195,6 +199,10 @@ pub struct Settings {
     pub tokens: Option<Arc<dyn Tokens>>,
     /// Set where the user wants an end; what is being compiled is given up then.
     pub interrupted: Option<Arc<AtomicBool>>,
+    /// Whether nothing more is begun once a module did not build.
+    pub fail_fast: bool,
+    /// How many bytes of memory all workers together may take, by an estimate; one module that needs more is compiled alone.
+    pub memory: Option<u64>,
 }
 
 impl Settings {
@@ -202,6 +210,15 @@ impl Settings {
     pub fn new(jobs: NonZeroUsize) -> Self {
         // One compile takes 30 to 80 ms, the largest modules seen take seconds; a context takes 20 to 200 ms.
         let (timeout, startup_timeout) = (Duration::from_secs(60), Duration::from_secs(60));
-        Settings { jobs, timeout, startup_timeout, retries: 2, tokens: None, interrupted: None }
+        Settings {
+            jobs,
+            timeout,
+            startup_timeout,
+            retries: 2,
+            tokens: None,
+            interrupted: None,
+            fail_fast: false,
+            memory: None,
+        }
     }
 }

@@ -1,16 +1,16 @@
 //! Who compiles what, when, and how often is it tried?
 //!
-//! One thread per worker takes the largest module that is left, so that no large one is begun last. The kernel
+//! One thread per worker takes the largest module that is left (and that memory suffices for, see `memory`), so that no
+//! large one is begun last. The kernel
 //! ties a worker to the thread that started it (`PR_SET_PDEATHSIG` counts threads), which is why a worker never
 //! changes hands.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::memory::{self, Queue, Share, Taken};
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Reply, Request};
 use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Outcome, Settings, Step, Tokens};
@@ -114,7 +114,8 @@ pub(super) fn run_tasks<T: Task>(
     };
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|place| jobs.get(*place).map(|job| (engine(job), std::cmp::Reverse(job.weight()))));
-    let queue = Mutex::new(VecDeque::from(order));
+    let estimate = |place: &usize| jobs.get(*place).map_or(0, |job| memory::estimate(job.weight()));
+    let queue = Queue::new(order.iter().map(|place| (*place, estimate(place))), settings.memory);
     let stop = AtomicBool::new(false);
     let (news, from_slots) = channel();
 
@@ -124,14 +125,14 @@ pub(super) fn run_tasks<T: Task>(
     thread::scope(|scope| {
         // Should `on_event` panic, the scope would otherwise wait for everything that is left.
         let _guard = StopOnDrop(&stop);
-        for _ in 0..settings.jobs.get().min(jobs.len()) {
-            let slot = Slot { jobs, engines, settings, queue: &queue, stop: &stop, news: news.clone() };
+        for number in 0..settings.jobs.get().min(jobs.len()) {
+            let slot = Slot { number, jobs, engines, settings, queue: &queue, stop: &stop, news: news.clone() };
             scope.spawn(move || slot.work());
         }
         drop(news);
         for message in from_slots {
             match message {
-                News::Started(image, target) => on_event(Event::Started { image, target }),
+                News::Started(image, target, worker) => on_event(Event::Started { image, target, worker }),
                 News::Retrying(image, target, attempt, cause) => {
                     on_event(Event::Retrying { image, target, attempt, cause: &cause });
                 }
@@ -169,7 +170,7 @@ impl Drop for StopOnDrop<'_> {
 
 /// What a thread tells the one that gathers.
 enum News<P> {
-    Started(usize, usize),
+    Started(usize, usize, usize),
     Retrying(usize, usize, u32, FailureCause),
     Done(usize, std::result::Result<P, Failure>),
     Fatal(Error),
@@ -206,10 +207,11 @@ struct Opened<'p> {
 
 /// One thread's share: at most one worker at a time.
 struct Slot<'p, T: Task> {
+    number: usize,
     jobs: &'p [T],
     engines: &'p [Engine],
     settings: &'p Settings,
-    queue: &'p Mutex<VecDeque<usize>>,
+    queue: &'p Queue,
     stop: &'p AtomicBool,
     news: Sender<News<T::Product>>,
 }
@@ -218,24 +220,39 @@ impl<'p, T: Task> Slot<'p, T> {
     fn work(self) {
         let mut worker = None;
         while !self.stopped() {
-            let no_longer = || self.stopped() || self.queue().is_empty();
-            let Some(_token) = self.token(&no_longer) else { return };
-            let Some(place) = self.queue().pop_front() else { return };
-            let Some(job) = self.jobs.get(place) else { return };
+            let no_longer = || self.stopped() || self.queue.is_empty();
+            let Some(token) = self.token(&no_longer) else { return };
+            let Share { place, large, .. } = &match self.queue.take() {
+                Taken::Job(share) => share,
+                Taken::Nothing => return,
+                Taken::Later => {
+                    // Neither a token nor a worker's memory is held meanwhile.
+                    drop(token);
+                    worker = None;
+                    self.queue.wait();
+                    continue;
+                }
+            };
+            let Some(job) = self.jobs.get(*place) else { return };
             let message = match self.build(job, &mut worker) {
-                Ok(outcome) => News::Done(place, outcome),
+                Ok(outcome) => {
+                    if self.settings.fail_fast && outcome.is_err() {
+                        self.queue.clear();
+                    }
+                    News::Done(*place, outcome)
+                }
                 Err(Halt::Fatal(error)) => {
                     self.stop.store(true, Ordering::Relaxed);
                     News::Fatal(error)
                 }
                 Err(Halt::Stopped) => return,
             };
+            if *large {
+                // A driver keeps what it took for a large module until its process ends.
+                worker = None;
+            }
             self.tell(message);
         }
-    }
-
-    fn queue(&self) -> MutexGuard<'_, VecDeque<usize>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The leave to compile one module; none where there is nothing left to compile.
@@ -276,7 +293,7 @@ impl<'p, T: Task> Slot<'p, T> {
                 _ => self.start(engine)?,
             };
             if attempts == 1 {
-                self.tell(News::Started(image, target));
+                self.tell(News::Started(image, target, self.number));
             }
             let begun = Instant::now();
             let (cause, log) = match worker.ask(&request, self.settings.timeout, &|| self.stopped())? {

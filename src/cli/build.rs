@@ -2,14 +2,20 @@
 
 pub mod compile;
 mod depend;
+pub mod draft;
+mod form;
 mod help;
 mod identity;
 mod natives;
+mod pace;
+mod planned;
 mod plans;
 mod recipe;
+mod record;
 mod shard;
 mod targets;
 mod told;
+pub mod watch;
 
 use super::cache;
 use super::device_config::DeviceConfigs;
@@ -23,8 +29,11 @@ use super::selection::Selection;
 use super::sources::{Numbers, Source};
 use compile::{Done, Order, Unit};
 use depend::DependArgs;
+use draft::Draft;
+use pace::PaceArgs;
 use plans::plans;
 use recipe::RecipeArgs;
+use record::RecordArgs;
 use shard::Shard;
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -35,19 +44,20 @@ use sycl_bundle::build::Job;
 use sycl_bundle::build::target::Target;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::examine;
-use sycl_bundle::container::{Host, Kind};
+use sycl_bundle::container::Host;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::built::{self, Built, Damaged};
 use sycl_bundle::rewrite::embed::{Addition, possible};
 use targets::Asked;
 use told::Work;
+use watch::Watch;
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::AFTER_HELP)]
 pub struct Args {
     /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
-    #[arg(required_unless_present_any = ["example_policy", "schema"])]
+    #[arg(required_unless_present_any = ["example_policy", "schema", "report_schema"])]
     files: Vec<PathBuf>,
     /// What to compile for; by default what `targets` under [build] of sycl-bundle.toml names
     #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',')]
@@ -57,7 +67,7 @@ pub struct Args {
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,
     /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["shard", "example_policy", "schema"])]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["shard", "cache_only", "example_policy", "schema", "report_schema"])]
     output: Option<PathBuf>,
     /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
     #[arg(long, value_name = "NAME")]
@@ -77,7 +87,7 @@ pub struct Args {
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Seconds that one image may take in one attempt
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = pace::seconds)]
     timeout: Duration,
     /// How to show what was done
     #[arg(long, value_name = "FORM", default_value = "text")]
@@ -105,6 +115,12 @@ pub struct Args {
     #[command(flatten)]
     depend: DependArgs,
     #[command(flatten)]
+    pace: PaceArgs,
+    #[command(flatten)]
+    record: RecordArgs,
+    #[arg(skip)]
+    draft: Option<Draft>,
+    #[command(flatten)]
     install: InstallArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
@@ -124,12 +140,6 @@ enum Format {
     Json,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let parsed = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
-    let parsed = parsed.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    parsed.ok_or_else(|| "a number of seconds greater than 0".to_owned())
-}
-
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
@@ -139,12 +149,18 @@ impl Args {
         if self.schema {
             return output::schema(built::SCHEMA);
         }
+        if self.record.report_schema {
+            return RecordArgs::print_schema();
+        }
         let table = self.configs.table(global)?;
         let recipes = self.recipe.load(global, &table)?;
         let by_policy = self.targets.is_empty() && self.devices.is_empty();
         let targets = if by_policy { &recipes.rules.targets } else { &self.targets };
         let asked = Asked { targets, devices: &self.devices, march: self.march.as_deref() };
-        let wanted = targets::wanted(global, &table, &asked)?;
+        let mut wanted = targets::wanted(global, &table, &asked)?;
+        if let Some(unit) = &self.pace.unit {
+            wanted.retain(|wanted| wanted.target.name == unit.target);
+        }
         // Without an output there is a shard or a trial, which write none.
         let output = self.output.as_deref().unwrap_or(Path::new(""));
         if self.format == Format::Json && output.as_os_str() == "-" {
@@ -165,7 +181,7 @@ impl Args {
         for (source, host) in sources.iter().zip(&hosts) {
             bundles.push(source.bundle(host).context(|| source.name())?);
         }
-        let emit = self.emit(&hosts)?;
+        let emit = form::emit(self.form.emit, output, &hosts)?;
         let form = self.form.form_of_build(emit, output)?;
         let (Some(host), Some(source)) = (hosts.first(), sources.first()) else {
             return Err(Error::new(ErrorKind::Usage, "no input"));
@@ -201,15 +217,28 @@ impl Args {
             possible(host, &bundle, &planned).context(|| source.name())?;
         }
         let begun = Instant::now();
-        let jobs = std::mem::take(&mut plans.jobs);
-        let done = if self.dry_run { self.trial(&work, &jobs) } else { self.compile(&work, jobs)? };
+        let mut jobs = std::mem::take(&mut plans.jobs);
+        if let Some(unit) = &self.pace.unit {
+            jobs.retain(|job| numbers.shown(job.image) == unit.image);
+            jobs.first().ok_or_else(|| unit.missing())?;
+        }
+        let configs = self.configs.files().iter().cloned().chain(recipes.file().map(Path::to_path_buf));
+        let prerequisites: Vec<PathBuf> = self.files.iter().cloned().chain(configs).collect();
+        if let Some(draft) = &self.draft {
+            return self.write_plan(draft, &work, &jobs, &prerequisites);
+        }
+        let mut watch = self.record.watch(&work)?;
+        let done = if self.dry_run { Ok(self.trial(&work, &jobs)) } else { self.compile(&work, jobs, &mut watch) };
+        let recorded = self.record.traced(&mut watch);
+        let done = done?;
+        recorded?;
         let seconds = begun.elapsed().as_secs_f64();
         let failures = done.failures.iter();
         self.all_or_nothing(&work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
 
         let devices = natives::devices(&wanted, &done.compiled);
         let mut additions = natives::additions(global, &wanted, &plans, (&done.compiled, &devices));
-        let bare = if self.no_spirv { work.bare(&plans, &done, self.shard.is_some()) } else { HashSet::new() };
+        let bare = if self.no_spirv { work.bare(&plans, &done, self.shard().is_some()) } else { HashSet::new() };
         let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| bare.contains(image));
         let frozen = frozen.collect::<HashSet<usize>>().len();
         if frozen > 0 && self.writes() {
@@ -234,12 +263,15 @@ impl Args {
         let bytes_after = if self.writes() { compiled::write(global, &form, &what, output, mode)? } else { 0 };
         if self.writes() {
             let _ = earlier_parts.clear(output);
-            let rules = recipes.file().map(Path::to_path_buf);
-            self.after(output, rules.into_iter().chain(done.libraries.iter().cloned()))?;
+            self.after(output, &prerequisites, &done.libraries)?;
+        } else if let (Some(stamp), true) = (&self.stamp, done.failures.is_empty() && !self.dry_run) {
+            output::touch(stamp)?;
         }
+        let inputs: Vec<String> = self.files.iter().map(|path| path.display().to_string()).collect();
+        self.record.reported(&work, &watch, &done, inputs.clone())?;
         let built = Built {
             schema_version: 1,
-            inputs: self.files.iter().map(|path| path.display().to_string()).collect(),
+            inputs,
             output: output.display().to_string(),
             emit: emit.name(),
             images: total,
@@ -251,6 +283,8 @@ impl Args {
             without_spirv: work.shown(&bare),
             bytes_after,
             seconds,
+            slowest: work.slowest(&watch),
+            saved_seconds: watch.seconds(),
             ..work.told(&plans, &done, emit == Emit::Embed, self.dry_run)
         };
         self.tell(global, &built)?;
@@ -263,7 +297,7 @@ impl Args {
 
     /// Whether there is an output.
     fn writes(&self) -> bool {
-        self.shard.is_none() && !self.dry_run
+        self.shard().is_none() && !self.dry_run
     }
 
     /// Says what is damaged, by the numbers that the user knows.
@@ -294,41 +328,13 @@ impl Args {
         })
     }
 
-    fn emit(&self, hosts: &[Host<'_>]) -> Result<Emit> {
-        let linked = hosts.iter().any(|host| matches!(host.kind, Kind::Elf | Kind::Pe));
-        let elf = hosts.iter().all(|host| host.kind == Kind::Elf);
-        let usage = |message: &str, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
-        if hosts.len() > 1 && linked {
-            return usage("a linked file makes an output of its own", "build linked files one by one");
-        }
-        match self.form.emit {
-            // A linked file may be called anything but an object, a table or a SYCLBIN.
-            None => Ok(match Emit::by_extension(self.output.as_deref().unwrap_or(Path::new(""))) {
-                Some(emit @ (Emit::Object | Emit::Syclbin | Emit::Table)) => emit,
-                Some(Emit::Shared) if !elf => Emit::Shared,
-                _ if elf => Emit::Embed,
-                _ => Emit::Table,
-            }),
-            // Whether Intel's driver on Windows takes what the one on Linux makes is not known.
-            Some(Emit::Embed) if hosts.iter().any(|host| host.kind == Kind::Pe) => usage(
-                "the driver compiles for Linux, so the native code is not for a Windows file's own list",
-                "compile on Windows, and put the images into the list with `sycl-bundle embed`",
-            ),
-            Some(Emit::Embed) if !elf => {
-                usage("only a linked ELF file can be embedded into", "use --emit table or --emit shared")
-            }
-            Some(Emit::Spirv) => usage("what is compiled is no SPIR-V", "use --emit table, or `extract --emit spirv`"),
-            Some(emit) => Ok(emit),
-        }
-    }
-
     /// Compiles what is planned.
-    fn compile(&self, work: &Work<'_, '_>, jobs: Vec<Job<'_>>) -> Result<Done> {
+    fn compile(&self, work: &Work<'_, '_>, jobs: Vec<Job<'_>>, watch: &mut Watch<'_>) -> Result<Done> {
         if work.wanted.iter().any(|wanted| wanted.target.march().is_some()) {
             self.install.apply()?;
         }
         let cache = cache::cache(!self.no_cache);
-        if self.shard.is_some() && cache.is_none() {
+        if self.shard().is_some() && cache.is_none() {
             let error = Error::new(ErrorKind::Environment, "a shard is compiled into the cache, and there is none");
             return Err(error.with_remedy("set SYCL_BUNDLE_CACHE_DIR to a folder that all machines share"));
         }
@@ -339,15 +345,17 @@ impl Args {
             jobs: self.jobs,
             timeout: self.timeout,
             cache: cache.as_ref(),
-            shard: self.shard,
+            shard: self.shard(),
             fold: !self.no_fold,
+            fail_fast: self.pace.fail_fast,
+            memory: self.pace.max_memory,
         };
         let several = targets.len() > 1;
         let name = |unit: Unit| {
             let of_target = if several { format!(" for {}", work.target(unit.1)) } else { String::new() };
             format!("{}{of_target}", work.name(unit))
         };
-        compile::compile(work.global, &order, jobs, &name)
+        compile::compile(work.global, &order, jobs, &name, watch)
     }
 
     /// What would come of what is planned, as far as that is known without the compilers.
@@ -358,9 +366,8 @@ impl Args {
     }
 
     /// What build systems ask for when the output is written.
-    fn after(&self, output: &Path, more: impl Iterator<Item = PathBuf>) -> Result<()> {
-        let own = self.files.iter().chain(self.configs.files()).cloned();
-        let prerequisites: Vec<PathBuf> = own.chain(more).collect();
+    fn after(&self, output: &Path, inputs: &[PathBuf], libraries: &[PathBuf]) -> Result<()> {
+        let prerequisites: Vec<PathBuf> = inputs.iter().chain(libraries).cloned().collect();
         self.depend.write(output, &prerequisites)?;
         match &self.stamp {
             Some(stamp) => output::touch(stamp),
@@ -375,7 +382,9 @@ impl Args {
                 .and_then(|()| out.flush())
                 .map_err(|error| output::lost(&error));
         }
-        if !global.quiet {
+        // A plan's commands have their engine tell of them.
+        let silent = self.pace.unit.is_some() && built.failed.is_empty() && global.verbose == 0;
+        if !global.quiet && !silent {
             let kernel = |name: &str| shown(global, name);
             let text = built.summary(global.verbose > 0, &kernel);
             let _ = writeln!(std::io::stderr().lock(), "{text}");

@@ -1,6 +1,7 @@
 //! How does a verb have the CPU driver compile and link?
 
 use super::build::compile::{Order, compile};
+use super::build::watch::Watch;
 use super::driver::InstallArgs;
 use super::exit::report;
 use super::global::Global;
@@ -81,9 +82,18 @@ impl CompilerArgs {
         self.install.apply()?;
         let timeout = Duration::from_secs(self.timeout.map_or(PATIENCE, |seconds| seconds.get() as u64));
         let targets = [Target::cpu(self.march()?)];
-        let order =
-            Order { targets: &targets, ocloc: None, jobs: self.jobs, timeout, cache: None, shard: None, fold: false };
-        let done = compile(global, &order, jobs, &|(image, _)| name(image))?;
+        let order = Order {
+            targets: &targets,
+            ocloc: None,
+            jobs: self.jobs,
+            timeout,
+            cache: None,
+            shard: None,
+            fold: false,
+            fail_fast: false,
+            memory: None,
+        };
+        let done = compile(global, &order, jobs, &|(image, _)| name(image), &mut Watch::default())?;
         for failure in &done.failures {
             report(global, &told(failure).context(name(failure.image)));
         }

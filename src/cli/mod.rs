@@ -40,6 +40,7 @@ mod live;
 mod man;
 mod output;
 mod pip;
+mod plan;
 mod policy_file;
 mod progress;
 mod prune;
@@ -132,6 +133,7 @@ verbs! {
     extract => Extract,
     filter => Filter,
     build => Build,
+    plan => Plan,
     compile => Compile,
     link => Link,
     join => Join,

@@ -111,10 +111,20 @@ fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<
     // What one kind of device counts in bytes another counts in registers: one of them is enough.
     let clause = if budget.spill.is_some() { Clause::Spill } else { Clause::SpilledRegisters };
     for name in &image.kernels {
-        let tells =
-            |kernel: &&&Kernel| kernel.name == *name && (kernel.spill, kernel.spilled_registers) != (None, None);
-        if told.iter().find(tells).is_none() {
-            let message = "How many registers the kernel spills is not told by its code.".to_owned();
+        let of_name = || told.iter().filter(|kernel| kernel.name == *name);
+        // Memory for spills and private arrays together holds no more of spills than it is large.
+        let within = |scratch: u64| budget.spill.is_some_and(|most| scratch <= most);
+        let tells = |kernel: &&Kernel| {
+            (kernel.spill, kernel.spilled_registers) != (None, None) || kernel.scratch.is_some_and(within)
+        };
+        if !of_name().any(tells) {
+            let message = match of_name().find_map(|kernel| kernel.scratch) {
+                Some(scratch) => format!(
+                    "How many registers the kernel spills is not told by its code, only that they and private arrays take {scratch} \
+                     bytes together."
+                ),
+                None => "How many registers the kernel spills is not told by its code.".to_owned(),
+            };
             let remedy = "give this budget to targets whose code tells: Intel's and AMD's GPUs";
             push(name, against(clause, false, message, remedy));
         }

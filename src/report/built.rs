@@ -68,6 +68,24 @@ pub struct Built {
     pub bytes_after: u64,
     /// Seconds that compiling took.
     pub seconds: f64,
+    /// The image that took longest, of those that were compiled in this run.
+    pub slowest: Option<Slowest>,
+    /// Seconds that compiling takes one image after the other, as programs would do at run time: of those that were
+    /// compiled in this run, and those that are folded with them.
+    pub saved_seconds: f64,
+}
+
+/// The image that took longest.
+#[derive(Debug, Serialize)]
+pub struct Slowest {
+    /// The image.
+    pub image: usize,
+    /// The target.
+    pub target: String,
+    /// The first of its kernels, mangled.
+    pub kernel: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// Images that are the same code as others, and are compiled on their own.
@@ -227,6 +245,13 @@ impl Built {
         }
         if self.folded > 0 {
             lines.push(format!("  {} of them folded: the code of another under their kernel's name", self.folded));
+        }
+        if let Some(slowest) = &self.slowest {
+            let name = slowest.kernel.as_deref().map(kernel).unwrap_or_default();
+            let name = format!("image {} {}", slowest.image, super::name::shorten(&name, 60)).trim_end().to_owned();
+            let target = if self.targets.len() > 1 { format!(" for {}", slowest.target) } else { String::new() };
+            lines.push(format!("  slowest: {name}{target}, {:.1} s", slowest.seconds));
+            lines.push(format!("  {:.1} s of compilation that programs need not do any more", self.saved_seconds));
         }
         for alone in self.apart.iter().filter(|_| verbose || self.dry_run) {
             let images = count(alone.images, "image");

@@ -6,6 +6,7 @@ pub mod built;
 pub mod cache;
 pub mod check;
 pub mod clones;
+pub mod costs;
 pub mod devices;
 pub mod diff;
 pub mod doctor;

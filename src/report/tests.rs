@@ -42,6 +42,8 @@ fn builds() {
         problems: vec![built::Damaged { image: Some(1), offset: None, message: text() }],
         removed_options: [(text(), 2)].into_iter().collect(),
         seconds: 0.5,
+        slowest: Some(built::Slowest { image: 1, target: text(), kernel: None, seconds: 0.25 }),
+        saved_seconds: 0.5,
         ..built::Built::default()
     };
     prove(built::SCHEMA, &document.to_json(), "targets");

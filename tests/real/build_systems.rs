@@ -42,6 +42,113 @@ fn make_builds_again_what_changed_and_nothing_else() {
     assert_eq!(std::fs::metadata(at.join("out/lib.so")).unwrap().modified().unwrap(), first);
 }
 
+/// A project of CMake and Ninja with two libraries: what changed is built again, and nothing else.
+#[test]
+fn cmake_with_ninja_builds_again_what_changed_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for name in ["one.so", "two.so"] {
+        std::fs::copy(world().window(), at.join(name)).unwrap();
+    }
+    write(&at.join("CMakeLists.txt"), CMAKE);
+    let mut configure = world().command("cmake");
+    configure.args(["-G", "Ninja", "-S"]).arg(at).arg("-B").arg(at.join("b"));
+    succeed(configure.arg(format!("-DSYCL_BUNDLE={}", env!("CARGO_BIN_EXE_sycl-bundle"))));
+    let ninja = || {
+        let mut command = world().command("cmake");
+        command.arg("--build").arg(at.join("b")).arg("-v").env("SYCL_BUNDLE_CACHE_DIR", at.join("cache"));
+        let said = String::from_utf8_lossy(&succeed(&mut command).stdout).into_owned();
+        ["one", "two"].map(|name| said.contains(&format!("{name}.so -t spir64_x86_64")))
+    };
+    let changed =
+        || ["one", "two"].map(|name| std::fs::metadata(at.join(format!("b/{name}.so"))).unwrap().modified().unwrap());
+    assert_eq!(ninja(), [true, true]);
+    assert_eq!(ninja(), [false, false]);
+    let first = changed();
+    later(&at.join("two.so"));
+    assert_eq!(ninja(), [false, true]);
+    assert_eq!(changed(), first, "the same came out");
+    assert_eq!(ninja(), [false, false]);
+    // The rules are of both, found by the tool and told by the dependencies it writes.
+    write(&at.join("sycl-bundle.toml"), "[build]\noptions = \"-cl-mad-enable\"\n");
+    later(&at.join("one.so"));
+    assert_eq!(ninja(), [true, false]);
+    assert_eq!(ninja(), [false, false]);
+    write(&at.join("sycl-bundle.toml"), "[build]\noptions = \"-cl-fast-relaxed-math\"\n");
+    later(&at.join("sycl-bundle.toml"));
+    assert_eq!(ninja(), [true, false], "the file of rules is a dependency");
+}
+
+/// As the README has it.
+const CMAKE: &str = "\
+cmake_minimum_required(VERSION 3.20)
+project(p LANGUAGES NONE)
+foreach(name one two)
+  add_custom_command(
+    OUTPUT ${name}.stamp
+    BYPRODUCTS ${name}.so
+    COMMAND ${SYCL_BUNDLE} build ${CMAKE_SOURCE_DIR}/${name}.so -t spir64_x86_64 --image 0-1 -o ${name}.so
+            -MD -MF ${name}.d -MT ${name}.stamp --stamp ${name}.stamp
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
+    DEPENDS ${CMAKE_SOURCE_DIR}/${name}.so
+    DEPFILE ${CMAKE_BINARY_DIR}/${name}.d
+    VERBATIM)
+  list(APPEND stamps ${name}.stamp)
+endforeach()
+add_custom_target(native ALL DEPENDS ${stamps})
+";
+
+/// Touches a file.
+fn later(path: &Path) {
+    let time = std::time::SystemTime::now() + Duration::from_secs(2);
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+/// One command per image and target fills the cache, and the last one takes everything out of it.
+#[test]
+fn a_plan_does_the_work_once_by_make_and_by_ninja() {
+    for (engine, rule) in [("make", "plan.mk"), ("ninja", "plan.ninja")] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        std::fs::copy(world().window(), at.join("lib.so")).unwrap();
+        let mut command = tool();
+        command.current_dir(at).args(["plan", "--to", rule, "lib.so", "-t", "spir64_x86_64", "-t", "pvc"]);
+        succeed(command.args(["--image", "0-2", "-o", "out.so", "--options", "-cl-mad-enable", "--format", engine]));
+        let run = || {
+            let mut command = world().command(engine);
+            command.current_dir(at).arg("-j2").arg("-f").arg(rule).env("SYCL_BUNDLE_CACHE_DIR", at.join("cache"));
+            if engine == "ninja" {
+                command.arg("-v");
+            }
+            let output = succeed(&mut command);
+            let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+            (text.matches(" --cache-only --unit ").count(), text.matches("/done.d").count(), text)
+        };
+        let (units, last, text) = run();
+        assert_eq!((units, last), (6, 1), "{text}");
+        let cached = |target: &str| {
+            let line =
+                text.lines().find(|line| line.trim_start().starts_with(target)).unwrap_or_else(|| panic!("{text}"));
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(cached("spir64_x86_64").starts_with("spir64_x86_64 (avx2) 3 3 "), "{text}");
+        assert!(cached("intel_gpu_pvc").starts_with("intel_gpu_pvc 3 3 "), "{text}");
+        let (units, last, text) = run();
+        assert_eq!((units, last), (0, 0), "{text}");
+        // What the plan made is what a build makes.
+        let mut command = tool();
+        command.current_dir(at).args(["build", "lib.so", "-t", "spir64_x86_64", "-t", "pvc", "--image", "0-2"]);
+        succeed(command.args(["-o", "straight.so", "--options", "-cl-mad-enable"]));
+        assert!(std::fs::read(at.join("straight.so")).unwrap() == std::fs::read(at.join("out.so")).unwrap());
+        later(&at.join("lib.so"));
+        let (units, last, text) = run();
+        assert_eq!((units, last), (6, 1), "{text}");
+        std::fs::remove_file(at.join("out.so")).unwrap();
+        run();
+        assert!(at.join("out.so").exists());
+    }
+}
+
 #[test]
 fn a_trial_says_what_would_be_done_and_does_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use super::identity::{self, Identities};
 use super::shard::Shard;
+use super::watch::Watch;
 use crate::cli::cache;
 use crate::cli::global::Global;
 use crate::cli::interrupt;
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sycl_bundle::build::cache::{Cache, Keys};
 use sycl_bundle::build::fold::{Apart, Folding};
 use sycl_bundle::build::target::{Backend, Target};
@@ -63,6 +64,10 @@ pub struct Order<'o> {
     pub shard: Option<Shard>,
     /// Whether modules that are the same code but for names are compiled once.
     pub fold: bool,
+    /// Whether the first image that does not build ends it.
+    pub fail_fast: bool,
+    /// Bytes of memory that all workers together may take.
+    pub memory: Option<u64>,
 }
 
 impl Order<'_> {
@@ -104,8 +109,14 @@ fn unit(job: &Job<'_>) -> Unit {
 /// Compiles. `name` says what an image for a target is called in messages.
 ///
 /// # Errors
-/// `Environment` where the machine cannot compile; `Build` where the user ended it.
-pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dyn Fn(Unit) -> String) -> Result<Done> {
+/// `Environment` where the machine cannot compile; `Build` where the user ended it, or the first image that did not build.
+pub fn compile(
+    global: &Global,
+    order: &Order<'_>,
+    jobs: Vec<Job<'_>>,
+    name: &dyn Fn(Unit) -> String,
+    watch: &mut Watch<'_>,
+) -> Result<Done> {
     let mut done = Done::default();
     if jobs.is_empty() {
         return Ok(done);
@@ -128,8 +139,11 @@ pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dy
             done.elsewhere.push(unit(&job));
             continue;
         }
+        watch.begin(&job);
+        let looked = Instant::now();
         match key.and_then(|key| key.get(order.cache?)) {
             Some(bytes) if is_for(order.targets, job.target, &bytes) && job.flaw(&bytes).is_none() => {
+                watch.cached(unit(&job), looked, &bytes);
                 done.cached.push(unit(&job));
                 done.compiled.push(Binary { image: job.image, target: job.target, bytes });
             }
@@ -139,11 +153,13 @@ pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dy
     done.apart = folding.apart.clone();
     let (leaders, mut followers) = folding.group(left);
     let mut again = Vec::new();
-    for outcome in run(global, order, &engines, &leaders, &keys, name)? {
+    for outcome in run(global, order, &engines, &leaders, &keys, (name, watch))? {
         let leader = outcome.as_ref().map_or_else(|failure| (failure.image, failure.target), made);
         for job in followers.remove(&leader).unwrap_or_default() {
+            let begun = Instant::now();
             match folding.follow(&outcome, &job) {
                 Ok(outcome) => {
+                    watch.folded(&outcome, begun);
                     done.folded.extend(outcome.is_ok().then_some(unit(&job)));
                     done.take(order, outcome)?;
                 }
@@ -156,7 +172,7 @@ pub fn compile(global: &Global, order: &Order<'_>, jobs: Vec<Job<'_>>, name: &dy
         }
         done.take(order, outcome)?;
     }
-    for outcome in run(global, order, &engines, &again, &keys, name)? {
+    for outcome in run(global, order, &engines, &again, &keys, (name, watch))? {
         done.take(order, outcome)?;
     }
     done.failures.sort_by_key(|failure| places.get(&(failure.image, failure.target)).copied());
@@ -186,7 +202,7 @@ fn run(
     engines: &[Engine],
     left: &[Job<'_>],
     keys: &HashMap<Unit, Keys>,
-    name: &dyn Fn(Unit) -> String,
+    (name, watch): (&dyn Fn(Unit) -> String, &mut Watch<'_>),
 ) -> Result<Vec<Outcome>> {
     if left.is_empty() {
         return Ok(Vec::new());
@@ -197,10 +213,12 @@ fn run(
         timeout: order.timeout,
         tokens: Jobserver::from_environment(),
         interrupted: Some(interrupted.clone()),
+        fail_fast: order.fail_fast,
+        memory: order.memory,
         ..Settings::new(order.jobs.unwrap_or(cores))
     };
     let mut progress = Progress::new(global, left.len());
-    let (mut kept, mut unkept, mut finished) = (0usize, None, 0usize);
+    let (mut kept, mut unkept, mut finished, mut failed) = (0usize, None, 0usize, false);
     let outcomes = pool::run(left, engines, &settings, &mut |event| {
         if let Event::Finished(artifact) = &event {
             finished = finished.saturating_add(1);
@@ -214,6 +232,8 @@ fn run(
                 }
             }
         }
+        failed |= matches!(event, Event::Failed(_));
+        watch.on(&event);
         progress.on(&event, name);
     });
     progress.finish();
@@ -224,6 +244,15 @@ fn run(
         let message =
             format!("interrupted: {finished} of {} images compiled, {kept} of them kept in the cache", left.len());
         let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
+        return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
+    }
+    // Which one it was has been said when it happened.
+    if failed && order.fail_fast {
+        let message = format!(
+            "ended by an image that did not build: {finished} of {} images compiled, {kept} of them kept in the cache",
+            left.len()
+        );
+        let remedy = "without --fail-fast all others are compiled, and what does not build stays SPIR-V";
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
     }
     let outcomes = outcomes?;

@@ -21,6 +21,11 @@ pub struct DependArgs {
 }
 
 impl DependArgs {
+    /// Whether any of them is given.
+    pub fn asked(&self) -> bool {
+        self.depend || self.file.is_some() || self.rule.is_some()
+    }
+
     /// Writes the rule, where one is asked for.
     ///
     /// # Errors

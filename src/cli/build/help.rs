@@ -35,6 +35,10 @@ CPU images that are the same code but for the name of their one kernel are compi
 native code gets each name in turn: byte for byte what the driver makes. The names must be of one
 length. --dry-run says how many these are, and which others cannot be renamed so, and why.
 
+An image that does not build does not keep the others from being compiled, as by `make -k`;
+--fail-fast ends the build there. --max-memory bounds how many large modules are compiled at once.
+--save-temps, --report and --time-trace keep what went in and came out, what it took, and when.
+
 Native CPU code is for one instruction set, by default avx2: the driver refuses code for a newer
 set than the machine's, and all libraries of a process must have the same set.
 
@@ -52,11 +56,12 @@ Examples:
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so --install-driver
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so -MD --stamp out/libfoo.stamp
   sycl-bundle build libfoo.so -t spir64_x86_64 --shard 1/8
+  sycl-bundle build libfoo.so -t pvc -o out/libfoo.so --report out.json --time-trace trace.json
 
 Exit status:
   0  done
   3  the input cannot be read, or images in it are damaged
-  4  some image did not build; the output is written, and the image is in it as SPIR-V
-     (with --all-or-nothing nothing is written)
+  4  some image did not build; all others are compiled, the output is written, and the image is in
+     it as SPIR-V (with --all-or-nothing or --fail-fast nothing is written)
   5  there is no driver, device or ocloc, or ocloc does not know a target
   6  there is no device code; with --emit shared, also where none of it can be native";

@@ -4,13 +4,15 @@ use super::compile::{Done, Unit};
 use super::plans::Plans;
 use super::shown;
 use super::targets::Wanted;
+use super::watch::Watch;
 use crate::cli::global::Global;
 use crate::cli::sources::Numbers;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use sycl_bundle::build::target::CPU_SPEC;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::native::Stay;
-use sycl_bundle::report::built::{Alone, Built, Failed, OfTarget, Skipped, Staying};
+use sycl_bundle::report::built::{Alone, Built, Failed, OfTarget, Skipped, Slowest, Staying};
+use sycl_bundle::report::costs::How;
 use sycl_bundle::report::name::shorten;
 
 /// What a build is about.
@@ -45,6 +47,21 @@ impl<'w, 'a> Work<'w, 'a> {
     pub fn name(&self, (image, _): Unit) -> String {
         let kernel = self.first_kernel(image).map(|name| shown(self.global, &name)).unwrap_or_default();
         format!("image {} {}", self.numbers.shown(image), shorten(&kernel, 60)).trim_end().to_owned()
+    }
+
+    /// An image and a target in the name of a file.
+    pub fn label(&self, (image, target): Unit) -> String {
+        let safe = |c: char| if c.is_ascii_alphanumeric() || "._-+".contains(c) { c } else { '_' };
+        format!("{}.{}", self.numbers.shown(image), self.target(target).chars().map(safe).collect::<String>())
+    }
+
+    /// The image that took longest to compile in this run.
+    pub fn slowest(&self, watch: &Watch<'_>) -> Option<Slowest> {
+        let compiled = watch.costs.iter().filter(|(_, cost)| cost.how == How::Compiled);
+        let timed = compiled.filter_map(|(unit, cost)| Some((*unit, cost.seconds?)));
+        let (unit, seconds) = timed.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+        let kernel = self.first_kernel(unit.0);
+        Some(Slowest { image: self.numbers.shown(unit.0), target: self.target(unit.1), kernel, seconds })
     }
 
     /// A target in a message.

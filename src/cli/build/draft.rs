@@ -1,0 +1,184 @@
+//! How does another tool do the work, one command per image and target?
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use sycl_bundle::error::{Error, ErrorKind, Result};
+
+/// For whom the commands are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Engine {
+    /// Ninja
+    Ninja,
+    /// GNU make
+    Make,
+}
+
+/// What is to be written instead of a build.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// For whom.
+    pub engine: Engine,
+    /// The file to write; standard output without.
+    pub to: Option<PathBuf>,
+    /// This program.
+    pub program: PathBuf,
+    /// The arguments of `build`.
+    pub arguments: Vec<OsString>,
+}
+
+/// One command that fills the cache.
+pub struct Edge {
+    /// The image and target, as `--unit` takes them.
+    pub unit: String,
+    /// The name of its stamp.
+    pub label: String,
+    /// Bytes of the module.
+    pub bytes: usize,
+}
+
+impl Draft {
+    /// The text: an edge for each unit, the largest first, and one that writes the output out of the cache.
+    ///
+    /// # Errors
+    /// `Usage` for a name that the engine cannot write.
+    pub fn text(&self, mut edges: Vec<Edge>, inputs: &[PathBuf], output: &Path) -> Result<String> {
+        edges.sort_by_key(|edge| std::cmp::Reverse(edge.bytes));
+        for edge in &mut edges {
+            // A live device may be called anything.
+            edge.unit = self.shell(&quoted(self.plain(&edge.unit)?));
+        }
+        let folder = format!("{}.plan", output.display());
+        let mut words = Vec::new();
+        for argument in &self.arguments {
+            words.push(quoted(self.plain(&argument.to_string_lossy())?));
+        }
+        let build = format!("build {}", words.join(" "));
+        let mut names = Vec::new();
+        for input in inputs {
+            names.push(self.name(&input.to_string_lossy())?);
+        }
+        let plan = Plan {
+            program: self.shell(&quoted(self.plain(&self.program.to_string_lossy())?)),
+            build: self.shell(&build),
+            inputs: names.join(" "),
+            output: self.name(&output.to_string_lossy())?,
+            folder: self.name(&folder)?,
+            shell_folder: self.shell(&quoted(&folder)),
+            shell_output: self.shell(&quoted(&output.to_string_lossy())),
+        };
+        Ok(match self.engine {
+            Engine::Ninja => plan.ninja(&edges),
+            Engine::Make => plan.make(&edges),
+        })
+    }
+
+    fn plain<'t>(&self, text: &'t str) -> Result<&'t str> {
+        if text.contains(['\n', '\r']) {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "a name or option with a line break cannot be written into a plan",
+            ));
+        }
+        Ok(text)
+    }
+
+    /// A command, for the shell behind the engine.
+    fn shell(&self, text: &str) -> String {
+        text.replace('$', "$$")
+    }
+
+    /// A file, as the engine writes it.
+    fn name(&self, text: &str) -> Result<String> {
+        let mut out = String::new();
+        for c in self.plain(text)?.chars() {
+            match (self.engine, c) {
+                (_, '$') => out.push_str("$$"),
+                (Engine::Ninja, ' ' | ':') => out.extend(['$', c]),
+                (Engine::Make, ' ' | '#' | ':' | '%') => out.extend(['\\', c]),
+                _ => out.push(c),
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// A word for the shell.
+fn quoted(word: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(safe) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// What all edges share, written as the engine wants it.
+struct Plan {
+    program: String,
+    build: String,
+    inputs: String,
+    output: String,
+    folder: String,
+    shell_folder: String,
+    shell_output: String,
+}
+
+const HEAD: &str =
+    "# Written by `sycl-bundle plan`. Write it again where other images or targets are to be compiled.\n";
+
+impl Plan {
+    fn ninja(&self, edges: &[Edge]) -> String {
+        let Plan { program, build, inputs, output, folder, shell_folder, .. } = self;
+        let mut text = format!(
+            "{HEAD}ninja_required_version = 1.7\nsycl_bundle = {program}\n\nrule compile\n  command = $sycl_bundle {build} \
+             --cache-only --unit $unit --stamp $out\n  description = compile image $unit\n\nrule assemble\n  command = \
+             $sycl_bundle {build} --MD --MF {shell_folder}/done.d --MT {folder}/done --stamp {shell_folder}/done\n  \
+             depfile = {folder}/done.d\n  deps = gcc\n  restat = 1\n  description = write {output}\n\n"
+        );
+        for Edge { unit, label, .. } in edges {
+            let _ = write!(text, "build {folder}/{label}: compile {inputs}\n  unit = {unit}\n");
+        }
+        let _ = write!(text, "build {folder}/done | {output}: assemble {inputs} |");
+        for Edge { label, .. } in edges {
+            let _ = write!(text, " $\n  {folder}/{label}");
+        }
+        let _ = write!(text, "\ndefault {folder}/done\n");
+        text
+    }
+
+    fn make(&self, edges: &[Edge]) -> String {
+        let Plan { program, build, inputs, output, folder, shell_folder, shell_output } = self;
+        let mut text = format!("{HEAD}SYCL_BUNDLE = {program}\n\nall: {output}\n.PHONY: all\n\nSTAMPS =");
+        for Edge { label, .. } in edges {
+            let _ = write!(text, " \\\n  {folder}/{label}");
+        }
+        let _ = write!(
+            text,
+            "\n\n{output}: {folder}/done\n\t@test -e {shell_output} || $(SYCL_BUNDLE) {build}\n\n{folder}/done: {inputs} \
+             $(STAMPS)\n\t@mkdir -p {shell_folder}\n\t+$(SYCL_BUNDLE) {build} --MD --MF {shell_folder}/done.d --MT \
+             {folder}/done --stamp {shell_folder}/done\n-include {folder}/done.d\n\n"
+        );
+        for Edge { unit, label, .. } in edges {
+            let _ = write!(
+                text,
+                "{folder}/{label}: {inputs}\n\t@mkdir -p {shell_folder}\n\t$(SYCL_BUNDLE) {build} --cache-only --unit {unit} \
+                 --stamp {shell_folder}/{label}\n"
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_from_the_shell_as_they_are() {
+        let words = ["plain", "a b", "it's", "$HOME", "", "*", "-t=x:y"];
+        let line = words.map(quoted).join(" ");
+        let script = format!("for w in {line}; do printf '%s\\n' \"$w\"; done");
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), words.join("\n") + "\n");
+    }
+}

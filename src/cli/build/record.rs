@@ -1,0 +1,120 @@
+//! What does the user want kept of how each image was compiled?
+
+use super::compile::{Done, Unit};
+use super::told::Work;
+use super::watch::{Temps, Trace, Watch};
+use crate::cli::exit::Exit;
+use crate::cli::output::{schema, write_atomically};
+use std::path::PathBuf;
+use sycl_bundle::bundle::format::Format;
+use sycl_bundle::container::place::Place;
+use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::native::Native;
+use sycl_bundle::report::costs::{Costs, How, OfImage, OfKernel, SCHEMA};
+
+/// Files beside the output.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Records")]
+pub struct RecordArgs {
+    /// Keep in this folder of each image and target the module that the compiler gets (.spv, with .1.spv and so on for
+    /// what it is linked with), its options (.opts), its binary (.bin) and what the compiler said (.log), by the number
+    /// of the image and the name of the target: 12.intel_gpu_pvc.spv
+    #[arg(long, value_name = "DIR")]
+    save_temps: Option<PathBuf>,
+    /// Write as JSON what each image took to compile, and what each of its native kernels takes: registers, SIMD width,
+    /// spills, memory, barriers
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Print the JSON schema of --report, and end
+    #[arg(long)]
+    pub report_schema: bool,
+    /// Write which worker compiled which image when, for chrome://tracing or ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    time_trace: Option<PathBuf>,
+}
+
+impl RecordArgs {
+    /// Prints the schema.
+    ///
+    /// # Errors
+    /// `Io` where standard output is closed.
+    pub fn print_schema() -> Result<Exit> {
+        schema(SCHEMA)
+    }
+
+    /// Looks on as far as these ask for it.
+    ///
+    /// # Errors
+    /// `Environment` where the folder cannot be made.
+    pub fn watch<'w>(&self, work: &'w Work<'_, '_>) -> Result<Watch<'w>> {
+        let temps = self.save_temps.as_ref().map(|folder| {
+            let made = std::fs::create_dir_all(folder);
+            made.map_err(|error| {
+                Error::new(ErrorKind::Environment, format!("cannot make `{}`: {error}", folder.display()))
+            })?;
+            Ok(Temps::new(folder.clone(), Box::new(|unit| work.label(unit))))
+        });
+        let trace = self.time_trace.is_some().then(|| {
+            Trace::new(Box::new(|unit| {
+                (
+                    format!("{} for {}", work.name(unit), work.target(unit.1)),
+                    work.numbers.shown(unit.0),
+                    work.target(unit.1),
+                )
+            }))
+        });
+        Ok(Watch::new(temps.transpose()?, trace))
+    }
+
+    /// Writes the trace, also of a build that came to an early end.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be written, or a file of `--save-temps` could not be.
+    pub fn traced(&self, watch: &mut Watch<'_>) -> Result<()> {
+        if let (Some(path), Some(text)) = (&self.time_trace, watch.trace()) {
+            write_atomically(path, text.as_bytes(), None)?;
+        }
+        watch.error.take().map_or(Ok(()), Err)
+    }
+
+    /// Writes the report.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be written.
+    pub fn reported(&self, work: &Work<'_, '_>, watch: &Watch<'_>, done: &Done, inputs: Vec<String>) -> Result<()> {
+        let Some(path) = &self.report else { return Ok(()) };
+        let about = |unit: Unit| {
+            let cost = watch.costs.get(&unit);
+            let how = cost.map_or(How::Compiled, |cost| cost.how);
+            OfImage {
+                image: work.numbers.shown(unit.0),
+                file: work.numbers.file(unit.0).to_owned(),
+                target: work.target(unit.1),
+                how,
+                module_bytes: watch.modules.get(&unit).map_or(0, |(bytes, _)| *bytes),
+                options: watch.modules.get(&unit).map(|(_, options)| options.clone()).unwrap_or_default(),
+                native_bytes: None,
+                seconds: cost.and_then(|cost| cost.seconds),
+                attempts: cost.and_then(|cost| cost.attempts),
+                cause: None,
+                kernels: Vec::new(),
+            }
+        };
+        let compiled = done.compiled.iter().map(|binary| {
+            let native = Native::read(&binary.bytes, Format::sniff(&binary.bytes), Place::file(0));
+            let parts = native.iter().flat_map(|native| &native.parts);
+            let kernels = parts.flat_map(|part| part.kernels.iter().map(OfKernel::new)).collect();
+            OfImage { native_bytes: Some(binary.bytes.len() as u64), kernels, ..about((binary.image, binary.target)) }
+        });
+        let failed = done.failures.iter().map(|failure| OfImage {
+            how: How::Failed,
+            attempts: Some(failure.attempts),
+            cause: Some(failure.to_string()),
+            ..about((failure.image, failure.target))
+        });
+        let mut images: Vec<OfImage> = compiled.chain(failed).collect();
+        images.sort_by(|a, b| (a.image, &a.target).cmp(&(b.image, &b.target)));
+        let costs = Costs { schema_version: 1, inputs, images };
+        write_atomically(path, costs.to_json().as_bytes(), None).map(drop)
+    }
+}
