@@ -42,6 +42,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('filter', 'filter', [CompletionResultType]::ParameterValue, 'Replace the modules that a target cannot run by empty ones')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('plan', 'plan', [CompletionResultType]::ParameterValue, 'Write what compiles each image by a command of its own, for ninja or make')
             [CompletionResult]::new('compile', 'compile', [CompletionResultType]::ParameterValue, 'Compile SPIR-V images to objects of a device, imports open')
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link SPIR-V images: resolve what they import from each other')
             [CompletionResult]::new('join', 'join', [CompletionResultType]::ParameterValue, 'Put the images of several files together, copies once')
@@ -243,6 +244,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--stored', '--stored', [CompletionResultType]::ParameterName, 'Keep compressed payloads as they are stored')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -273,6 +275,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--drop-signature', '--drop-signature', [CompletionResultType]::ParameterName, 'Remove the signature of a Windows file, which would be wrong once the file is changed')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -299,6 +302,11 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--stamp', '--stamp', [CompletionResultType]::ParameterName, 'Write this empty file when all is done: an output that did not change keeps its time')
             [CompletionResult]::new('--MF', '--MF', [CompletionResultType]::ParameterName, 'Write them to this file. Also -MF FILE')
             [CompletionResult]::new('--MT', '--MT', [CompletionResultType]::ParameterName, 'The target of the rule, instead of the output. Also -MT NAME')
+            [CompletionResult]::new('--max-memory', '--max-memory', [CompletionResultType]::ParameterName, 'Compile only so much at once that all workers together stay within this much memory (16GiB), by an estimate from the modules'' sizes; a module that needs more is compiled alone')
+            [CompletionResult]::new('--unit', '--unit', [CompletionResultType]::ParameterName, 'With --cache-only: this image for this target alone, as `plan` writes it (12:intel_gpu_pvc)')
+            [CompletionResult]::new('--save-temps', '--save-temps', [CompletionResultType]::ParameterName, 'Keep in this folder of each image and target the module that the compiler gets (.spv, with .1.spv and so on for what it is linked with), its options (.opts), its binary (.bin) and what the compiler said (.log), by the number of the image and the name of the target: 12.intel_gpu_pvc.spv')
+            [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write as JSON what each image took to compile, and what each of its native kernels takes: registers, SIMD width, spills, memory, barriers')
+            [CompletionResult]::new('--time-trace', '--time-trace', [CompletionResultType]::ParameterName, 'Write which worker compiled which image when, for chrome://tracing or ui.perfetto.dev')
             [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
             [CompletionResult]::new('--options', '--options', [CompletionResultType]::ParameterName, 'Options of the device''s compiler, after those that the images have')
             [CompletionResult]::new('--link-options', '--link-options', [CompletionResultType]::ParameterName, 'Options of the device''s linker, likewise')
@@ -320,15 +328,32 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--all-or-nothing', '--all-or-nothing', [CompletionResultType]::ParameterName, 'Write nothing, and fail, unless all selected images become native for all targets')
             [CompletionResult]::new('--no-spirv', '--no-spirv', [CompletionResultType]::ParameterName, 'Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image imports from: their kernels then run on the targets'' devices and on no other, not through another driver''s just-in-time compiler either')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('--no-cache', '--no-cache', [CompletionResultType]::ParameterName, 'Do not look into the cache, and keep nothing there')
             [CompletionResult]::new('--no-fold', '--no-fold', [CompletionResultType]::ParameterName, 'Compile every image, also those that are the same code as another but for the kernel''s name')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Say what would be compiled, and write nothing')
             [CompletionResult]::new('--MD', '--MD', [CompletionResultType]::ParameterName, 'Write the files that the output depends on, for make and ninja, to the output''s name and `.d`. Also -MD')
+            [CompletionResult]::new('--fail-fast', '--fail-fast', [CompletionResultType]::ParameterName, 'Begin no further image once one did not build, and write nothing; by default all others are compiled, as by `make --keep-going`')
+            [CompletionResult]::new('--cache-only', '--cache-only', [CompletionResultType]::ParameterName, 'Compile into the cache and write no output')
+            [CompletionResult]::new('--report-schema', '--report-schema', [CompletionResultType]::ParameterName, 'Print the JSON schema of --report, and end')
             [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
             [CompletionResult]::new('--spec-defaults', '--spec-defaults', [CompletionResultType]::ParameterName, 'Give specialization constants that nothing else sets their defaults; without, images with such constants stay SPIR-V')
             [CompletionResult]::new('--no-policy', '--no-policy', [CompletionResultType]::ParameterName, 'Compile by no file''s rules')
             [CompletionResult]::new('--example-policy', '--example-policy', [CompletionResultType]::ParameterName, 'Print rules that use every key, and end')
             [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;plan' {
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'For which engine; by default ninja')
+            [CompletionResult]::new('--to', '--to', [CompletionResultType]::ParameterName, 'The file to write; by default standard output')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -502,6 +527,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--replace', '--replace', [CompletionResultType]::ParameterName, 'Remove images of the same target all of whose entries the added ones list')
             [CompletionResult]::new('--drop-signature', '--drop-signature', [CompletionResultType]::ParameterName, 'Remove the signature of a Windows file, which would be wrong once the file is changed')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -524,6 +550,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--lose-kernels', '--lose-kernels', [CompletionResultType]::ParameterName, 'Remove images even where a kernel is then in none, and cannot be launched')
             [CompletionResult]::new('--drop-signature', '--drop-signature', [CompletionResultType]::ParameterName, 'Remove the signature of a Windows file, which would be wrong once the file is changed')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -537,6 +564,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Bytes that `gc` leaves at most: 500MiB, 2GB, 0')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show it')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -548,9 +576,11 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         }
         'sycl-bundle;doctor' {
             [CompletionResult]::new('--driver-version', '--driver-version', [CompletionResultType]::ParameterName, 'Which version of the driver to install')
+            [CompletionResult]::new('--ocloc', '--ocloc', [CompletionResultType]::ParameterName, 'Intel''s offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How to show it')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -606,6 +636,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images of a file to files of their own')
             [CompletionResult]::new('filter', 'filter', [CompletionResultType]::ParameterValue, 'Replace the modules that a target cannot run by empty ones')
             [CompletionResult]::new('build', 'build', [CompletionResultType]::ParameterValue, 'Compile images ahead of time and put the native code where the SYCL runtime finds it')
+            [CompletionResult]::new('plan', 'plan', [CompletionResultType]::ParameterValue, 'Write what compiles each image by a command of its own, for ninja or make')
             [CompletionResult]::new('compile', 'compile', [CompletionResultType]::ParameterValue, 'Compile SPIR-V images to objects of a device, imports open')
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link SPIR-V images: resolve what they import from each other')
             [CompletionResult]::new('join', 'join', [CompletionResultType]::ParameterValue, 'Put the images of several files together, copies once')
@@ -652,6 +683,9 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;help;build' {
+            break
+        }
+        'sycl-bundle;help;plan' {
             break
         }
         'sycl-bundle;help;compile' {

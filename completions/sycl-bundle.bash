@@ -73,6 +73,9 @@ _sycl__bundle() {
             sycl__bundle,man)
                 cmd="sycl__bundle__subcmd__man"
                 ;;
+            sycl__bundle,plan)
+                cmd="sycl__bundle__subcmd__plan"
+                ;;
             sycl__bundle,prune)
                 cmd="sycl__bundle__subcmd__prune"
                 ;;
@@ -145,6 +148,9 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,man)
                 cmd="sycl__bundle__subcmd__help__subcmd__man"
                 ;;
+            sycl__bundle__subcmd__help,plan)
+                cmd="sycl__bundle__subcmd__help__subcmd__plan"
+                ;;
             sycl__bundle__subcmd__help,prune)
                 cmd="sycl__bundle__subcmd__help__subcmd__prune"
                 ;;
@@ -167,7 +173,7 @@ _sycl__bundle() {
 
     case "${cmd}" in
         sycl__bundle)
-            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help"
+            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -185,7 +191,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__build)
-            opts="-t -o -j -q -v -h --for --device --output --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --no-cache --no-fold --shard --dry-run --stamp --MD --MF --MT --install-driver --driver-version --options --link-options --spec --spec-id --spec-defaults --policy --no-policy --example-policy --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --device --output --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --schema --no-cache --no-fold --shard --dry-run --stamp --MD --MF --MT --fail-fast --max-memory --cache-only --unit --save-temps --report --report-schema --time-trace --install-driver --driver-version --options --link-options --spec --spec-id --spec-defaults --policy --no-policy --example-policy --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -248,6 +254,26 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --MT)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --save-temps)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time-trace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -335,7 +361,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__cache)
-            opts="-q -v -h --limit --format --color --quiet --verbose --no-demangle --help stats gc clear verify"
+            opts="-q -v -h --limit --format --schema --color --quiet --verbose --no-demangle --help stats gc clear verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -635,13 +661,17 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__doctor)
-            opts="-q -v -h --install-driver --driver-version --format --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --install-driver --driver-version --ocloc --format --schema --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --driver-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ocloc)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -661,7 +691,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__embed)
-            opts="-o -q -v -h --replace --as-target --output --drop-signature --format --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --replace --as-target --output --drop-signature --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -761,7 +791,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__extract)
-            opts="-o -q -v -h --output --stored --format --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --stored --format --schema --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -835,7 +865,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__filter)
-            opts="-t -o -q -v -h --for --output --drop-signature --format --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -q -v -h --for --output --drop-signature --format --schema --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -963,7 +993,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help)
-            opts="inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help"
+            opts="inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1229,6 +1259,20 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__man)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__plan)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1586,8 +1630,34 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__plan)
+            opts="-q -v -h --format --to --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "ninja make" -- "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__prune)
-            opts="-o -q -v -h --drop --keep --lose-kernels --output --drop-signature --format --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --drop --keep --lose-kernels --output --drop-signature --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -43,6 +43,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "devices" -d
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "extract" -d 'Write the images of a file to files of their own'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "filter" -d 'Replace the modules that a target cannot run by empty ones'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "plan" -d 'Write what compiles each image by a command of its own, for ninja or make'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "compile" -d 'Compile SPIR-V images to objects of a device, imports open'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "join" -d 'Put the images of several files together, copies once'
@@ -262,6 +263,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l colo
 always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l stored -d 'Keep compressed payloads as they are stored'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s v -l verbose -d 'Say more'
@@ -304,6 +306,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l color
 always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l drop-signature -d 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l compress -d 'Compress with zstd: each image of an object or library, a bundle or an OffloadBinary as a whole'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -s v -l verbose -d 'Say more'
@@ -322,6 +325,11 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l shard 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l stamp -d 'Write this empty file when all is done: an output that did not change keeps its time' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MF -d 'Write them to this file. Also -MF FILE' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MT -d 'The target of the rule, instead of the output. Also -MT NAME' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l max-memory -d 'Compile only so much at once that all workers together stay within this much memory (16GiB), by an estimate from the modules\' sizes; a module that needs more is compiled alone' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l unit -d 'With --cache-only: this image for this target alone, as `plan` writes it (12:intel_gpu_pvc)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l save-temps -d 'Keep in this folder of each image and target the module that the compiler gets (.spv, with .1.spv and so on for what it is linked with), its options (.opts), its binary (.bin) and what the compiler said (.log), by the number of the image and the name of the target: 12.intel_gpu_pvc.spv' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l report -d 'Write as JSON what each image took to compile, and what each of its native kernels takes: registers, SIMD width, spills, memory, barriers' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l time-trace -d 'Write which worker compiled which image when, for chrome://tracing or ui.perfetto.dev' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l driver-version -d 'Which version of the driver to install' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l options -d 'Options of the device\'s compiler, after those that the images have' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l link-options -d 'Options of the device\'s linker, likewise' -r
@@ -362,10 +370,14 @@ always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l all-or-nothing -d 'Write nothing, and fail, unless all selected images become native for all targets'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-spirv -d 'Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image imports from: their kernels then run on the targets\' devices and on no other, not through another driver\'s just-in-time compiler either'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-cache -d 'Do not look into the cache, and keep nothing there'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-fold -d 'Compile every image, also those that are the same code as another but for the kernel\'s name'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l dry-run -d 'Say what would be compiled, and write nothing'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MD -d 'Write the files that the output depends on, for make and ninja, to the output\'s name and `.d`. Also -MD'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l fail-fast -d 'Begin no further image once one did not build, and write nothing; by default all others are compiled, as by `make --keep-going`'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l cache-only -d 'Compile into the cache and write no output'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l report-schema -d 'Print the JSON schema of --report, and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l spec-defaults -d 'Give specialization constants that nothing else sets their defaults; without, images with such constants stay SPIR-V'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-policy -d 'Compile by no file\'s rules'
@@ -375,6 +387,16 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s q -l q
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand plan" -l format -d 'For which engine; by default ninja' -r -f -a "ninja\t'Ninja'
+make\t'GNU make'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand plan" -l to -d 'The file to write; by default standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand plan" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand plan" -s q -l quiet -d 'Say less: no notes, no progress'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand plan" -s v -l verbose -d 'Say more'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand plan" -l no-demangle -d 'Show kernel names as they are in the file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s t -l for -d 'What to compile for' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -s o -l output -d 'The file to write; `-` is standard output' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l march -d 'The instruction set of native CPU code, by the names of opencl-aot; by default avx2' -r
@@ -602,6 +624,7 @@ always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l replace -d 'Remove images of the same target all of whose entries the added ones list'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l drop-signature -d 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l no-demangle -d 'Show kernel names as they are in the file'
@@ -622,6 +645,7 @@ always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l lose-kernels -d 'Remove images even where a kernel is then in none, and cannot be launched'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l drop-signature -d 'Remove the signature of a Windows file, which would be wrong once the file is changed'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l no-demangle -d 'Show kernel names as they are in the file'
@@ -632,17 +656,20 @@ json\t'A document'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand cache" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l driver-version -d 'Which version of the driver to install' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l ocloc -d 'Intel\'s offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l format -d 'How to show it' -r -f -a "table\t'For people'
 json\t'For programs'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand doctor" -l no-demangle -d 'Show kernel names as they are in the file'
@@ -669,27 +696,28 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s q -l 
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand worker" -s h -l help -d 'Print help'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "filter" -d 'Replace the modules that a target cannot run by empty ones'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "compile" -d 'Compile SPIR-V images to objects of a device, imports open'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "join" -d 'Put the images of several files together, copies once'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "split" -d 'Split SPIR-V images by kernel, source and requirements'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "cache" -d 'Show, check, shrink or empty the cache of compiled modules'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build compile link join split wrap embed prune cache doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "inspect" -d 'Show the device images of files'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "check" -d 'Tell whether kernels run on targets, and keep to declared aspects'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "has" -d 'Tell by exit status whether there is a kernel bundle'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "explain" -d 'Explain an error message, or which image the runtime chooses for a kernel'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "diff" -d 'Show what changed between two builds: kernels, requirements, targets, resources, bytes'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "targets" -d 'List targets and what is known of them'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "devices" -d 'List the live OpenCL devices, with what they can do'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "extract" -d 'Write the images of a file to files of their own'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "filter" -d 'Replace the modules that a target cannot run by empty ones'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "build" -d 'Compile images ahead of time and put the native code where the SYCL runtime finds it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "plan" -d 'Write what compiles each image by a command of its own, for ninja or make'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "compile" -d 'Compile SPIR-V images to objects of a device, imports open'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "link" -d 'Link SPIR-V images: resolve what they import from each other'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "join" -d 'Put the images of several files together, copies once'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "split" -d 'Split SPIR-V images by kernel, source and requirements'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "wrap" -d 'Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "embed" -d 'Add images to the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "prune" -d 'Remove images from the list of a linked file'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "cache" -d 'Show, check, shrink or empty the cache of compiled modules'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "doctor" -d 'Tell what this machine has for building, and how to get what it lacks'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "completions" -d 'Print a shell\'s completion script'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "man" -d 'Print a page of the manual'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "worker" -d 'Answers requests of the process that started it'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand help; and not __fish_seen_subcommand_from inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
