@@ -165,7 +165,14 @@ fn a_signature_is_refused_or_removed() {
     std::fs::write(&input, &signed).unwrap();
     let prune = |more: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
-        command.args(["prune", "--image", "0"]).arg(&input).arg("-o").arg(&output).args(more).output().unwrap()
+        command
+            .args(["prune", "--image", "0", "--lose-kernels"])
+            .arg(&input)
+            .arg("-o")
+            .arg(&output)
+            .args(more)
+            .output()
+            .unwrap()
     };
     let refused = prune(&[]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
