@@ -63,6 +63,12 @@ impl<'i, 'a> Cutter<'i, 'a> {
         if let Some(error) = &index.stopped {
             return Err(error.clone());
         }
+        // Copied with the body it stands in, it would be there although its kernel is not.
+        let body = index.functions.first().map_or(usize::MAX, |function| function.instructions.start);
+        if let Some(within) = index.entry_points.iter().find(|entry| entry.at >= body) {
+            let offset = index.instruction(within.at).map_or(0, |instruction| instruction.offset);
+            return Err(Error::at(offset, "an entry point is declared behind a function's beginning"));
+        }
         let notes = Notes::of(index)?;
         let names: HashSet<&str> = index.entry_points.iter().map(|entry| entry.name.as_str()).collect();
         let mut kernels: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
