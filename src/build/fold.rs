@@ -4,12 +4,12 @@
 //! the same options, and the names are of one length and end alike: then the driver's results differ in the name alone,
 //! and [`native_name`] makes one out of the other. What falls short of that is compiled on its own, and counted.
 
-use super::{Artifact, Job, Outcome, Step};
+use super::{Artifact, Job, Outcome, Step, Unit};
 use crate::container::address::find_all;
 use crate::rewrite::native_name::{self, Kept, TAIL};
 use crate::spirv::op;
 use crate::spirv::words::Words;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// The name of a module's one kernel.
@@ -59,17 +59,17 @@ pub fn blanked<'m>(il: &'m [u8], name: &Name) -> [&'m [u8]; 2] {
 }
 
 /// Jobs that another stands for, by its image and target.
-pub type Followers<'a> = HashMap<(usize, usize), Vec<Job<'a>>>;
+pub type Followers<'a> = HashMap<Unit, Vec<Job<'a>>>;
 
 /// What is known of the modules of a build.
 #[derive(Debug, Default)]
 pub struct Folding {
     /// By image and target.
-    names: HashMap<(usize, usize), Name>,
+    names: HashMap<Unit, Name>,
     /// Images that are the same code as an earlier one, and are compiled on their own, by the reason.
     pub apart: BTreeMap<Apart, usize>,
     /// Images and targets that are the same code as an earlier one, and need not be compiled.
-    pub clones: Vec<(usize, usize)>,
+    pub clones: Vec<Unit>,
 }
 
 impl Folding {
@@ -77,20 +77,20 @@ impl Folding {
     pub fn of(jobs: &[Job<'_>], renamed: &dyn Fn(usize) -> bool) -> Folding {
         let mut folding = Folding::default();
         // By code whatever the names: those that can be folded by what they can be folded with, the others each.
-        let mut seen: HashMap<u64, bool> = HashMap::new();
-        let mut kinds: HashMap<(u64, u64), ()> = HashMap::new();
+        let mut seen: HashSet<u64> = HashSet::new();
+        let mut kinds: HashSet<(u64, u64)> = HashSet::new();
         for job in jobs {
             let Some((code, entry)) = look(job) else { continue };
             let entry = if renamed(job.target) { entry } else { Err(Apart::Device) };
             let code = hashed(&(job.target, &job.compile_options, &job.link_options, code));
-            let known = seen.insert(code, true).is_some();
+            let known = !seen.insert(code);
             let apart = match entry {
                 Ok(name) => {
                     let end = name.text.get(name.text.len().saturating_sub(TAIL)..).unwrap_or_default();
-                    let first = kinds.insert((code, hashed(&(name.text.len(), end))), ()).is_none();
-                    folding.names.insert((job.image, job.target), name);
+                    let first = kinds.insert((code, hashed(&(name.text.len(), end))));
+                    folding.names.insert(job.unit(), name);
                     if !first {
-                        folding.clones.push((job.image, job.target));
+                        folding.clones.push(job.unit());
                         continue;
                     }
                     Apart::Native(Kept::Names)
@@ -98,21 +98,21 @@ impl Folding {
                 Err(apart) => apart,
             };
             if known {
-                folding.stays_apart(apart, 1);
+                folding.stays_apart(apart);
             }
         }
         folding
     }
 
     /// The name of the one kernel of an image, for a target for which another may stand for it.
-    pub fn name(&self, image: usize, target: usize) -> Option<&Name> {
-        self.names.get(&(image, target))
+    pub fn name(&self, unit: Unit) -> Option<&Name> {
+        self.names.get(&unit)
     }
 
-    /// Notes images that could not be folded.
-    pub fn stays_apart(&mut self, apart: Apart, images: usize) {
+    /// Notes an image that could not be folded.
+    pub fn stays_apart(&mut self, apart: Apart) {
         let count = self.apart.entry(apart).or_default();
-        *count = count.saturating_add(images);
+        *count = count.saturating_add(1);
     }
 
     /// What is compiled of these jobs, in their order, and what follows from it by the image and target that is.
@@ -121,7 +121,7 @@ impl Folding {
         let mut followers: Followers<'a> = HashMap::new();
         let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
         for job in jobs {
-            let Some(name) = self.name(job.image, job.target) else {
+            let Some(name) = self.name(job.unit()) else {
                 leaders.push(job);
                 continue;
             };
@@ -129,7 +129,7 @@ impl Folding {
             let like = places.entry(key).or_default();
             let same = |place: &&usize| leaders.get(**place).is_some_and(|leader| self.same(leader, &job));
             match like.iter().find(same).and_then(|place| leaders.get(*place)) {
-                Some(leader) => followers.entry((leader.image, leader.target)).or_default().push(job),
+                Some(leader) => followers.entry(leader.unit()).or_default().push(job),
                 None => {
                     like.push(leaders.len());
                     leaders.push(job);
@@ -141,13 +141,12 @@ impl Folding {
 
     /// Whether two modules are the same code: a hash that agrees is no proof.
     fn same(&self, one: &Job<'_>, other: &Job<'_>) -> bool {
-        let name = |job: &Job<'_>| self.name(job.image, job.target);
+        let name = |job: &Job<'_>| self.name(job.unit());
         let (Some(name), Some(renamed)) = (name(one), name(other)) else { return false };
-        let options = |job: &Job<'_>| (job.compile_options.clone(), job.link_options.clone());
         one.target == other.target
             && name.at == renamed.at
             && name.text.len() == renamed.text.len()
-            && options(one) == options(other)
+            && (&one.compile_options, &one.link_options) == (&other.compile_options, &other.link_options)
             && blanked(&one.il, name) == blanked(&other.il, renamed)
     }
 
@@ -158,7 +157,7 @@ impl Folding {
     pub fn follow(&self, leader: &Outcome, job: &Job<'_>) -> Result<Outcome, Apart> {
         match leader {
             Ok(artifact) => {
-                let names = self.name(artifact.image, artifact.target).zip(self.name(job.image, job.target));
+                let names = self.name(artifact.unit()).zip(self.name(job.unit()));
                 let (from, to) = names.ok_or(Apart::Native(Kept::Names))?;
                 let binary = native_name::rename(&artifact.binary, &from.text, &to.text).map_err(Apart::Native)?;
                 if job.flaw(&binary).is_some() {

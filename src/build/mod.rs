@@ -79,6 +79,30 @@ pub struct Job<'a> {
     pub kernels: Vec<String>,
 }
 
+/// An image and a target, by the caller's numbers.
+pub type Unit = (usize, usize);
+
+impl Job<'_> {
+    /// What it is for.
+    pub fn unit(&self) -> Unit {
+        (self.image, self.target)
+    }
+}
+
+impl Artifact {
+    /// What it was made for.
+    pub fn unit(&self) -> Unit {
+        (self.image, self.target)
+    }
+}
+
+impl Failure {
+    /// What was not made.
+    pub fn unit(&self) -> Unit {
+        (self.image, self.target)
+    }
+}
+
 /// What compiles: how its workers are started, and what they are told to open first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {

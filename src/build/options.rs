@@ -41,7 +41,7 @@ const DROPPED: [&str; 9] = [
 /// Removed together with the word that follows.
 const DROPPED_WITH_VALUE: [&str; 1] = ["-igc_opts"];
 
-/// What the runtime's OpenCL adapter makes of an option, for a CPU as for a GPU. An empty string removes it.
+/// What the runtime's adapters make of an option of the front end, for a CPU as for a GPU. An empty string removes it.
 const TRANSLATED: [(&str, &str); 6] = [
     ("-foffload-fp32-prec-div", "-cl-fp32-correctly-rounded-divide-sqrt"),
     ("-foffload-fp32-prec-sqrt", "-cl-fp32-correctly-rounded-divide-sqrt"),
@@ -57,11 +57,8 @@ pub fn for_cpu(options: &str) -> Options {
     let mut removed = Vec::new();
     let mut words = words(options).into_iter();
     while let Some(word) = words.next() {
-        if let Some((_, instead)) = TRANSLATED.iter().find(|(known, _)| *known == word) {
+        if translated(word, &mut kept) {
             removed.push(word.to_owned());
-            if !instead.is_empty() && !kept.iter().any(|option| option == instead) {
-                kept.push((*instead).into());
-            }
         } else if DROPPED_WITH_VALUE.contains(&word) {
             let value = words.next().unwrap_or_default();
             removed.push(format!("{word} {value}").trim_end().to_owned());
@@ -72,6 +69,15 @@ pub fn for_cpu(options: &str) -> Options {
         }
     }
     Options { kept: kept.join(" "), removed }
+}
+
+/// Puts in what the runtime makes of an option, once; whether it is one of which it makes something.
+fn translated(word: &str, kept: &mut Vec<Cow<'_, str>>) -> bool {
+    let Some((_, instead)) = TRANSLATED.iter().find(|(known, _)| *known == word) else { return false };
+    if !instead.is_empty() && !kept.iter().any(|option| option == instead) {
+        kept.push((*instead).into());
+    }
+    true
 }
 
 /// Splits at white space outside quotation marks; the marks stay, for they are the driver's to read.

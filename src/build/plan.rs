@@ -17,9 +17,6 @@ use crate::rewrite::specialize::{Outcome, Specialized, specialized};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// `DeviceTargetSpec` of native CPU images.
-pub const CPU_TARGET: &str = super::target::CPU_SPEC;
-
 /// What is to be done with each image of a bundle.
 #[derive(Debug, Default)]
 pub struct Plan<'a> {
@@ -35,8 +32,7 @@ pub struct Plan<'a> {
     pub problems: Vec<Problem>,
     /// The images whose native code has what they import in it, by index.
     pub linked: HashSet<usize>,
-    /// The images whose specialization constants got values, by index; the values as property sets state them, where they
-    /// are not the defaults.
+    /// The images whose specialization constants got values, by index; their modules are with the jobs.
     pub specialized: HashMap<usize, Specialized>,
     /// The constants that were given values.
     pub set: BTreeSet<Which>,
@@ -67,6 +63,8 @@ pub struct For<'t> {
 pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, linked: Option<&Bundle<'a>>) -> Result<Plan<'a>> {
     match linked.filter(|_| wanted.links() && images.iter().any(|examined| !examined.imports.is_empty())) {
         None => of(images, wanted, None),
+        // Where all are selected, all have been looked at.
+        Some(bundle) if bundle.images.len() == images.len() => of(images, wanted, Some(&Library::of(images))),
         Some(bundle) => {
             let all = examine(bundle);
             of(images, wanted, Some(&Library::of(&all)))
@@ -199,9 +197,9 @@ fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library
             plan.skipped.push((image.index, finding.clone()));
             continue;
         }
-        let specialized = constants.ok().flatten();
-        let contents = match &specialized {
-            Some(specialized) => Ok(Cow::Owned(specialized.module.clone())),
+        let mut specialized = constants.ok().flatten();
+        let contents = match &mut specialized {
+            Some(specialized) => Ok(Cow::Owned(std::mem::take(&mut specialized.module))),
             None => image.contents(),
         };
         let il = match contents {
@@ -212,7 +210,7 @@ fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library
             }
         };
         if let Some(specialized) = specialized {
-            plan.specialized.insert(image.index, Specialized { module: Vec::new(), ..specialized });
+            plan.specialized.insert(image.index, specialized);
         }
         let (compile, link) = wanted.options(image, &recipe);
         for option in compile.removed.into_iter().chain(link.removed) {
@@ -234,9 +232,9 @@ fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library
 
 /// The kernels of an image that its module has: `filter` empties modules and leaves the entries.
 fn held(examined: &Examined<'_, '_>) -> Vec<String> {
-    let entry_points = || examined.module.iter().flat_map(|module| &module.entry_points);
-    let has = |name: &&String| entry_points().any(|entry| entry.name == **name);
-    examined.kernels.iter().filter(has).cloned().collect()
+    let entry_points = examined.module.iter().flat_map(|module| &module.entry_points);
+    let names: HashSet<&str> = entry_points.map(|entry| entry.name.as_str()).collect();
+    examined.kernels.iter().filter(|name| names.contains(name.as_str())).cloned().collect()
 }
 
 fn constant_count(stay: &Stay) -> usize {

@@ -4,7 +4,7 @@
 //! `SYCLDeviceRequirements.cpp`, `ComputeModuleRuntimeInfo.cpp`); everything else stays raw.
 
 use super::aspect::{self, Epoch};
-use super::property::{Properties, Property, set};
+use super::property::{Properties, Property, key, set};
 use super::spec_constants::{SpecConstant, laid_out, leaves};
 use crate::bytes;
 
@@ -54,11 +54,11 @@ pub fn decode(all: &Properties<'_>, set_name: &str, property: &Property<'_>, epo
         (set::REQUIREMENTS, "reqd_work_group_size_uint64_t") => value.double_words().map(Decoded::Numbers),
         (set::REQUIREMENTS, "reqd_work_group_size" | "fixed_target") => words(),
         (set::REQUIREMENTS, "joint_matrix" | "joint_matrix_mad") => list(';'),
-        (set::REQUIREMENTS, "compile_target") | (set::MISC, "sanUsed") | ("SYCL/registered kernels", _) => text(),
+        (set::REQUIREMENTS, key::COMPILE_TARGET) | (set::MISC, "sanUsed") | ("SYCL/registered kernels", _) => text(),
         (set::PARAM_OPT, _) => arguments(property),
         (set::SPEC_CONSTANTS, _) => leaves(property).map(Decoded::SpecConstant),
         (set::SPEC_DEFAULTS | set::SPEC_VALUES, "all") => values(all, value.payload()?),
-        (set::MISC, "isEsimdImage" | "specConstsReplacedWithDefault" | "asanUsed") => {
+        (set::MISC, "isEsimdImage" | key::SPEC_REPLACED | "asanUsed") => {
             value.number().map(|number| Decoded::Flag(number != 0))
         }
         (set::MISC, "sycl-grf-size") if value.number() == Some(0) => Some(Decoded::Text("automatic".to_owned())),

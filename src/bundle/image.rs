@@ -2,7 +2,7 @@
 
 use super::format::{Declared, ET_OPENCL_OBJECTS, Format, is_zstd};
 use super::native_cpu;
-use super::property::{Properties, set};
+use super::property::{Properties, key, set};
 use crate::bytes;
 use crate::container::inflate;
 use crate::error::Result;
@@ -199,7 +199,7 @@ impl<'a> Image<'a> {
     /// The target of the device configuration that the image was compiled for, where it says so.
     pub fn compile_target(&self) -> Option<&'a str> {
         let arch = || Some(self.arch).filter(|arch| !matches!(*arch, "" | "generic"));
-        self.properties.get(set::REQUIREMENTS, "compile_target").and_then(|value| value.text()).or_else(arch)
+        self.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).and_then(|value| value.text()).or_else(arch)
     }
 
     /// The state that the container states, or else as the runtime derives it: intermediate code is input,

@@ -73,6 +73,12 @@ impl<'a> Value<'a> {
     }
 }
 
+/// A byte array as it is stored: its length in bits, 8 bytes, in front.
+pub fn byte_array(payload: &[u8]) -> Vec<u8> {
+    let bits = (payload.len() as u64).saturating_mul(8);
+    [&bits.to_le_bytes()[..], payload].concat()
+}
+
 /// A named value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Property<'a> {
@@ -109,10 +115,29 @@ impl<'a> Properties<'a> {
         self.set(set).iter().find(|property| property.name == name).map(|property| property.value)
     }
 
+    /// Gives a property its value, in its place or, where it is new, at the end of its set.
+    pub fn put(&mut self, set: &'a str, property: Property<'a>) {
+        match self.sets.iter_mut().find(|known| known.name == set) {
+            None => self.sets.push(PropertySet { name: set, properties: vec![property] }),
+            Some(known) => match known.properties.iter_mut().find(|known| known.name == property.name) {
+                Some(old) => *old = property,
+                None => known.properties.push(property),
+            },
+        }
+    }
+
     /// The keys of a set.
     pub fn names(&self, set: &str) -> Vec<&'a str> {
         self.set(set).iter().map(|property| property.name).collect()
     }
+}
+
+/// Keys that this tool acts on in more than one place.
+pub mod key {
+    /// The target of the device configuration that an image was compiled for; of [`set::REQUIREMENTS`](super::set).
+    pub const COMPILE_TARGET: &str = "compile_target";
+    /// That all specialization constants have their defaults for good; of [`set::MISC`](super::set).
+    pub const SPEC_REPLACED: &str = "specConstsReplacedWithDefault";
 }
 
 /// The names of the sets this tool acts on.

@@ -12,6 +12,7 @@ use sycl_bundle::build::options;
 use sycl_bundle::build::query::compatible::incompatible;
 use sycl_bundle::build::query::sycl::{answers, beyond};
 use sycl_bundle::build::query::{Query, Question, ask};
+use sycl_bundle::build::target::CPU_SPEC;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
@@ -24,9 +25,6 @@ use sycl_bundle::report::kernels::{Answers, OnDevice};
 use super::global::Global;
 use super::live::{Live, settings};
 use super::progress::Progress;
-
-/// The target of native CPU code.
-const CPU_TARGET: &str = "spir64_x86_64";
 
 /// A device to ask, by its place.
 pub struct Asker<'l> {
@@ -117,7 +115,7 @@ impl<'l> Asker<'l> {
         let native = match examined.format {
             Format::SpirV if self.device.takes_spirv() => false,
             Format::SpirV => return Err(without(None, "the device takes no SPIR-V".to_owned())),
-            _ if image.target == CPU_TARGET && self.device.compiles => true,
+            _ if image.target == CPU_SPEC && self.device.compiles => true,
             _ => return Err(without(None, format!("the image is for {}, not for this device", image.target))),
         };
         let mut modules = Vec::new();

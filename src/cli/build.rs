@@ -27,7 +27,7 @@ use super::global::Global;
 use super::output;
 use super::selection::Selection;
 use super::sources::{Numbers, Source};
-use compile::{Done, Order, Unit};
+use compile::{Done, Order};
 use depend::DependArgs;
 use draft::Draft;
 use pace::PaceArgs;
@@ -40,8 +40,7 @@ use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use sycl_bundle::build::Job;
-use sycl_bundle::build::target::Target;
+use sycl_bundle::build::{Job, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
@@ -212,7 +211,7 @@ impl Args {
             let planned: Vec<Addition<'_>> = plans
                 .jobs
                 .iter()
-                .filter_map(|job| Some(natives::addition(target(job)?, (job.image, job.target), &plans, &[])))
+                .filter_map(|job| Some(natives::addition(target(job)?, job.unit(), &plans, &[])))
                 .collect();
             possible(host, &bundle, &planned).context(|| source.name())?;
         }
@@ -338,7 +337,7 @@ impl Args {
             let error = Error::new(ErrorKind::Environment, "a shard is compiled into the cache, and there is none");
             return Err(error.with_remedy("set SYCL_BUNDLE_CACHE_DIR to a folder that all machines share"));
         }
-        let targets: Vec<Target> = work.wanted.iter().map(|wanted| wanted.target.clone()).collect();
+        let targets = work.targets();
         let order = Order {
             targets: &targets,
             ocloc: self.ocloc.as_deref(),
@@ -360,8 +359,7 @@ impl Args {
 
     /// What would come of what is planned, as far as that is known without the compilers.
     fn trial(&self, work: &Work<'_, '_>, jobs: &[Job<'_>]) -> Done {
-        let targets: Vec<Target> = work.wanted.iter().map(|wanted| wanted.target.clone()).collect();
-        let folding = compile::folding(!self.no_fold, &targets, jobs);
+        let folding = compile::folding(!self.no_fold, &work.targets(), jobs);
         Done { folded: folding.clones, apart: folding.apart, ..Done::default() }
     }
 

@@ -10,7 +10,7 @@ use super::sources::spare_inputs;
 use super::table::Beside;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use sycl_bundle::build::plan::CPU_TARGET;
+use sycl_bundle::build::target::CPU_SPEC;
 use sycl_bundle::build::{Job, Step, options};
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::format::Declared;
@@ -102,7 +102,7 @@ impl Args {
             });
         }
         if jobs.is_empty() {
-            let message = format!("no image can be compiled for {CPU_TARGET}");
+            let message = format!("no image can be compiled for {CPU_SPEC}");
             return Err(Error::new(ErrorKind::NoDeviceCode, message));
         }
         let name = |image: usize| names.get(&image).copied().unwrap_or_default().to_owned();
@@ -112,7 +112,7 @@ impl Args {
         for image in gathered.images {
             let Some(binary) = binaries.remove(&image.index) else { continue };
             let declared = Declared::from(FORMAT_NATIVE);
-            made.push(Image { target: CPU_TARGET, declared, stored: arena.keep(binary)?, ..image });
+            made.push(Image { target: CPU_SPEC, declared, stored: arena.keep(binary)?, ..image });
         }
         if made.is_empty() {
             return Ok(Exit::Build);

@@ -7,8 +7,7 @@ use super::exit::report;
 use super::global::Global;
 use std::num::NonZeroUsize;
 use std::time::Duration;
-use sycl_bundle::build::plan::CPU_TARGET;
-use sycl_bundle::build::target::Target;
+use sycl_bundle::build::target::{CPU_SPEC, Target};
 use sycl_bundle::build::{Failure, Job};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::{Error, ErrorKind, Result};
@@ -47,11 +46,11 @@ impl CompilerArgs {
         match target {
             None if given => {
                 let error = Error::new(ErrorKind::Usage, "--march, --jobs and --timeout are for a device's compiler");
-                Err(error.with_remedy(format!("say for which target: --for {CPU_TARGET}")))
+                Err(error.with_remedy(format!("say for which target: --for {CPU_SPEC}")))
             }
-            Some(other) if other != CPU_TARGET => {
+            Some(other) if other != CPU_SPEC => {
                 let error = Error::new(ErrorKind::Usage, format!("`{other}` is no target that can be compiled for"));
-                let remedy = format!("the target is `{CPU_TARGET}`: CPU devices, through Intel's OpenCL CPU driver");
+                let remedy = format!("the target is `{CPU_SPEC}`: CPU devices, through Intel's OpenCL CPU driver");
                 Err(error.with_remedy(remedy))
             }
             _ => self.march().map(|_| ()),

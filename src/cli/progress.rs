@@ -51,7 +51,7 @@ impl Progress {
             Event::Finished(_) => {}
             Event::Failed(failure) => {
                 self.failed = self.failed.saturating_add(1);
-                self.say(&format!("error: {}: {failure}", name((failure.image, failure.target))));
+                self.say(&format!("error: {}: {failure}", name(failure.unit())));
             }
         }
         self.done = self.done.saturating_add(1);

@@ -11,7 +11,7 @@ use super::aspects::graph::of_the_device;
 use super::examine::Examined;
 use super::fit;
 use crate::bundle::format::Format;
-use crate::bundle::property::set;
+use crate::bundle::property::{key, set};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -158,7 +158,7 @@ pub fn pieces(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> V
 
 fn kind(image: &Examined<'_, '_>) -> Like {
     let compiled = image.image.compile_target().map(str::to_owned);
-    let defaults = image.image.properties.get(set::MISC, "specConstsReplacedWithDefault");
+    let defaults = image.image.properties.get(set::MISC, key::SPEC_REPLACED);
     (
         fit::spec(image.image).to_owned(),
         compiled,

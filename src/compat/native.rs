@@ -6,7 +6,7 @@
 
 use super::examine::Examined;
 use crate::bundle::format::Format;
-use crate::bundle::property::set;
+use crate::bundle::property::{key, set};
 use std::fmt;
 
 /// Sub-group sizes of Intel's OpenCL CPU driver (`CL_DEVICE_SUB_GROUP_SIZES_INTEL` of 2026.2).
@@ -141,7 +141,7 @@ pub fn open_constants(examined: &Examined<'_, '_>) -> Option<Stay> {
     let module = examined.module.as_ref()?;
     let flag = |name| image.properties.get(set::MISC, name).and_then(|value| value.number()) == Some(1);
     let constants = image.properties.set(set::SPEC_CONSTANTS).len().max(module.spec_constants.len());
-    (constants > 0 && !flag("specConstsReplacedWithDefault")).then_some(Stay::SpecConstants(constants))
+    (constants > 0 && !flag(key::SPEC_REPLACED)).then_some(Stay::SpecConstants(constants))
 }
 
 /// What native code cannot do for SPIR-V on any kind of device, but for [`open_constants`].

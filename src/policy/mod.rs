@@ -77,16 +77,20 @@ pub struct Policy {
     pub exceptions: Vec<Exception>,
 }
 
+/// What a text says, as `read` understands it; else all that is wrong with it.
+fn read_as<T>(file: &str, text: &str, read: impl FnOnce(&text::Table<'_>) -> (T, Vec<Fault>)) -> Result<T, Vec<Error>> {
+    let in_file = |faults: Vec<Fault>| faults.iter().map(|fault| fault.in_file(file)).collect::<Vec<_>>();
+    let (read, faults) = text::with_table(text, |root| read(&root)).map_err(|fault| in_file(vec![fault]))?;
+    if faults.is_empty() { Ok(read) } else { Err(in_file(faults)) }
+}
+
 impl Policy {
     /// Reads a policy. `file` is what messages call it; `aspects` are the names that aspects may have.
     ///
     /// # Errors
     /// All that is wrong with it, each of kind `Input` and beginning with `file:line:column`.
     pub fn read(file: &str, text: &str, targets: &TargetTable, aspects: &[&str]) -> Result<Policy, Vec<Error>> {
-        let in_file = |faults: Vec<Fault>| faults.iter().map(|fault| fault.in_file(file)).collect::<Vec<_>>();
-        let (policy, faults) = text::with_table(text, |root| read::policy(file, &root, targets, aspects))
-            .map_err(|fault| in_file(vec![fault]))?;
-        if faults.is_empty() { Ok(policy) } else { Err(in_file(faults)) }
+        read_as(file, text, |root| read::policy(file, root, targets, aspects))
     }
 
     /// What is demanded for a target; for one that the policy does not name, what it says of all.

@@ -8,6 +8,7 @@ use super::budget::Budget;
 use super::text::{At, Table};
 use super::{Demanded, Policy};
 use crate::device::near::did_you_mean;
+use crate::device::resolve::Resolution;
 use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};
 use crate::select::Pattern;
@@ -121,14 +122,8 @@ impl Reader<'_> {
 
     /// The targets that a spelling means.
     fn resolve(&mut self, spelling: At<&str>) -> Vec<(String, Option<crate::device::cpu::CpuArch>)> {
-        match self.targets.resolve(spelling.value) {
-            Ok(found) => found.targets.iter().map(|target| (target.name.clone(), found.march)).collect(),
-            Err(error) => {
-                let remedy = error.remedy().map(str::to_owned);
-                self.faults.push(Fault::new(spelling.place, error.message()).with_remedy(remedy));
-                Vec::new()
-            }
-        }
+        let Some(found) = resolve(spelling, self.targets, &mut self.faults) else { return Vec::new() };
+        found.targets.iter().map(|target| (target.name.clone(), found.march)).collect()
     }
 
     /// What a table demands for targets, over what is demanded for all.
@@ -173,18 +168,8 @@ impl Reader<'_> {
         }
     }
 
-    fn glob(&mut self, glob: At<&str>) -> Option<Pattern> {
-        match Pattern::new(glob.value) {
-            Ok(pattern) if !glob.value.is_empty() => Some(pattern),
-            Ok(_) => {
-                self.fault(glob.place, "an empty glob, which no kernel matches");
-                None
-            }
-            Err(error) => {
-                self.fault(glob.place, error.message());
-                None
-            }
-        }
+    fn glob(&mut self, text: At<&str>) -> Option<Pattern> {
+        glob(text, &mut self.faults)
     }
 
     fn aspect(&mut self, name: At<&str>) -> Option<String> {
@@ -195,4 +180,25 @@ impl Reader<'_> {
         self.faults.push(Fault::new(name.place, format!("`{}` is no aspect", name.value)).with_remedy(near));
         None
     }
+}
+
+/// A glob over kernels.
+fn glob(text: At<&str>, faults: &mut Vec<Fault>) -> Option<Pattern> {
+    match Pattern::new(text.value) {
+        Ok(pattern) if !text.value.is_empty() => return Some(pattern),
+        Ok(_) => faults.push(Fault::new(text.place, "an empty glob, which no kernel matches")),
+        Err(error) => faults.push(Fault::new(text.place, error.message())),
+    }
+    None
+}
+
+/// The targets that a spelling means.
+fn resolve<'t>(spelling: At<&str>, targets: &'t TargetTable, faults: &mut Vec<Fault>) -> Option<Resolution<'t>> {
+    let found = targets.resolve(spelling.value);
+    found
+        .map_err(|error| {
+            let remedy = error.remedy().map(str::to_owned);
+            faults.push(Fault::new(spelling.place, error.message()).with_remedy(remedy));
+        })
+        .ok()
 }

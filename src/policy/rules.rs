@@ -5,11 +5,11 @@
 //! its values count.
 
 use super::read::build;
-use super::text;
+use super::read_as;
 use crate::bundle::spec_setting::{Setting, Settings};
 use crate::compat::examine::Examined;
 use crate::device::table::TargetTable;
-use crate::device::yaml::{Fault, Place};
+use crate::device::yaml::Place;
 use crate::error::Error;
 use crate::select::Pattern;
 use std::ops::RangeInclusive;
@@ -105,10 +105,7 @@ impl Rules {
     /// # Errors
     /// All that is wrong with it, each of kind `Input` and beginning with `file:line:column`.
     pub fn read(file: &str, text: &str, targets: &TargetTable) -> Result<Option<Rules>, Vec<Error>> {
-        let in_file = |faults: Vec<Fault>| faults.iter().map(|fault| fault.in_file(file)).collect::<Vec<_>>();
-        let (rules, faults) =
-            text::with_table(text, |root| build::rules(file, &root, targets)).map_err(|fault| in_file(vec![fault]))?;
-        if faults.is_empty() { Ok(rules) } else { Err(in_file(faults)) }
+        read_as(file, text, |root| build::rules(file, root, targets))
     }
 
     /// How an image, under the number that the user sees, is compiled for a target. The numbers of the rules that are for it

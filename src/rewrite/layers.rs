@@ -307,7 +307,7 @@ type Role<'r> = (&'r str, Option<&'r str>);
 
 fn stated_target<'i>(image: &OutImage<'i>) -> Option<&'i str> {
     let set = image.property_sets.iter().find(|set| set.name == property::set::REQUIREMENTS)?;
-    let found = set.properties.iter().find(|property| property.name == "compile_target")?;
+    let found = set.properties.iter().find(|property| property.name == property::key::COMPILE_TARGET)?;
     match (found.kind, &found.value) {
         (2, OutValue::Bytes(bytes)) => Value::Bytes(bytes).text(),
         (3, OutValue::Bytes(bytes)) => Value::Text(bytes).text(),

@@ -5,7 +5,7 @@
 //! `ComputeModuleRuntimeInfo.cpp`). Sets that only a compiler knows of are no part of this.
 
 use crate::bundle::aspect::{self, Epoch};
-use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::bundle::property::{self, Properties, Property, PropertySet, Value, set};
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
@@ -48,8 +48,7 @@ pub struct ImageFacts {
 
 /// A byte array as stored: its length in bits in front.
 pub fn byte_array<'k>(arena: &'k Arena, bytes: &[u8]) -> Result<Value<'k>> {
-    let bits = (bytes.len() as u64).saturating_mul(8);
-    Ok(Value::Bytes(arena.keep([&bits.to_le_bytes()[..], bytes].concat())?))
+    Ok(Value::Bytes(arena.keep(property::byte_array(bytes))?))
 }
 
 /// Keeps a text.

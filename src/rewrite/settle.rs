@@ -5,11 +5,12 @@
 
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
-use crate::bundle::property::{Property, PropertySet, Value, set};
+use crate::bundle::property::{Property, PropertySet, Value, key, set};
 use crate::compat::examine::Examined;
 use crate::container::arena::Arena;
 use crate::container::inflate;
 use crate::error::{Error, ErrorKind, Result};
+use crate::rewrite::property_sets::byte_array;
 
 /// How a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
         copy.properties.sets.push(PropertySet { name: text(set.name)?, properties });
     }
     let arch = copy.arch;
-    if named_arch(arch) && copy.properties.get(set::REQUIREMENTS, "compile_target").is_none() {
+    if named_arch(arch) && copy.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_none() {
         compile_target(arena, &mut copy, Some(arch))?;
     }
     Ok(copy)
@@ -141,24 +142,11 @@ pub fn retarget<'k>(arena: &'k Arena, image: &mut Image<'k>, target: &'k str) ->
 
 /// Sets or removes `compile_target`.
 fn compile_target<'k>(arena: &'k Arena, image: &mut Image<'k>, name: Option<&str>) -> Result<()> {
-    const KEY: &str = "compile_target";
-    let sets = &mut image.properties.sets;
-    let known = sets.iter_mut().find(|known| known.name == set::REQUIREMENTS);
-    let Some(name) = name else {
-        if let Some(known) = known {
-            known.properties.retain(|property| property.name != KEY);
-        }
-        return Ok(());
-    };
-    let bits = (name.len() as u64).saturating_mul(8);
-    let value = Value::Bytes(arena.keep([&bits.to_le_bytes()[..], name.as_bytes()].concat())?);
-    let property = Property { name: KEY, value };
-    match known {
-        None => sets.push(PropertySet { name: set::REQUIREMENTS, properties: vec![property] }),
-        Some(known) => match known.properties.iter_mut().find(|property| property.name == KEY) {
-            Some(old) => *old = property,
-            None => known.properties.push(property),
-        },
+    if let Some(name) = name {
+        let value = byte_array(arena, name.as_bytes())?;
+        image.properties.put(set::REQUIREMENTS, Property { name: key::COMPILE_TARGET, value });
+    } else if let Some(known) = image.properties.sets.iter_mut().find(|known| known.name == set::REQUIREMENTS) {
+        known.properties.retain(|property| property.name != key::COMPILE_TARGET);
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 
 mod values;
 
-use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::bundle::property::{Properties, Property, Value, byte_array, key, set};
 use crate::bundle::spec_constants::{Constant, SpecConstant, constants};
 use crate::bundle::spec_setting::{Setting, Settings, Which};
 use crate::container::arena::Arena;
@@ -81,12 +81,12 @@ pub fn specialized(
             Some(default) => default.to_vec(),
             None => from_module(constant, &scalars)?,
         };
-        let setting = settings.given.iter().enumerate().rev().find(|(_, one)| names(&one.which, constant, source_name));
+        let by_name: Vec<(usize, &Setting)> = of_name(settings, constant, source_name).collect();
         // What a later setting takes the place of is used too.
-        used.extend(of_name(settings, constant, source_name));
+        used.extend(by_name.iter().map(|(number, _)| *number));
         let by_id = |leaf: &SpecConstant| of_id(settings, leaf.id);
         used.extend(constant.parts().flat_map(by_id).map(|(number, _)| number));
-        let mut value = match setting {
+        let mut value = match by_name.last() {
             Some((_, setting)) => values::bytes(setting, constant, &scalars, &default)?,
             None if settings.defaults || constant.parts().all(|leaf| by_id(leaf).next().is_some()) => default.clone(),
             None => {
@@ -127,7 +127,7 @@ pub fn specialized(
         return Ok(Outcome::Open(missing));
     }
     Ok(Outcome::Done(Specialized {
-        module: specialize(module, &values)?,
+        module: specialize(&index, &values)?,
         values: changed.then_some(blob),
         named: !named.is_empty(),
     }))
@@ -148,14 +148,13 @@ fn from_module(constant: &Constant<'_>, scalars: &BTreeMap<u32, Open>) -> Result
     Ok(value)
 }
 
-/// The numbers of the settings that mean a constant.
+/// The settings that mean a constant by its name, with their numbers.
 fn of_name<'s>(
     settings: &'s Settings,
     constant: &'s Constant<'_>,
     source_name: &'s dyn Fn(&str) -> String,
-) -> impl Iterator<Item = usize> + 's {
-    let all = settings.given.iter().enumerate();
-    all.filter(move |(_, one)| names(&one.which, constant, source_name)).map(|(number, _)| number)
+) -> impl Iterator<Item = (usize, &'s Setting)> {
+    settings.given.iter().enumerate().filter(move |(_, one)| names(&one.which, constant, source_name))
 }
 
 /// The settings of a `SpecId`, with their numbers.
@@ -204,15 +203,14 @@ pub enum Stated<'a> {
     Values(&'a [u8]),
 }
 
-/// The key of [`Stated::Defaults`], in "SYCL/misc properties".
-pub const REPLACED: &str = "specConstsReplacedWithDefault";
-
 impl<'a> Stated<'a> {
     /// What the property sets of an image say.
     pub fn of(all: &Properties<'a>) -> Stated<'a> {
         match all.get(set::SPEC_VALUES, "all").and_then(|value| value.payload()) {
             Some(values) => Stated::Values(values),
-            None if all.get(set::MISC, REPLACED).and_then(|value| value.number()) == Some(1) => Stated::Defaults,
+            None if all.get(set::MISC, key::SPEC_REPLACED).and_then(|value| value.number()) == Some(1) => {
+                Stated::Defaults
+            }
             None => Stated::Nothing,
         }
     }
@@ -221,11 +219,8 @@ impl<'a> Stated<'a> {
     pub fn property(self) -> Option<(&'static str, &'static str, Written)> {
         match self {
             Stated::Nothing => None,
-            Stated::Defaults => Some((set::MISC, REPLACED, Written::Flag)),
-            Stated::Values(values) => {
-                let bits = (values.len() as u64).saturating_mul(8);
-                Some((set::SPEC_VALUES, "all", Written::Bytes([&bits.to_le_bytes()[..], values].concat())))
-            }
+            Stated::Defaults => Some((set::MISC, key::SPEC_REPLACED, Written::Flag)),
+            Stated::Values(values) => Some((set::SPEC_VALUES, "all", Written::Bytes(byte_array(values)))),
         }
     }
 }
@@ -245,19 +240,12 @@ pub enum Written {
 /// `Input` where there is no room for them.
 pub fn properties<'k>(arena: &'k Arena, all: &Properties<'k>, stated: Stated<'_>) -> Result<Properties<'k>> {
     let mut all = all.clone();
-    let Some((name, key, value)) = stated.property() else { return Ok(all) };
+    let Some((set, name, value)) = stated.property() else { return Ok(all) };
     let value = match value {
         Written::Flag => Value::U32(1),
         Written::Bytes(bytes) => Value::Bytes(arena.keep(bytes)?),
     };
-    let property = Property { name: key, value };
-    match all.sets.iter_mut().find(|set| set.name == name) {
-        Some(set) => {
-            set.properties.retain(|own| own.name != property.name);
-            set.properties.push(property);
-        }
-        None => all.sets.push(PropertySet { name, properties: vec![property] }),
-    }
+    all.put(set, Property { name, value });
     Ok(all)
 }
 

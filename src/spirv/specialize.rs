@@ -75,13 +75,12 @@ pub fn open(index: &Index<'_>) -> Vec<Open> {
 /// whatever the module was.
 ///
 /// # Errors
-/// `Input` where the module is broken, or one `SpecId` is given to a group of several ids.
-pub fn specialize(module: &[u8], values: &BTreeMap<u32, u64>) -> Result<Vec<u8>> {
-    let index = Index::read(module)?;
+/// `Input` where one `SpecId` is given to a group of several ids.
+pub fn specialize(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<Vec<u8>> {
     let words = index.words();
     let set = |id: u32| index.decoration(id, SPEC_ID).and_then(|spec_id| values.get(&spec_id).copied());
-    let groups = groups(&index, values)?;
-    let mut out: Vec<u8> = Vec::with_capacity(module.len());
+    let groups = groups(index, values)?;
+    let mut out: Vec<u8> = Vec::with_capacity(words.len().saturating_mul(4));
     let mut put = |word: u32| out.extend_from_slice(&word.to_le_bytes());
     put(super::MAGIC);
     (1..5).for_each(|at| put(words.header(at)));
@@ -109,7 +108,7 @@ pub fn specialize(module: &[u8], values: &BTreeMap<u32, u64>) -> Result<Vec<u8>>
                         _ if bits != 0 => op::CONSTANT_TRUE,
                         _ => op::CONSTANT_FALSE,
                     };
-                    literals = Some(self::literals(&index, instruction.word(0), bits));
+                    literals = Some(self::literals(index, instruction.word(0), bits));
                 }
                 None => {
                     variable.insert(result);
@@ -119,7 +118,7 @@ pub fn specialize(module: &[u8], values: &BTreeMap<u32, u64>) -> Result<Vec<u8>>
                 variable.insert(result);
             }
             op::SPEC_CONSTANT_COMPOSITE => {
-                let parts = constants::parts(&index, result).unwrap_or_default();
+                let parts = constants::parts(index, result).unwrap_or_default();
                 let becomes =
                     parts.iter().any(|part| fixed.contains(part)) && !parts.iter().any(|part| variable.contains(part));
                 if becomes {
@@ -217,6 +216,10 @@ mod tests {
         words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
+    fn specialized(module: &[u8], values: &BTreeMap<u32, u64>) -> Result<Vec<u8>> {
+        specialize(&Index::read(module)?, values)
+    }
+
     fn text(module: &[u8]) -> Vec<String> {
         let text = rspirv::dr::load_bytes(module).unwrap().disassemble();
         text.lines().filter(|line| line.contains("Constant") || line.contains("Decorate")).map(str::to_owned).collect()
@@ -241,7 +244,7 @@ mod tests {
     #[test]
     fn a_value_ends_a_constants_openness() {
         let values = BTreeMap::from([(0, 1), (1, 0xffff), (2, 5 << 32), (3, u64::from(2.5f32.to_bits())), (4, 1)]);
-        let done = specialize(&module(), &values).unwrap();
+        let done = specialized(&module(), &values).unwrap();
         let expected = [
             "%10 = OpConstantTrue  %1",
             "%11 = OpConstant  %2  -1",
@@ -254,12 +257,12 @@ mod tests {
         assert_eq!(text(&done), expected);
         // Nothing is left to be set, and setting nothing changes nothing.
         assert!(open(&Index::read(&done).unwrap()).is_empty());
-        assert_eq!(specialize(&module(), &BTreeMap::new()).unwrap(), module());
+        assert_eq!(specialized(&module(), &BTreeMap::new()).unwrap(), module());
     }
 
     #[test]
     fn what_has_no_value_stays_open() {
-        let done = specialize(&module(), &BTreeMap::from([(3, 0)])).unwrap();
+        let done = specialized(&module(), &BTreeMap::from([(3, 0)])).unwrap();
         let ids: Vec<u32> = open(&Index::read(&done).unwrap()).iter().map(|one| one.id).collect();
         assert_eq!(ids, [0, 1, 2, 4]);
         // A composite of which one part is open is open itself.
@@ -272,7 +275,7 @@ mod tests {
             [super::super::MAGIC, 0x0001_0400, 0, 20, 0].into_iter().flat_map(u32::to_le_bytes).collect();
         let group: [u32; 10] = [4 << 16 | 71, 1, SPEC_ID, 7, 2 << 16 | 73, 1, 4 << 16 | 74, 1, 2, 3];
         words.extend(group.into_iter().flat_map(u32::to_le_bytes));
-        assert!(specialize(&words, &BTreeMap::from([(7, 0)])).is_err());
-        assert!(specialize(&words, &BTreeMap::from([(8, 0)])).is_ok());
+        assert!(specialized(&words, &BTreeMap::from([(7, 0)])).is_err());
+        assert!(specialized(&words, &BTreeMap::from([(8, 0)])).is_ok());
     }
 }

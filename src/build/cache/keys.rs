@@ -20,7 +20,7 @@ impl Keys {
     /// Those of a job; `folding` knows whether its name counts.
     pub fn of(compiler: &Compiler, job: &Job<'_>, folding: &Folding) -> Keys {
         let shared = |name: &Name| (Key::shared(compiler, job, name), name.text.clone());
-        Keys { exact: Key::of(compiler, job), shared: folding.name(job.image, job.target).map(shared) }
+        Keys { exact: Key::of(compiler, job), shared: folding.name(job.unit()).map(shared) }
     }
 
     /// The key that tells modules apart that are compiled apart.

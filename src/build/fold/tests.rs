@@ -35,7 +35,7 @@ fn groups(jobs: Vec<Job<'static>>) -> (Vec<Vec<usize>>, Folding) {
     let folding = Folding::of(&jobs, &|_| true);
     let (leaders, mut followers) = folding.group(jobs);
     let groups = leaders.iter().map(|leader| {
-        let rest = followers.remove(&(leader.image, leader.target)).unwrap_or_default();
+        let rest = followers.remove(&leader.unit()).unwrap_or_default();
         std::iter::once(leader.image).chain(rest.iter().map(|job| job.image)).collect()
     });
     (groups.collect(), folding)
@@ -87,7 +87,7 @@ fn what_falls_short_is_compiled_and_counted() {
     // For a device whose code is not renamed nothing is folded, and it is said what would be.
     let jobs = [job(0, module(&[ONE], 7)), job(1, module(&[TWO], 7))];
     let folding = Folding::of(&jobs, &|_| false);
-    assert_eq!((folding.name(0, 0), &folding.apart), (None, &BTreeMap::from([(Apart::Device, 1)])));
+    assert_eq!((folding.name((0, 0)), &folding.apart), (None, &BTreeMap::from([(Apart::Device, 1)])));
     // The name may be what the module says elsewhere.
     let (found, folding) = groups(vec![twice(0, ONE), twice(1, ONE)]);
     assert_eq!(found, [[0], [1]]);

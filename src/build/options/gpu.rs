@@ -4,7 +4,9 @@
 //! its adapters make of options (`unified-runtime/source/adapters`, of intel/llvm). IGC takes what it does not know
 //! without a word, and keeps all options in the binary: an option that is not translated would be lost.
 
-use super::{Options, words};
+use super::{Options, translated, words};
+use crate::policy::rules::Registers;
+use std::borrow::Cow;
 
 /// What an image's properties say of how it is compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,40 +25,28 @@ pub struct Misc {
 const ALLOC_MODE: &str = "-ftarget-register-alloc-mode=";
 /// Less optimization, for shorter compilation.
 const FAST: (&str, &str) = ("-ftarget-compile-fast", "-igc_opts 'PartitionUnit=1,SubroutineThreshold=50000'");
-/// What the runtime makes of the options of the front end.
-const TRANSLATED: [(&str, &str); 6] = [
-    ("-foffload-fp32-prec-div", "-cl-fp32-correctly-rounded-divide-sqrt"),
-    ("-foffload-fp32-prec-sqrt", "-cl-fp32-correctly-rounded-divide-sqrt"),
-    ("-O0", "-cl-opt-disable"),
-    ("-O1", ""),
-    ("-O2", ""),
-    ("-O3", ""),
-];
 
 /// Sorts an image's options for a GPU, by the name that ocloc knows it by; without one, what is for certain GPUs only is
 /// left away. `misc` is given with the compile options, to which the runtime adds what the properties say.
 pub fn for_gpu(options: &str, device: Option<&str>, misc: Option<&Misc>) -> Options {
-    let mut kept: Vec<String> = Vec::new();
+    let mut kept: Vec<Cow<'_, str>> = Vec::new();
     let mut removed = Vec::new();
     for word in words(options) {
         if let Some(modes) = word.strip_prefix(ALLOC_MODE) {
             removed.push(word.to_owned());
-            kept.extend(modes.split(',').filter_map(|mode| alloc_mode(mode, device)).map(str::to_owned));
+            kept.extend(modes.split(',').filter_map(|mode| alloc_mode(mode, device)).map(Cow::from));
         } else if word == FAST.0 {
             removed.push(word.to_owned());
-            kept.push(FAST.1.to_owned());
-        } else if let Some((_, instead)) = TRANSLATED.iter().find(|(known, _)| *known == word) {
+            kept.push(FAST.1.into());
+        } else if translated(word, &mut kept) {
             removed.push(word.to_owned());
-            if !instead.is_empty() && !kept.iter().any(|option| option == instead) {
-                kept.push((*instead).to_owned());
-            }
         } else {
-            kept.push(word.to_owned());
+            kept.push(word.into());
         }
     }
     for added in misc.map(added).unwrap_or_default() {
         if !kept.iter().any(|option| option == added) {
-            kept.push(added.to_owned());
+            kept.push(added.into());
         }
     }
     Options { kept: kept.join(" "), removed }
@@ -77,9 +67,9 @@ fn added(misc: &Misc) -> Vec<&'static str> {
         out.extend(["-vc-codegen", "-disable-finalizer-msg"]);
     }
     match misc.grf_size {
-        Some(256) => out.push(if misc.esimd { "-doubleGRF" } else { "-ze-opt-large-register-file" }),
-        Some(0) => out.push("-ze-intel-enable-auto-large-GRF-mode"),
-        None if misc.large_grf => out.push(if misc.esimd { "-doubleGRF" } else { "-ze-opt-large-register-file" }),
+        Some(256) => out.push(Registers::Large.option(misc.esimd)),
+        Some(0) => out.push(Registers::Auto.option(misc.esimd)),
+        None if misc.large_grf => out.push(Registers::Large.option(misc.esimd)),
         _ => {}
     }
     // Its compiler knows "none" and the usual level.

@@ -6,7 +6,7 @@ use super::v1::{HEADER, RECORD};
 use super::{MAGIC, metadata};
 use crate::bundle::image::{Image, State};
 use crate::bundle::offload_binary::{self, Entry, SYCL, Version, image_kind};
-use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::bundle::property::{Properties, Property, PropertySet, Value, byte_array, set};
 use crate::bundle::property_text;
 use crate::container::place::Place;
 use crate::error::Result;
@@ -78,7 +78,7 @@ fn text<'a>(module: &'a Module<'a>) -> Result<Text<'a>> {
         let names = module.kernels.iter().map(|name| Property { name, value: Value::U32(1) }).collect();
         properties.sets.push(PropertySet { name: set::KERNEL_NAMES, properties: names });
     }
-    let [triple, arch] = [module.triple, module.image.arch].map(array);
+    let [triple, arch] = [module.triple, module.image.arch].map(|text| byte_array(text.as_bytes()));
     let target = Property { name: "target", value: Value::Bytes(&triple) };
     let code = if module.native {
         one_set(metadata::NATIVE, vec![Property { name: "arch", value: Value::Bytes(&arch) }, target])
@@ -86,12 +86,6 @@ fn text<'a>(module: &'a Module<'a>) -> Result<Text<'a>> {
         one_set(metadata::IR, vec![Property { name: "type", value: Value::U32(0) }, target])
     };
     Ok(Text { module: property_text::write(&properties)?, code: code?, of: module })
-}
-
-/// A byte array as property sets hold it: its length in bits in front.
-fn array(text: &str) -> Vec<u8> {
-    let bits = (text.len() as u64).saturating_mul(8);
-    [&bits.to_le_bytes()[..], text.as_bytes()].concat()
 }
 
 /// Version 1 without an envelope.

@@ -17,15 +17,12 @@ use std::time::{Duration, Instant};
 use sycl_bundle::build::cache::{Cache, Keys};
 use sycl_bundle::build::fold::{Apart, Folding};
 use sycl_bundle::build::target::{Backend, Target};
-use sycl_bundle::build::{self as pool, Artifact, Engine, Event, Failure, Job, Open, Outcome, Settings};
+use sycl_bundle::build::{self as pool, Artifact, Engine, Event, Failure, Job, Open, Outcome, Settings, Unit};
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::container::place::Place;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::native::Native;
-
-/// An image and a target, by their numbers.
-pub type Unit = (usize, usize);
 
 /// A compiled image.
 #[derive(Debug, Clone)]
@@ -39,9 +36,19 @@ pub struct Binary {
 }
 
 impl Binary {
+    /// What it was made for.
+    pub fn unit(&self) -> Unit {
+        (self.image, self.target)
+    }
+
+    /// What it says of itself.
+    pub fn native(&self) -> Option<Native> {
+        Native::read(&self.bytes, Format::sniff(&self.bytes), Place::file(0))
+    }
+
     /// The GPU that code of a live device's driver is for, where it tells one, by the name of the device configuration.
     pub fn device(&self) -> Option<String> {
-        let native = Native::read(&self.bytes, Format::sniff(&self.bytes), Place::file(0))?;
+        let native = self.native()?;
         let devices = native.devices();
         let [only] = devices.as_slice() else { return None };
         only.starts_with("intel_gpu_").then(|| (*only).to_owned())
@@ -70,13 +77,6 @@ pub struct Order<'o> {
     pub memory: Option<u64>,
 }
 
-impl Order<'_> {
-    /// Which of the jobs are the same code.
-    pub fn folding(&self, jobs: &[Job<'_>]) -> Folding {
-        folding(self.fold, self.targets, jobs)
-    }
-}
-
 /// What came of it.
 #[derive(Debug, Default)]
 pub struct Done {
@@ -102,10 +102,6 @@ pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
     if fold { Folding::of(jobs, &renamed) } else { Folding::default() }
 }
 
-fn unit(job: &Job<'_>) -> Unit {
-    (job.image, job.target)
-}
-
 /// Compiles. `name` says what an image for a target is called in messages.
 ///
 /// # Errors
@@ -122,50 +118,48 @@ pub fn compile(
         return Ok(done);
     }
     let engines = order.targets.iter().map(|target| engine(target, order.ocloc)).collect::<Result<Vec<_>>>()?;
-    let places: HashMap<Unit, usize> = jobs.iter().enumerate().map(|(place, job)| (unit(job), place)).collect();
-    let folding = order.folding(&jobs);
+    let places: HashMap<Unit, usize> = jobs.iter().enumerate().map(|(place, job)| (job.unit(), place)).collect();
+    let mut folding = folding(order.fold, order.targets, &jobs);
     let mut keys: HashMap<Unit, Keys> = HashMap::new();
     if order.cache.is_some() || order.shard.is_some() {
         let wanted: Vec<usize> = jobs.iter().map(|job| job.target).collect();
         let Identities { compilers, libraries } = identity::of(order.targets, &engines, &wanted)?;
         done.libraries = libraries;
-        let key = |job: &Job<'_>| Some((unit(job), Keys::of(compilers.get(&job.target)?, job, &folding)));
+        let key = |job: &Job<'_>| Some((job.unit(), Keys::of(compilers.get(&job.target)?, job, &folding)));
         keys = jobs.iter().filter_map(key).collect();
     }
     let mut left = Vec::new();
     for job in jobs {
-        let key = keys.get(&unit(&job));
+        let key = keys.get(&job.unit());
         if order.shard.is_some_and(|shard| key.is_some_and(|key| key.first().shard(shard.count) != shard.index)) {
-            done.elsewhere.push(unit(&job));
+            done.elsewhere.push(job.unit());
             continue;
         }
         watch.begin(&job);
         let looked = Instant::now();
         match key.and_then(|key| key.get(order.cache?)) {
             Some(bytes) if is_for(order.targets, job.target, &bytes) && job.flaw(&bytes).is_none() => {
-                watch.cached(unit(&job), looked, &bytes);
-                done.cached.push(unit(&job));
+                watch.cached(job.unit(), looked, &bytes);
+                done.cached.push(job.unit());
                 done.compiled.push(Binary { image: job.image, target: job.target, bytes });
             }
             _ => left.push(job),
         }
     }
-    done.apart = folding.apart.clone();
     let (leaders, mut followers) = folding.group(left);
     let mut again = Vec::new();
     for outcome in run(global, order, &engines, &leaders, &keys, (name, watch))? {
-        let leader = outcome.as_ref().map_or_else(|failure| (failure.image, failure.target), made);
+        let leader = outcome.as_ref().map_or_else(Failure::unit, Artifact::unit);
         for job in followers.remove(&leader).unwrap_or_default() {
             let begun = Instant::now();
             match folding.follow(&outcome, &job) {
                 Ok(outcome) => {
                     watch.folded(&outcome, begun);
-                    done.folded.extend(outcome.is_ok().then_some(unit(&job)));
+                    done.folded.extend(outcome.is_ok().then_some(job.unit()));
                     done.take(order, outcome)?;
                 }
                 Err(apart) => {
-                    let count = done.apart.entry(apart).or_default();
-                    *count = count.saturating_add(1);
+                    folding.stays_apart(apart);
                     again.push(job);
                 }
             }
@@ -175,8 +169,9 @@ pub fn compile(
     for outcome in run(global, order, &engines, &again, &keys, (name, watch))? {
         done.take(order, outcome)?;
     }
-    done.failures.sort_by_key(|failure| places.get(&(failure.image, failure.target)).copied());
-    done.compiled.sort_by_key(|binary| places.get(&(binary.image, binary.target)).copied());
+    done.apart = folding.apart;
+    done.failures.sort_by_key(|failure| places.get(&failure.unit()).copied());
+    done.compiled.sort_by_key(|binary| places.get(&binary.unit()).copied());
     Ok(done)
 }
 
@@ -223,7 +218,7 @@ fn run(
         if let Event::Finished(artifact) = &event {
             finished = finished.saturating_add(1);
             // At once: a build that is killed has what it compiled until then.
-            if let (Some(cache), Some(key), None) = (order.cache, keys.get(&made(artifact)), &unkept)
+            if let (Some(cache), Some(key), None) = (order.cache, keys.get(&artifact.unit()), &unkept)
                 && is_for(order.targets, artifact.target, &artifact.binary)
             {
                 match key.put(cache, &artifact.binary) {
@@ -262,10 +257,6 @@ fn run(
         global.detail(&error.to_string());
     }
     Ok(outcomes)
-}
-
-fn made(artifact: &Artifact) -> Unit {
-    (artifact.image, artifact.target)
 }
 
 /// The compiler of a target.

@@ -46,7 +46,7 @@ impl Draft {
         edges.sort_by_key(|edge| std::cmp::Reverse(edge.bytes));
         for edge in &mut edges {
             // A live device may be called anything.
-            edge.unit = self.shell(&quoted(self.plain(&edge.unit)?));
+            edge.unit = shell(&quoted(self.plain(&edge.unit)?));
         }
         let folder = format!("{}.plan", output.display());
         let mut words = Vec::new();
@@ -59,13 +59,13 @@ impl Draft {
             names.push(self.name(&input.to_string_lossy())?);
         }
         let plan = Plan {
-            program: self.shell(&quoted(self.plain(&self.program.to_string_lossy())?)),
-            build: self.shell(&build),
+            program: shell(&quoted(self.plain(&self.program.to_string_lossy())?)),
+            build: shell(&build),
             inputs: names.join(" "),
             output: self.name(&output.to_string_lossy())?,
             folder: self.name(&folder)?,
-            shell_folder: self.shell(&quoted(&folder)),
-            shell_output: self.shell(&quoted(&output.to_string_lossy())),
+            shell_folder: shell(&quoted(&folder)),
+            shell_output: shell(&quoted(&output.to_string_lossy())),
         };
         Ok(match self.engine {
             Engine::Ninja => plan.ninja(&edges),
@@ -83,11 +83,6 @@ impl Draft {
         Ok(text)
     }
 
-    /// A command, for the shell behind the engine.
-    fn shell(&self, text: &str) -> String {
-        text.replace('$', "$$")
-    }
-
     /// A file, as the engine writes it.
     fn name(&self, text: &str) -> Result<String> {
         let mut out = String::new();
@@ -101,6 +96,11 @@ impl Draft {
         }
         Ok(out)
     }
+}
+
+/// A command, for the shell behind the engine.
+fn shell(text: &str) -> String {
+    text.replace('$', "$$")
 }
 
 /// A word for the shell.

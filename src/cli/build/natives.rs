@@ -1,10 +1,11 @@
 //! Which native images go into the output, and which that are there stay?
 
-use super::compile::{Binary, Unit};
+use super::compile::Binary;
 use super::plans::Plans;
 use super::targets::Wanted;
 use crate::cli::global::Global;
 use std::collections::HashSet;
+use sycl_bundle::build::Unit;
 use sycl_bundle::build::target::{GPU_SPEC, Target};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Declared;
@@ -23,7 +24,8 @@ fn is_live_gpu(wanted: &[Wanted], binary: &Binary) -> bool {
 
 /// For each binary of a live GPU's driver the GPU that it tells that it is for.
 pub fn devices(wanted: &[Wanted], compiled: &[Binary]) -> Vec<Option<String>> {
-    compiled.iter().map(|binary| binary.device().filter(|_| is_live_gpu(wanted, binary))).collect()
+    let of_live_gpu = |binary: &Binary| is_live_gpu(wanted, binary).then(|| binary.device()).flatten();
+    compiled.iter().map(of_live_gpu).collect()
 }
 
 /// The new images, from what was compiled and what [`devices`] says of it.
@@ -38,7 +40,7 @@ pub fn additions<'a>(
         global.note("the driver's code does not tell for which GPU it is: the runtime will hand it to every Intel GPU");
     }
     let one = |(binary, device): (&'a Binary, &'a Option<String>)| {
-        let own = addition(&wanted.get(binary.target)?.target, (binary.image, binary.target), plans, &binary.bytes);
+        let own = addition(&wanted.get(binary.target)?.target, binary.unit(), plans, &binary.bytes);
         Some(Addition { compile_target: own.compile_target.or(device.as_deref()), ..own })
     };
     all.filter_map(one).collect()

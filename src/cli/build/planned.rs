@@ -1,7 +1,6 @@
 //! How is a build turned into a plan for another tool?
 
 use super::Args;
-use super::compile::Unit;
 use super::draft::{Draft, Edge};
 use super::shard::Shard;
 use super::told::Work;
@@ -9,7 +8,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use sycl_bundle::build::Job;
+use sycl_bundle::build::{Job, Unit};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
 impl Args {
@@ -40,13 +39,12 @@ impl Args {
         inputs: &[PathBuf],
     ) -> Result<Exit> {
         let clones: HashSet<Unit> = self.trial(work, jobs).folded.into_iter().collect();
-        let unit = |job: &Job<'_>| (job.image, job.target);
         let edge = |job: &Job<'_>| Edge {
             unit: format!("{}:{}", work.numbers.shown(job.image), work.target(job.target)),
-            label: work.label(unit(job)),
+            label: work.label(job.unit()),
             bytes: job.il.len(),
         };
-        let edges = jobs.iter().filter(|job| !clones.contains(&unit(job))).map(edge).collect();
+        let edges = jobs.iter().filter(|job| !clones.contains(&job.unit())).map(edge).collect();
         let text = draft.text(edges, inputs, self.output.as_deref().unwrap_or(Path::new("")))?;
         match &draft.to {
             Some(path) => output::write_atomically(path, text.as_bytes(), None).map(|_| Exit::Done),

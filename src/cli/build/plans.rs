@@ -1,14 +1,13 @@
 //! Which images are compiled for which targets?
 
-use super::compile::Unit;
 use super::recipe::Recipes;
 use super::targets::Wanted;
 use crate::cli::global::Global;
 use crate::cli::sources::Numbers;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use sycl_bundle::build::Job;
 use sycl_bundle::build::plan::{For, Plan, plan};
+use sycl_bundle::build::{Job, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::spec_setting::Which;
 use sycl_bundle::compat::aspects::{Code, Graph, codes};
@@ -126,8 +125,9 @@ fn against(
     used: &[HashSet<String>],
     facts: &Facts,
 ) -> HashMap<usize, Finding> {
-    let filtered = filter::against(images, codes, &[Subject::new(facts)]);
-    let subject = Subject::new(facts);
+    let subject = [Subject::new(facts)];
+    let filtered = filter::against(images, codes, &subject);
+    let [subject] = subject;
     let mut against = HashMap::new();
     for (at, (image, findings)) in images.iter().zip(filtered).enumerate() {
         let of_code = || {

@@ -43,30 +43,6 @@ pub struct RecipeArgs {
     pub example_policy: bool,
 }
 
-impl Recipes {
-    /// Whether each constant that the command line names is one of an image.
-    ///
-    /// # Errors
-    /// `Usage`, with the names that there are.
-    pub fn check(
-        &self,
-        images: &[Examined<'_, '_>],
-        set: &BTreeSet<Which>,
-        source_name: &dyn Fn(&str) -> String,
-    ) -> Result<()> {
-        let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.wanted.constants);
-        let Some(missing) = asked.into_iter().find(|setting| !set.contains(&setting.which)) else { return Ok(()) };
-        let of_image = |examined: &Examined<'_, '_>| {
-            let named: Vec<String> =
-                constants(&examined.image.properties).iter().map(|one| shown(one.name, source_name)).collect();
-            let module = examined.module.iter().flat_map(|module| &module.spec_constants);
-            let by_id = module.map(|id| Which::Id(*id).text()).filter(|_| named.is_empty());
-            by_id.chain(named.clone()).collect::<Vec<_>>()
-        };
-        Err(no_such(missing, &images.iter().flat_map(of_image).collect()))
-    }
-}
-
 /// Rules of a file, and what the command line adds to them.
 #[derive(Debug, Default)]
 pub struct Recipes {
@@ -119,5 +95,28 @@ impl Recipes {
             let Place { line, column } = rule.place;
             global.note(&format!("{}:{line}:{column}: the rule is for no image", self.rules.file));
         }
+    }
+
+    /// Whether each constant that the command line names is one of an image.
+    ///
+    /// # Errors
+    /// `Usage`, with the names that there are.
+    pub fn check(
+        &self,
+        images: &[Examined<'_, '_>],
+        set: &BTreeSet<Which>,
+        source_name: &dyn Fn(&str) -> String,
+    ) -> Result<()> {
+        let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.wanted.constants);
+        let Some(missing) = asked.into_iter().find(|setting| !set.contains(&setting.which)) else { return Ok(()) };
+        let of_image = |examined: &Examined<'_, '_>| {
+            let named = constants(&examined.image.properties);
+            let numbers = examined.module.iter().flat_map(|module| &module.spec_constants);
+            match named.is_empty() {
+                true => numbers.map(|id| Which::Id(*id).text()).collect::<Vec<String>>(),
+                false => named.iter().map(|one| shown(one.name, source_name)).collect(),
+            }
+        };
+        Err(no_such(missing, &images.iter().flat_map(of_image).collect()))
     }
 }

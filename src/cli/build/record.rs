@@ -1,15 +1,13 @@
 //! What does the user want kept of how each image was compiled?
 
-use super::compile::{Done, Unit};
+use super::compile::Done;
 use super::told::Work;
 use super::watch::{Temps, Trace, Watch};
 use crate::cli::exit::Exit;
 use crate::cli::output::{schema, write_atomically};
 use std::path::PathBuf;
-use sycl_bundle::bundle::format::Format;
-use sycl_bundle::container::place::Place;
+use sycl_bundle::build::Unit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::native::Native;
 use sycl_bundle::report::costs::{Costs, How, OfImage, OfKernel, SCHEMA};
 
 /// Files beside the output.
@@ -101,16 +99,16 @@ impl RecordArgs {
             }
         };
         let compiled = done.compiled.iter().map(|binary| {
-            let native = Native::read(&binary.bytes, Format::sniff(&binary.bytes), Place::file(0));
+            let native = binary.native();
             let parts = native.iter().flat_map(|native| &native.parts);
             let kernels = parts.flat_map(|part| part.kernels.iter().map(OfKernel::new)).collect();
-            OfImage { native_bytes: Some(binary.bytes.len() as u64), kernels, ..about((binary.image, binary.target)) }
+            OfImage { native_bytes: Some(binary.bytes.len() as u64), kernels, ..about(binary.unit()) }
         });
         let failed = done.failures.iter().map(|failure| OfImage {
             how: How::Failed,
             attempts: Some(failure.attempts),
             cause: Some(failure.to_string()),
-            ..about((failure.image, failure.target))
+            ..about(failure.unit())
         });
         let mut images: Vec<OfImage> = compiled.chain(failed).collect();
         images.sort_by(|a, b| (a.image, &a.target).cmp(&(b.image, &b.target)));

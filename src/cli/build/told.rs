@@ -1,6 +1,6 @@
 //! How is what was done told, by the names and numbers that the user knows?
 
-use super::compile::{Done, Unit};
+use super::compile::Done;
 use super::plans::Plans;
 use super::shown;
 use super::targets::Wanted;
@@ -8,7 +8,8 @@ use super::watch::Watch;
 use crate::cli::global::Global;
 use crate::cli::sources::Numbers;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use sycl_bundle::build::target::CPU_SPEC;
+use sycl_bundle::build::Unit;
+use sycl_bundle::build::target::{CPU_SPEC, Target};
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::native::Stay;
 use sycl_bundle::report::built::{Alone, Built, Failed, OfTarget, Skipped, Slowest, Staying};
@@ -64,6 +65,11 @@ impl<'w, 'a> Work<'w, 'a> {
         Some(Slowest { image: self.numbers.shown(unit.0), target: self.target(unit.1), kernel, seconds })
     }
 
+    /// What is compiled for.
+    pub fn targets(&self) -> Vec<Target> {
+        self.wanted.iter().map(|wanted| wanted.target.clone()).collect()
+    }
+
     /// A target in a message.
     pub fn target(&self, place: usize) -> String {
         self.wanted.get(place).map(|wanted| wanted.target.name.clone()).unwrap_or_default()
@@ -75,7 +81,7 @@ impl<'w, 'a> Work<'w, 'a> {
         if partial {
             return HashSet::new();
         }
-        let natives: HashSet<Unit> = done.compiled.iter().map(|binary| (binary.image, binary.target)).collect();
+        let natives: HashSet<Unit> = done.compiled.iter().map(|binary| binary.unit()).collect();
         let skipped = plans
             .each
             .iter()

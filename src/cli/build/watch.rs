@@ -1,11 +1,10 @@
 //! What happened to each image while it was compiled, and when?
 
-use super::compile::Unit;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use sycl_bundle::build::{Artifact, Event, Job, Outcome, Step};
+use sycl_bundle::build::{Artifact, Event, Job, Outcome, Step, Unit};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::costs::How;
 
@@ -44,7 +43,7 @@ impl<'w> Watch<'w> {
         let options = [&*job.compile_options, &*job.link_options].join(" ").trim().to_owned();
         let written = self.temps.as_ref().map_or(Ok(()), |temps| temps.begin(job, &options));
         self.note(written);
-        self.modules.insert((job.image, job.target), (job.il.len() as u64, options));
+        self.modules.insert(job.unit(), (job.il.len() as u64, options));
     }
 
     /// Seconds that compiling took, those of folded images counted as if they had been compiled.
@@ -71,11 +70,11 @@ impl<'w> Watch<'w> {
         match event {
             Event::Started { .. } | Event::Retrying { .. } => {}
             Event::Finished(artifact) => {
-                let unit = (artifact.image, artifact.target);
+                let unit = artifact.unit();
                 self.costs.insert(unit, cost(How::Compiled, artifact));
                 self.keep(unit, Some(&artifact.binary), &artifact.log);
             }
-            Event::Failed(failure) => self.keep((failure.image, failure.target), None, &failure.log),
+            Event::Failed(failure) => self.keep(failure.unit(), None, &failure.log),
         }
     }
 
@@ -92,9 +91,9 @@ impl<'w> Watch<'w> {
     pub fn folded(&mut self, outcome: &Outcome, begun: Instant) {
         let artifact = match outcome {
             Ok(artifact) => artifact,
-            Err(failure) => return self.keep((failure.image, failure.target), None, &failure.log),
+            Err(failure) => return self.keep(failure.unit(), None, &failure.log),
         };
-        let unit = (artifact.image, artifact.target);
+        let unit = artifact.unit();
         self.costs.insert(unit, cost(How::Folded, artifact));
         if let Some(trace) = &mut self.trace {
             trace.add(unit, 0, begun, json!({ "folded": true, "bytes": artifact.binary.len() }));
@@ -131,7 +130,7 @@ impl<'w> Temps<'w> {
     }
 
     fn begin(&self, job: &Job<'_>, options: &str) -> Result<()> {
-        let unit = (job.image, job.target);
+        let unit = job.unit();
         // What an earlier build left would be taken for this one's.
         for end in ["bin", "log"] {
             let _ = std::fs::remove_file(self.folder.join(format!("{}.{end}", (self.label)(unit))));
@@ -194,13 +193,12 @@ impl<'w> Trace<'w> {
             }
             Event::Retrying { .. } => return,
             Event::Finished(artifact) => (
-                (artifact.image, artifact.target),
+                artifact.unit(),
                 json!({ "cached": false, "bytes": artifact.binary.len(), "attempts": artifact.attempts }),
             ),
-            Event::Failed(failure) => (
-                (failure.image, failure.target),
-                json!({ "failed": failure.to_string(), "attempts": failure.attempts }),
-            ),
+            Event::Failed(failure) => {
+                (failure.unit(), json!({ "failed": failure.to_string(), "attempts": failure.attempts }))
+            }
         };
         if let Some((lane, begun)) = self.running.remove(&unit) {
             self.add(unit, lane, begun, args);

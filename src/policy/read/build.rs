@@ -1,5 +1,6 @@
 //! Which rules for compiling does this text describe?
 
+use super::{glob, resolve};
 use crate::bundle::spec_setting::{Setting, Which};
 use crate::device::table::TargetTable;
 use crate::device::yaml::Fault;
@@ -52,14 +53,8 @@ fn named_targets(
     let mut all = Vec::new();
     let Some(list) = table.texts("targets", faults) else { return all };
     for spelling in list.value {
-        match targets.resolve(spelling.value) {
-            Ok(found) => {
-                all.extend(keep(spelling.value, found.targets.iter().map(|target| target.name.clone()).collect()));
-            }
-            Err(error) => {
-                let fault = Fault::new(spelling.place, error.message());
-                faults.push(fault.with_remedy(error.remedy().map(str::to_owned)));
-            }
+        if let Some(found) = resolve(spelling, targets, faults) {
+            all.extend(keep(spelling.value, found.targets.iter().map(|target| target.name.clone()).collect()));
         }
     }
     all
@@ -67,18 +62,7 @@ fn named_targets(
 
 fn globs(table: &Table<'_>, faults: &mut Vec<Fault>) -> Vec<Pattern> {
     let list = table.texts("kernels", faults).map(|list| list.value).unwrap_or_default();
-    let glob = |text: At<&str>| match Pattern::new(text.value) {
-        Ok(pattern) if !text.value.is_empty() => Some(pattern),
-        Ok(_) => {
-            faults.push(Fault::new(text.place, "an empty glob, which no kernel matches"));
-            None
-        }
-        Err(error) => {
-            faults.push(Fault::new(text.place, error.message()));
-            None
-        }
-    };
-    list.into_iter().filter_map(glob).collect()
+    list.into_iter().filter_map(|text| glob(text, faults)).collect()
 }
 
 fn numbers(table: &Table<'_>, faults: &mut Vec<Fault>) -> Vec<std::ops::RangeInclusive<usize>> {

@@ -4,8 +4,8 @@ use super::Addition;
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, Origin};
-use crate::bundle::property::{Value, set};
-use crate::rewrite::specialize::{REPLACED, Stated};
+use crate::bundle::property::{Value, key, set};
+use crate::rewrite::specialize::Stated;
 use std::collections::HashMap;
 
 /// The images of the restored file, by what tells them apart in the embedded one.
@@ -109,7 +109,7 @@ fn likeness<'a>(image: &'a Image<'_>) -> Likeness<'a> {
         if known.name == set::SPEC_VALUES || known.name == set::IMPORTED {
             return None;
         }
-        let stated = ["compile_target", REPLACED];
+        let stated = [key::COMPILE_TARGET, key::SPEC_REPLACED];
         let properties = known.properties.iter().filter(|property| !stated.contains(&property.name));
         let properties: Vec<_> = properties.map(|property| (property.name, &property.value)).collect();
         // A set of that property alone was made for it.

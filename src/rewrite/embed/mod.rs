@@ -2,9 +2,8 @@
 //!
 //! A copy of the file gets one more loadable segment at its end. It holds the moved program headers, a record of what
 //! was done, new image arrays (the old structures and the added ones, which share the old entries and property sets, unless
-//! they name a device of their own),
-//! the extended relocation table, and the payloads. Images that come from elsewhere bring their entries and property sets
-//! along. In the file itself only these words change: in the file header the
+//! theirs say something else), the extended relocation table, and the payloads. Images that come from elsewhere bring their
+//! entries and property sets along. In the file itself only these words change: in the file header the
 //! places and counts of program and section headers, in the dynamic section the place and size of the relocation
 //! table, in each descriptor the count and the array, and in `.tgtimg` the size of an image that is replaced. Everything
 //! else stays byte for byte.
@@ -47,8 +46,7 @@ pub struct Addition<'a> {
     pub source: usize,
     /// Its `DeviceTargetSpec`.
     pub target: &'a str,
-    /// Its `compile_target`, which tells devices of one target apart: then it has property sets of its own, its source's
-    /// and this. None where it shares those of its source.
+    /// Its `compile_target`, which tells devices of one target apart; none where it is its source's.
     pub compile_target: Option<&'a str>,
     /// What its property sets say of the specialization constants that it was compiled with, beside what its source says.
     pub constants: Stated<'a>,

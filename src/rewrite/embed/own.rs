@@ -7,15 +7,12 @@
 use super::Addition;
 use super::arrays::source;
 use crate::bundle::Bundle;
-use crate::bundle::property::set;
+use crate::bundle::property::{byte_array, key, set};
 use crate::error::{Error, Result};
 use crate::rewrite::convert::with_payload;
 use crate::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue};
 use crate::rewrite::specialize::Written;
 use std::borrow::Cow;
-
-/// The key of the device that an image is for.
-const KEY: &str = "compile_target";
 
 /// A property that is stated anew.
 struct Own {
@@ -32,10 +29,8 @@ impl Values {
     pub fn of(additions: &[Addition<'_>]) -> Values {
         let one = |addition: &Addition<'_>| {
             let device = addition.compile_target.map(|name| {
-                // A byte array of properties begins with its length in bits.
-                let bits = (name.len() as u64).saturating_mul(8);
-                let value = Written::Bytes([&bits.to_le_bytes()[..], name.as_bytes()].concat());
-                Own { set: set::REQUIREMENTS, key: KEY, value }
+                let value = Written::Bytes(byte_array(name.as_bytes()));
+                Own { set: set::REQUIREMENTS, key: key::COMPILE_TARGET, value }
             });
             let constants = addition.constants.property().map(|(set, key, value)| Own { set, key, value });
             device.into_iter().chain(constants).collect()
