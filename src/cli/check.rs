@@ -6,7 +6,7 @@ mod link;
 mod others;
 mod policy;
 
-pub use gate::named as named_targets;
+pub use gate::{Asked, Findings, linked_elsewhere, named as named_targets};
 
 use super::exit::Exit;
 use super::files::each_file;

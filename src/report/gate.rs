@@ -243,7 +243,7 @@ impl OfTarget {
 }
 
 /// Whether what counts of some items is sure; none where nothing counts.
-fn certain(items: &[Item]) -> Option<bool> {
+pub(super) fn certain(items: &[Item]) -> Option<bool> {
     items.iter().filter(|item| item.excused.is_none()).map(|item| item.against.certain).max()
 }
 

@@ -25,6 +25,7 @@ pub mod link;
 mod markdown;
 pub mod name;
 pub mod native;
+pub mod page;
 pub mod sizes;
 pub mod table;
 pub mod targets;

@@ -71,7 +71,7 @@ pub fn sizes(facts: &FileFacts<'_>, view: &View) -> String {
 }
 
 /// Part `at` of `whole` in `parts` equal ones; the first takes what is left over.
-fn part(whole: u64, parts: u64, at: u64) -> u64 {
+pub(super) fn part(whole: u64, parts: u64, at: u64) -> u64 {
     let (each, rest) = (whole.checked_div(parts).unwrap_or(0), whole.checked_rem(parts).unwrap_or(0));
     if at == 0 { each.saturating_add(rest) } else { each }
 }

@@ -1,0 +1,1 @@
+//! Is a page whole, and nothing in it but data?

@@ -1,0 +1,175 @@
+// Rectangles whose areas are bytes. A node: {label, note, bytes, children}, children made when they are asked for. A click goes in;
+// the way back is the line above.
+
+const MOST = 240;
+const GROUND = 5;
+
+// Squarified: rows of rectangles as square as may be (Bruls, Huizing, van Wijk).
+function squarify(items, box) {
+  const placed = [];
+  let { x, y, width, height } = box;
+  let left = sum(items.map((item) => item.bytes));
+  let at = 0;
+  while (at < items.length && left > 0 && width > 0 && height > 0) {
+    const short = Math.min(width, height);
+    const scale = (width * height) / left;
+    let row = [], area = 0, worst = Infinity;
+    while (at + row.length < items.length) {
+      const own = items[at + row.length].bytes * scale;
+      const all = area + own;
+      const [big, small] = [Math.max(items[at].bytes * scale, own), own];
+      const ratio = Math.max((short * short * big) / (all * all), (all * all) / (short * short * small));
+      if (row.length && ratio > worst) break;
+      row.push(own);
+      [area, worst] = [all, ratio];
+    }
+    const thick = area / short;
+    let along = 0;
+    for (const own of row) {
+      const long = own / thick;
+      placed.push(width >= height
+        ? { x, y: y + along, width: thick, height: long, item: items[at] }
+        : { x: x + along, y, width: long, height: thick, item: items[at] });
+      along += long;
+      left -= items[at].bytes;
+      at += 1;
+    }
+    if (width >= height) [x, width] = [x + thick, width - thick];
+    else [y, height] = [y + thick, height - thick];
+  }
+  return placed;
+}
+
+// The beginning that labels have in common, up to a `::`.
+function common(labels) {
+  let start = labels.length > 1 ? labels[0] : "";
+  for (const label of labels) {
+    while (!label.startsWith(start)) start = start.slice(0, -1);
+  }
+  // Not within template arguments, where it says nothing.
+  const open = start.search(/[<(]/);
+  if (open >= 0) start = start.slice(0, open);
+  return start.slice(0, start.lastIndexOf("::") + 2 || 0).length > 1 ? start.slice(0, start.lastIndexOf("::") + 2) : "";
+}
+
+function treemap(root, leaf) {
+  const field = make("div", { class: "map", role: "list", "aria-label": "bytes" });
+  const way = make("nav", { class: "way", "aria-label": "where the map is" });
+  const path = [root];
+  let active = 0;
+
+  const kids = (node) => {
+    if (!node.sorted) {
+      const all = (node.children ? node.children() : []).filter((one) => one.bytes > 0);
+      all.sort((one, other) => other.bytes - one.bytes || (one.label < other.label ? -1 : one.label > other.label ? 1 : 0));
+      if (all.length > MOST) {
+        const rest = all.splice(MOST - 1);
+        all.push({
+          label: number(rest.length) + " more", plain: true, bytes: sum(rest.map((one) => one.bytes)),
+          note: "the smaller ones", children: () => rest,
+        });
+      }
+      node.sorted = all;
+    }
+    return node.sorted;
+  };
+
+  const here = () => path[path.length - 1];
+
+  function go(node) {
+    path.push(node);
+    active = 0;
+    draw();
+    focus();
+  }
+
+  function back(to) {
+    const from = path[to + 1];
+    path.length = to + 1;
+    active = Math.max(0, kids(here()).indexOf(from));
+    draw();
+    focus();
+  }
+
+  function enter(node) {
+    // A node with one child in the same place shows nothing new.
+    let inner = node;
+    while (inner.children && kids(inner).length === 1 && kids(inner)[0].children) inner = kids(inner)[0];
+    if (inner.children && kids(inner).length) go(inner);
+    else if (leaf) leaf(node);
+  }
+
+  function draw() {
+    way.replaceChildren(...path.map((node, at) => {
+      const text = fit(node.label, 70);
+      const last = at === path.length - 1;
+      return make("span", {}, at ? " › " : "", last
+        ? make("strong", { "aria-current": "location" }, text)
+        : make("button", { type: "button", onclick: () => back(at) }, text));
+    }), make("span", { class: "sum" }, "  " + bytes(here().bytes)));
+    const box = { x: 0, y: 0, width: field.clientWidth, height: field.clientHeight };
+    const all = kids(here());
+    const start = common(all.filter((one) => !one.plain).map((one) => one.label));
+    const nodes = squarify(all, box).map((place, at) => {
+      const { item, x, y, width, height } = place;
+      const node = make("div", {
+        class: "node tone" + (item.plain ? "-plain" : at % GROUND), role: "listitem", tabindex: at === active ? "0" : "-1", "data-at": at,
+        "aria-label": `${item.label}: ${number(item.bytes)} bytes${item.note ? ", " + item.note : ""}`,
+        style: `left:${x}px;top:${y}px;width:${Math.max(width - 1, 1)}px;height:${Math.max(height - 1, 1)}px`,
+      });
+      const label = item.plain ? item.label : item.label.slice(start.length) || item.label;
+      if (width > 34 && height > 16) {
+        node.append(make("span", { class: "name" }, fit(label, Math.floor((width - 8) / 6.4))));
+        if (height > 34 && width > 54) node.append(make("span", { class: "size" }, bytes(item.bytes)));
+      }
+      inside(node, item, width, height);
+      return node;
+    });
+    field.replaceChildren(...nodes);
+  }
+
+  // What is in a node, where there is room, to be seen and not to be read.
+  function inside(node, item, width, height) {
+    if (!item.children || width < 70 || height < 70) return;
+    const all = kids(item).slice(0, 60);
+    if (all.length < 2) return;
+    for (const place of squarify(all, { x: 3, y: 34, width: width - 8, height: height - 39 })) {
+      const style = `left:${place.x}px;top:${place.y}px;width:${Math.max(place.width - 1, 1)}px;height:${Math.max(place.height - 1, 1)}px`;
+      node.append(make("i", { style, "aria-hidden": "true" }));
+    }
+  }
+
+  function focus() {
+    const own = field.children[active];
+    if (own) own.focus({ preventScroll: true });
+  }
+
+  field.addEventListener("click", (event) => {
+    const node = event.target.closest(".node");
+    if (node) enter(kids(here())[Number(node.dataset.at)]);
+  });
+  field.addEventListener("keydown", (event) => {
+    const count = kids(here()).length;
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -count, End: count }[event.key];
+    if (step !== undefined) {
+      field.children[active]?.setAttribute("tabindex", "-1");
+      active = Math.min(count - 1, Math.max(0, active + step));
+      field.children[active]?.setAttribute("tabindex", "0");
+      focus();
+    } else if (event.key === "Enter" || event.key === " ") enter(kids(here())[active]);
+    else if ((event.key === "Backspace" || event.key === "Escape") && path.length > 1) back(path.length - 2);
+    else return;
+    event.preventDefault();
+  });
+  tips(field, ".node", (element) => {
+    const item = kids(here())[Number(element.dataset.at)];
+    if (!item) return null;
+    return [
+      make("b", {}, item.label),
+      make("p", {}, `${number(item.bytes)} bytes (${bytes(item.bytes)}), ${share(item.bytes, here().bytes)} of ${fit(here().label, 60)}`),
+      item.note ? make("p", {}, item.note) : null,
+    ];
+  });
+  new ResizeObserver(() => draw()).observe(field);
+  return { element: make("div", {}, way, field), replace: (node) => { path.splice(0, path.length, node); active = 0; draw(); } };
+}
