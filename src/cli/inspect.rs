@@ -99,7 +99,7 @@ impl Args {
                     }
                     totals.add(facts);
                     let gap = if std::mem::take(&mut first) { "" } else { "\n" };
-                    write!(out, "{gap}{}", self.text(facts, &view)).map_err(lost)?;
+                    write!(out, "{gap}{}", self.text(global, facts, &view)).map_err(lost)?;
                     add(&mut draft, facts);
                     Ok(())
                 })?;
@@ -159,14 +159,14 @@ impl Args {
         Ok(exit)
     }
 
-    fn text(&self, facts: &FileFacts<'_>, view: &View) -> String {
+    fn text(&self, global: &Global, facts: &FileFacts<'_>, view: &View) -> String {
         if self.selection.names_images() && !self.all && !self.sizes {
             let pages: Vec<String> = facts.images.iter().map(|one| image::image(facts, one, view)).collect();
             return pages.join("\n");
         }
         let body = match (self.all, self.sizes) {
             (true, _) => page::all(facts, view),
-            (_, true) => sizes::sizes(facts, view),
+            (_, true) => sizes::sizes(facts, view, global.drawing()),
             _ => page::groups(facts, view),
         };
         format!("{}\n{body}{}", page::header(facts, view), page::problems(facts, view))

@@ -10,6 +10,7 @@ pub mod costs;
 pub mod devices;
 pub mod diff;
 pub mod doctor;
+pub mod draw;
 pub mod edited;
 pub mod evidence;
 pub mod explain;

@@ -82,6 +82,7 @@ impl GateArgs {
         // What is shown of a few kernels is looked for in these alone; which they are, a baseline decides later.
         let depth = match format {
             Format::Table | Format::Markdown if !self.baseline.asked() => Depth::First(report::EXAMPLES),
+            Format::Matrix => Depth::First(0),
             _ => Depth::All,
         };
         let mut findings = Findings::new(asked, states, policy.as_ref(), today, depth);
@@ -165,7 +166,8 @@ fn print(global: &Global, targets: &[OfTarget], shape: &Shape<'_>) -> Result<()>
     let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
     let mut out = output::stdout();
     let text = match shape.format {
-        Format::Table => report::table(targets, &view),
+        Format::Table => report::table(targets, &view, global.drawing()),
+        Format::Matrix => report::matrix(targets, &view, global.letters(), usize::MAX),
         Format::Github => report::github(targets, names),
         Format::Markdown => report::markdown(targets, names),
         Format::Json => {

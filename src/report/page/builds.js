@@ -61,7 +61,7 @@ if (templates.length) {
         },
       },
       { title: "Kernels", width: 84, kind: "number", value: (one) => one.kernels },
-      { title: "Template", value: (one) => families[one.family], show: (one, letters) => fit(families[one.family], letters) },
+      { title: "Template", value: (one) => families[one.family], show: (one, letters) => fitEnd(families[one.family], letters) },
     ],
   });
   main.append(section("templates", "Templates", "kernels that are not as they were, by their template", make("div", { class: "tools" }, table.count), table.element));

@@ -11,7 +11,7 @@ function make(tag, attributes, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 
@@ -60,6 +60,9 @@ function fit(text, letters) {
   return text.slice(0, head) + "…" + text.slice(text.length - (kept - head));
 }
 
+// The same where the end says most.
+const fitEnd = (text, letters) => (text.length <= letters ? text : "…" + text.slice(text.length - Math.max(letters - 1, 2)));
+
 const baseName = (path) => path.split(/[\/\\!]/).pop() || path;
 
 // Words that all have to be there, whatever the case.
@@ -77,7 +80,7 @@ tip.remove();
 document.body.append(tip);
 
 function showTip(children, box) {
-  tip.replaceChildren(...children.flat().filter((child) => child));
+  tip.replaceChildren(...children.flat(Infinity).filter((child) => child));
   tip.hidden = false;
   const own = tip.getBoundingClientRect();
   const [width, height] = [document.documentElement.clientWidth, window.innerHeight];

@@ -6,15 +6,17 @@ use super::escape::{json, visible};
 use super::matrix::Matrix;
 use super::names::{Gathering, Packed, Table};
 use super::texts::Texts;
-use crate::compat::kernels::{Depth, kernels};
+use crate::compat::examine::Examined;
+use crate::compat::kernels::bodies;
 use crate::error::{Error, Result};
 use crate::report::FileFacts;
 use crate::report::evidence::Names;
 use crate::report::inspect::{requires, target};
 use crate::report::sizes::part;
 use crate::report::units::{bytes, count, counted, share};
+use rayon::prelude::*;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Problems of a file that are shown.
 const PROBLEMS: usize = 20;
@@ -108,15 +110,8 @@ impl Files {
         if more > 0 {
             own.problems.push(format!("and {} more, in `inspect --format json`", count(more)));
         }
-        let mut code: HashMap<(usize, String), usize> = HashMap::new();
-        if let Some(bundle) = facts.bundle {
-            for kernel in kernels(bundle, &facts.images, Depth { clones: true, evidence: false }) {
-                let Some(body) = kernel.body() else { continue };
-                let next = self.bodies.len();
-                code.insert((kernel.image, kernel.name), *self.bodies.entry(body).or_insert(next));
-            }
-        }
-        for image in &facts.images {
+        let codes: Vec<HashMap<String, [u8; 32]>> = facts.images.par_iter().map(codes).collect();
+        for (image, codes) in facts.images.iter().zip(codes) {
             let row = self.images.file.len();
             let stored = image.image.stored.len() as u64;
             let target = target(image);
@@ -138,7 +133,8 @@ impl Files {
                 self.kernels.image.push(row);
                 self.kernels.stored.push(part(stored, kernels, at));
                 self.kernels.size.push(part(image.size, kernels, at));
-                self.kernels.code.push(code.get(&(image.image.index, name.clone())).copied());
+                let next = self.bodies.len();
+                self.kernels.code.push(codes.get(name).map(|code| *self.bodies.entry(*code).or_insert(next)));
                 self.mangled.push(name.clone());
             }
         }
@@ -204,4 +200,10 @@ impl Files {
         let text = serde_json::to_string(&data).map_err(|error| Error::input(error.to_string()))?;
         Ok(json(&text))
     }
+}
+
+/// What the code of each kernel of an image is known by, whatever its name.
+fn codes(image: &Examined<'_, '_>) -> HashMap<String, [u8; 32]> {
+    let all: HashSet<&str> = image.kernels.iter().map(String::as_str).collect();
+    bodies(image, &all).into_iter().collect()
 }

@@ -22,13 +22,15 @@ function tree(of) {
     return [...all];
   };
   const byImage = new Map(group(named.keys(), (row) => kernels.image[row]));
-  const kernel = (row) => ({ label: names[named[row]], bytes: own[row], note: `image ${images.index[kernels.image[row]]}`, kernel: row });
+  // Within its template a kernel is told by its arguments, a template by what is behind its namespaces.
+  const short = (name) => names[name].slice(families[familyOf[name]].length) || names[name];
+  const kernel = (row) => ({ label: names[named[row]], short: short(named[row]), bytes: own[row], note: `image ${images.index[kernels.image[row]]}`, kernel: row });
   const template = (family, rows) => ({
-    label: families[family], bytes: sum(rows.map((row) => own[row])), note: counted(rows.length, "kernel"),
+    label: families[family], short: families[family].split("::").pop() || families[family], bytes: sum(rows.map((row) => own[row])), note: counted(rows.length, "kernel"),
     children: () => group(rows, (row) => (kernels.code[row] === null ? -1 - row : kernels.code[row])).map(([, same]) => {
       if (same.length === 1) return kernel(same[0]);
       return {
-        label: names[named[same[0]]], bytes: sum(same.map((row) => own[row])), note: `${number(same.length)} kernels that are the same code`,
+        label: names[named[same[0]]], short: `${same.length} × ${short(named[same[0]])}`, bytes: sum(same.map((row) => own[row])), note: `${number(same.length)} kernels that are the same code`,
         children: () => same.map(kernel),
       };
     }),

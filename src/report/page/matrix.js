@@ -62,7 +62,7 @@ function matrix(own, files) {
     title: "Kernel", fixed: true, value: () => "",
     show: (line, letters) => {
       if (line.family !== undefined) {
-        return [make("span", { class: "twist" }, line.open ? "▾ " : "▸ "), fit(families[line.family], letters - 10),
+        return [make("span", { class: "twist" }, line.open ? "▾ " : "▸ "), fitEnd(families[line.family], letters - 10),
           make("span", { class: "dim" }, "  " + number(line.rows.length))];
       }
       const name = names[own.name[line.row]];

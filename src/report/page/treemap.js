@@ -1,8 +1,14 @@
-// Rectangles whose areas are bytes. A node: {label, note, bytes, children}, children made when they are asked for. A click goes in;
-// the way back is the line above.
+// Rectangles whose areas are bytes. A node: {label, short, note, bytes, children}, children made when they are asked for.
+// A click goes in; the way back is the line above.
 
 const MOST = 240;
 const GROUND = 5;
+const LINE = 15;
+
+// A name that may break behind what joins its words.
+function breaking(text) {
+  return text.split(/(?<=[_:,<])/).flatMap((part) => [part, make("wbr")]);
+}
 
 // Squarified: rows of rectangles as square as may be (Bruls, Huizing, van Wijk).
 function squarify(items, box) {
@@ -38,18 +44,6 @@ function squarify(items, box) {
     else [y, height] = [y + thick, height - thick];
   }
   return placed;
-}
-
-// The beginning that labels have in common, up to a `::`.
-function common(labels) {
-  let start = labels.length > 1 ? labels[0] : "";
-  for (const label of labels) {
-    while (!label.startsWith(start)) start = start.slice(0, -1);
-  }
-  // Not within template arguments, where it says nothing.
-  const open = start.search(/[<(]/);
-  if (open >= 0) start = start.slice(0, open);
-  return start.slice(0, start.lastIndexOf("::") + 2 || 0).length > 1 ? start.slice(0, start.lastIndexOf("::") + 2) : "";
 }
 
 function treemap(root, leaf) {
@@ -109,7 +103,6 @@ function treemap(root, leaf) {
     }), make("span", { class: "sum" }, "  " + bytes(here().bytes)));
     const box = { x: 0, y: 0, width: field.clientWidth, height: field.clientHeight };
     const all = kids(here());
-    const start = common(all.filter((one) => !one.plain).map((one) => one.label));
     const nodes = squarify(all, box).map((place, at) => {
       const { item, x, y, width, height } = place;
       const node = make("div", {
@@ -117,12 +110,15 @@ function treemap(root, leaf) {
         "aria-label": `${item.label}: ${number(item.bytes)} bytes${item.note ? ", " + item.note : ""}`,
         style: `left:${x}px;top:${y}px;width:${Math.max(width - 1, 1)}px;height:${Math.max(height - 1, 1)}px`,
       });
-      const label = item.plain ? item.label : item.label.slice(start.length) || item.label;
-      if (width > 34 && height > 16) {
-        node.append(make("span", { class: "name" }, fit(label, Math.floor((width - 8) / 6.4))));
+      const seen = width > 110 && height > 90 && inside(node, item, width, height);
+      if (width > 34 && height > 18) {
+        const label = item.short || item.label;
+        const rows = seen ? 1 : Math.max(1, Math.floor((height - 4) / LINE) - (height > 34 ? 1 : 0));
+        node.classList.toggle("lines", rows > 1);
+        node.append(make("span", { class: "name", style: `max-height:${rows * LINE}px` },
+          rows > 1 ? breaking(label) : fit(label, Math.floor((width - 8) / 6.4))));
         if (height > 34 && width > 54) node.append(make("span", { class: "size" }, bytes(item.bytes)));
       }
-      inside(node, item, width, height);
       return node;
     });
     field.replaceChildren(...nodes);
@@ -130,13 +126,13 @@ function treemap(root, leaf) {
 
   // What is in a node, where there is room, to be seen and not to be read.
   function inside(node, item, width, height) {
-    if (!item.children || width < 70 || height < 70) return;
+    if (!item.children || kids(item).length < 2) return false;
     const all = kids(item).slice(0, 60);
-    if (all.length < 2) return;
     for (const place of squarify(all, { x: 3, y: 34, width: width - 8, height: height - 39 })) {
       const style = `left:${place.x}px;top:${place.y}px;width:${Math.max(place.width - 1, 1)}px;height:${Math.max(place.height - 1, 1)}px`;
       node.append(make("i", { style, "aria-hidden": "true" }));
     }
+    return true;
   }
 
   function focus() {
