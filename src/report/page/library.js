@@ -9,6 +9,14 @@ if (problems.length) {
     make("ul", {}, problems.map(([path, text]) => make("li", {}, several ? path + ": " + text : text)))));
 }
 
+// How many kernels are of each code.
+const codes = new Map();
+for (const code of kernels.code) if (code !== null) codes.set(code, (codes.get(code) || 0) + 1);
+function alike(row) {
+  const others = (codes.get(kernels.code[row]) || 1) - 1;
+  return others ? `, the same code as ${counted(others, "other kernel")}` : "";
+}
+
 // The bytes, by file, target, template, code and kernel.
 function tree(of) {
   const own = kernels[of], whole = images[of];
@@ -24,13 +32,13 @@ function tree(of) {
   const byImage = new Map(group(named.keys(), (row) => kernels.image[row]));
   // Within its template a kernel is told by its arguments, a template by what is behind its namespaces.
   const short = (name) => names[name].slice(families[familyOf[name]].length) || names[name];
-  const kernel = (row) => ({ label: names[named[row]], short: short(named[row]), bytes: own[row], note: `image ${images.index[kernels.image[row]]}`, kernel: row });
+  const kernel = (row) => ({ label: names[named[row]], short: short(named[row]), bytes: own[row], note: `image ${images.index[kernels.image[row]]}${alike(row)}`, kernel: row });
   const template = (family, rows) => ({
     label: families[family], short: families[family].split("::").pop() || families[family], bytes: sum(rows.map((row) => own[row])), note: counted(rows.length, "kernel"),
     children: () => group(rows, (row) => (kernels.code[row] === null ? -1 - row : kernels.code[row])).map(([, same]) => {
       if (same.length === 1) return kernel(same[0]);
       return {
-        label: names[named[same[0]]], short: `${same.length} × ${short(named[same[0]])}`, bytes: sum(same.map((row) => own[row])), note: `${number(same.length)} kernels that are the same code`,
+        label: `${names[named[same[0]]]} and ${number(same.length - 1)} more`, short: `${same.length} × ${short(named[same[0]])}`, bytes: sum(same.map((row) => own[row])), note: `${number(same.length)} kernels that are the same code`,
         children: () => same.map(kernel),
       };
     }),
@@ -102,10 +110,9 @@ function tellImage(image) {
 }
 function tellKernel(row) {
   const name = named[row];
-  const code = kernels.code[row];
-  const same = code === null ? 0 : kernels.code.reduce((count, one) => count + (one === code ? 1 : 0), 0);
+  const others = (codes.get(kernels.code[row]) || 1) - 1;
   fields(["Kernel", names[name]], mangled[name] === names[name] ? null : ["Mangled", mangled[name]], ...tellImage(imageOf(row)),
-    same > 1 ? ["Same code", `as ${counted(same - 1, "other kernel")}`] : null);
+    others ? ["Same code", `as ${counted(others, "other kernel")}`] : null);
 }
 
 const kernelGrid = grid({

@@ -80,7 +80,7 @@ function treemap(root, leaf) {
   function back(to) {
     const from = path[to + 1];
     path.length = to + 1;
-    active = Math.max(0, kids(here()).indexOf(from));
+    active = Math.max(0, kids(here()).indexOf(from.from || from));
     draw();
     focus();
   }
@@ -89,7 +89,7 @@ function treemap(root, leaf) {
     // A node with one child in the same place shows nothing new.
     let inner = node;
     while (inner.children && kids(inner).length === 1 && kids(inner)[0].children) inner = kids(inner)[0];
-    if (inner.children && kids(inner).length) go(inner);
+    if (inner.children && kids(inner).length) go(inner === node ? node : { ...inner, label: node.label, from: node });
     else if (leaf) leaf(node);
   }
 
