@@ -60,6 +60,10 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         }
         'sycl-bundle;inspect' {
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write also a page for a browser: a map of the bytes, kernels by targets, tables to filter and sort')
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs')
+            [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
             [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
@@ -174,6 +178,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--max-kernel-growth', '--max-kernel-growth', [CompletionResultType]::ParameterName, 'How much the images of any one kernel may grow for any one target')
             [CompletionResult]::new('--max-spill-growth', '--max-spill-growth', [CompletionResultType]::ParameterName, 'How many bytes more any one kernel may spill from registers')
             [CompletionResult]::new('--forbid', '--forbid', [CompletionResultType]::ParameterName, 'What must not happen')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write also a page for a browser: what became of each kernel, to filter and sort')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')

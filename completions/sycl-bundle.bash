@@ -402,7 +402,7 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "table json jsonl sarif junit github markdown" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table matrix json jsonl sarif junit github markdown" -- "${cur}"))
                     return 0
                     ;;
                 --for)
@@ -603,7 +603,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__diff)
-            opts="-q -v -h --all --ignore --exit-code --max-growth --max-kernel-growth --max-spill-growth --forbid --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --all --ignore --exit-code --max-growth --max-kernel-growth --max-spill-growth --forbid --html --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -627,6 +627,10 @@ _sycl__bundle() {
                     ;;
                 --forbid)
                     COMPREPLY=($(compgen -W "lost-files lost-targets lost-kernels gained-requirements changed-arguments" -- "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --format)
@@ -1357,7 +1361,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__inspect)
-            opts="-q -v -h --all --sizes --clones --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -q -v -h --all --sizes --clones --format --schema --html --for --device-config --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1365,6 +1369,22 @@ _sycl__bundle() {
             case "${prev}" in
                 --format)
                     COMPREPLY=($(compgen -W "table json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --image)

@@ -56,6 +56,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;inspect'= {
             cand --format 'The form of the output'
+            cand --html 'Write also a page for a browser: a map of the bytes, kernels by targets, tables to filter and sort'
+            cand -t 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs'
+            cand --for 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
             cand --image 'Only these images, by number or range (repeatable)'
             cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
             cand --state 'Only images of this state (repeatable)'
@@ -165,6 +169,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --max-kernel-growth 'How much the images of any one kernel may grow for any one target'
             cand --max-spill-growth 'How many bytes more any one kernel may spill from registers'
             cand --forbid 'What must not happen'
+            cand --html 'Write also a page for a browser: what became of each kernel, to filter and sort'
             cand --format 'The form of the output'
             cand --image 'Only these images, by number or range (repeatable)'
             cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'

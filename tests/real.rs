@@ -52,6 +52,8 @@ mod numbers;
 mod ocloc;
 #[path = "real/operands.rs"]
 mod operands;
+#[path = "real/page.rs"]
+mod page;
 #[path = "real/probe.rs"]
 mod probe;
 #[path = "real/prune.rs"]

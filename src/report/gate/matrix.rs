@@ -43,18 +43,21 @@ pub fn matrix(targets: &[OfTarget], view: &View, drawing: Drawing, most: usize) 
         let _ = writeln!(out, "{lead}{bend} {}", shorten(&target.target, left));
     }
     let widest = lines.iter().map(|(_, line)| count(line.kernels).len()).max().unwrap_or(0);
-    for (verdicts, line) in lines.iter().take(most) {
-        for verdict in verdicts {
-            let _ = write!(out, "{} ", sign(*verdict, view.color, drawing));
-        }
-        let lead = verdicts.len().saturating_mul(2).saturating_add(widest).saturating_add(1);
-        let name = shorten(&line.first, view.width.saturating_sub(lead).max(12)).into_owned();
-        let _ = writeln!(out, "{:>widest$} {name}", count(line.kernels));
-    }
-    let more = lines.iter().skip(most).map(|(_, line)| line.kernels).sum::<usize>();
+    let put = |out: &mut String, (verdicts, line): &(Vec<usize>, Line)| {
+        let signs: Vec<String> = verdicts.iter().map(|verdict| sign(*verdict, view.color, drawing)).collect();
+        let lead = verdicts.len().saturating_mul(2).saturating_add(widest).saturating_add(3);
+        let name = shorten(&line.first, view.width.saturating_sub(lead).max(12));
+        let _ = writeln!(out, "{}  {:>widest$}  {name}", signs.join(" "), count(line.kernels));
+    };
+    // What runs everywhere is the last line, and is not left out.
+    let (everywhere, others): (Vec<_>, Vec<_>) =
+        lines.iter().partition(|(verdicts, _)| verdicts.iter().all(|verdict| *verdict == 0));
+    others.iter().take(most).for_each(|line| put(&mut out, line));
+    let more = others.iter().skip(most).map(|(_, line)| line.kernels).sum::<usize>();
     if more > 0 {
         let _ = writeln!(out, "and {} more; `--format matrix` shows all", counted(more, "kernel"));
     }
+    everywhere.iter().for_each(|line| put(&mut out, line));
     let [runs, unknown, cannot] = [0, 1, 2].map(|verdict| sign(verdict, view.color, drawing));
     let _ = writeln!(out, "{runs} runs, {cannot} cannot run, {unknown} unknown; the number is that of kernels");
     out

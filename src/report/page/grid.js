@@ -7,7 +7,7 @@ const SPARE = 8;
 // columns: [{title, kind: "text" | "number", width, value(row), show(row, letters), sort(row), head}]. What is shown last takes
 // the room that is left. `all` are the rows, whatever they are; `cells` has the arrows move between cells.
 function grid({ id, label, columns, all, cells, pick, rowClass }) {
-  const state = { rows: all, sort: null, down: false, at: [0, 0], first: -1, last: -1 };
+  const state = { rows: all, sort: null, down: false, at: [0, 0], first: -1, last: -1, chosen: null };
   const ends = columns.some((column) => !column.width);
   const head = make("tr", { role: "row", "aria-rowindex": "1" });
   const body = make("tbody", {});
@@ -45,6 +45,13 @@ function grid({ id, label, columns, all, cells, pick, rowClass }) {
     arrange();
   }
 
+  function choose() {
+    if (!pick) return;
+    state.chosen = state.rows[state.at[0]];
+    pick(state.chosen);
+    if (!rowClass) draw(true);
+  }
+
   function arrange() {
     if (state.sort !== null) {
       const value = columns[state.sort].sort || columns[state.sort].value;
@@ -75,7 +82,7 @@ function grid({ id, label, columns, all, cells, pick, rowClass }) {
     const row = state.rows[at];
     const room = letters();
     const element = make("tr", {
-      role: "row", "aria-rowindex": at + 2, "data-at": at, class: rowClass ? rowClass(row) : null,
+      role: "row", "aria-rowindex": at + 2, "data-at": at, class: rowClass ? rowClass(row) : row === state.chosen ? "chosen" : null,
       tabindex: !cells && at === state.at[0] ? "0" : cells ? null : "-1",
     });
     columns.forEach((column, place) => {
@@ -133,7 +140,7 @@ function grid({ id, label, columns, all, cells, pick, rowClass }) {
     } else if (right !== undefined) {
       state.at[1] = Math.min(columns.length - 1, Math.max(0, state.at[1] + right));
     } else if (event.key === "Enter" || event.key === " ") {
-      if (pick) pick(state.rows[state.at[0]], state.at[0], state.at[1]);
+      choose();
     } else return;
     event.preventDefault();
     if (down !== undefined || right !== undefined) focus(true);
@@ -143,7 +150,7 @@ function grid({ id, label, columns, all, cells, pick, rowClass }) {
     if (!row) return;
     const cell = event.target.closest("td");
     state.at = [Number(row.dataset.at), cell ? Number(cell.dataset.column) : 0];
-    if (pick) pick(state.rows[state.at[0]], state.at[0], state.at[1]);
+    choose();
   });
   body.addEventListener("focusin", (event) => {
     const row = event.target.closest("tr[data-at]");

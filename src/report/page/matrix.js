@@ -67,7 +67,10 @@ function matrix(own, files) {
       }
       const name = names[own.name[line.row]];
       const place = several ? "  " + fit(baseName(files[own.file[line.row]].path), 22) : "";
-      return [make("span", { class: line.alone ? "" : "within" }, fit(name, letters - (line.alone ? 2 : 5) - place.length)),
+      // Below its template a kernel is told by its arguments.
+      const rest = line.alone ? "" : name.slice(families[familyOf[own.name[line.row]]].length);
+      return [make("span", { class: line.alone ? "" : "within" }, rest
+        ? "…" + fit(rest, letters - 6 - place.length) : fit(name, letters - (line.alone ? 2 : 5) - place.length)),
         place ? make("span", { class: "dim" }, place) : null];
     },
   }].concat(own.targets.map((target, at) => ({

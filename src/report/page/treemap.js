@@ -1,7 +1,7 @@
 // Rectangles whose areas are bytes. A node: {label, short, note, bytes, children}, children made when they are asked for.
 // A click goes in; the way back is the line above.
 
-const MOST = 240;
+const MOST = 800;
 const GROUND = 5;
 const LINE = 15;
 
@@ -56,13 +56,18 @@ function treemap(root, leaf) {
     if (!node.sorted) {
       const all = (node.children ? node.children() : []).filter((one) => one.bytes > 0);
       all.sort((one, other) => other.bytes - one.bytes || (one.label < other.label ? -1 : one.label > other.label ? 1 : 0));
-      if (all.length > MOST) {
-        const rest = all.splice(MOST - 1);
+      // Of very many the smaller ones are together, a hundred or more in each rectangle.
+      const rest = all.length > MOST ? all.splice(MOST / 2) : [];
+      const each = Math.max(100, Math.ceil(rest.length / (MOST / 2)));
+      for (let at = 0; at < rest.length; at += each) {
+        const some = rest.slice(at, at + each);
+        const [most, least] = [some[0].bytes, some[some.length - 1].bytes];
         all.push({
-          label: number(rest.length) + " more", plain: true, bytes: sum(rest.map((one) => one.bytes)),
-          note: "the smaller ones", children: () => rest,
+          label: number(some.length) + " more", plain: true, bytes: sum(some.map((one) => one.bytes)),
+          note: most === least ? `of ${bytes(most)} each` : `of ${bytes(least)} to ${bytes(most)} each`, children: () => some,
         });
       }
+      all.sort((one, other) => other.bytes - one.bytes);
       node.sorted = all;
     }
     return node.sorted;
@@ -85,10 +90,15 @@ function treemap(root, leaf) {
     focus();
   }
 
-  function enter(node) {
-    // A node with one child in the same place shows nothing new.
+  // A node with one child in the same place shows nothing new.
+  function choices(node) {
     let inner = node;
     while (inner.children && kids(inner).length === 1 && kids(inner)[0].children) inner = kids(inner)[0];
+    return inner;
+  }
+
+  function enter(node) {
+    const inner = choices(node);
     if (inner.children && kids(inner).length) go(inner === node ? node : { ...inner, label: node.label, from: node });
     else if (leaf) leaf(node);
   }
@@ -126,8 +136,9 @@ function treemap(root, leaf) {
 
   // What is in a node, where there is room, to be seen and not to be read.
   function inside(node, item, width, height) {
-    if (!item.children || kids(item).length < 2) return false;
-    const all = kids(item).slice(0, 60);
+    const inner = choices(item);
+    if (!inner.children || kids(inner).length < 2) return false;
+    const all = kids(inner).slice(0, 60);
     for (const place of squarify(all, { x: 3, y: 34, width: width - 8, height: height - 39 })) {
       const style = `left:${place.x}px;top:${place.y}px;width:${Math.max(place.width - 1, 1)}px;height:${Math.max(place.height - 1, 1)}px`;
       node.append(make("i", { style, "aria-hidden": "true" }));
