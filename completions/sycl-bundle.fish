@@ -66,6 +66,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -88,6 +89,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -117,6 +119,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -188,6 +191,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -259,6 +263,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -302,6 +307,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l state
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -365,6 +371,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -431,6 +438,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -474,6 +482,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -515,6 +524,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -561,6 +571,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -601,6 +612,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -619,6 +631,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -640,6 +653,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
