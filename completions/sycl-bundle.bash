@@ -191,7 +191,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__build)
-            opts="-t -o -j -q -v -h --for --device --output --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --schema --no-cache --no-fold --shard --dry-run --stamp --MD --MF --MT --fail-fast --max-memory --cache-only --unit --save-temps --report --report-schema --time-trace --install-driver --driver-version --options --link-options --spec --spec-id --spec-defaults --policy --no-policy --example-policy --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --device --output --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --schema --no-cache --no-fold --shard --dry-run --stamp --MD --MF --MT --fail-fast --max-memory --cache-only --unit --save-temps --report --report-schema --time-trace --install-driver --driver-version --options --link-options --spec --spec-id --spec-defaults --policy --no-policy --example-policy --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -349,6 +349,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -387,7 +391,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__check)
-            opts="-t -q -v -h --declared --fixed-targets --external --link --format --schema --for --require-native --strict --policy --no-policy --example-policy --baseline --write-baseline --device-config --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -q -v -h --declared --fixed-targets --external --link --format --schema --for --require-native --strict --policy --no-policy --example-policy --baseline --write-baseline --device-config --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -445,6 +449,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -457,7 +465,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__compile)
-            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -543,6 +551,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -603,7 +615,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__diff)
-            opts="-q -v -h --all --ignore --exit-code --max-growth --max-kernel-growth --max-spill-growth --forbid --html --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --all --ignore --exit-code --max-growth --max-kernel-growth --max-spill-growth --forbid --html --format --schema --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -653,6 +665,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -695,7 +711,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__embed)
-            opts="-o -q -v -h --replace --as-target --output --drop-signature --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --replace --as-target --output --drop-signature --format --schema --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -730,6 +746,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -795,7 +815,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__extract)
-            opts="-o -q -v -h --output --stored --format --schema --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --stored --format --schema --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -857,6 +877,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -869,7 +893,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__filter)
-            opts="-t -o -q -v -h --for --output --drop-signature --format --schema --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -q -v -h --for --output --drop-signature --format --schema --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -940,6 +964,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1361,7 +1389,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__inspect)
-            opts="-t -q -v -h --all --sizes --clones --format --schema --html --for --device-config --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-t -q -v -h --all --sizes --clones --format --schema --html --for --device-config --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1403,6 +1431,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1415,7 +1447,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__join)
-            opts="-o -q -v -h --output --fold-clones --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --fold-clones --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1473,6 +1505,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1485,7 +1521,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__kernels)
-            opts="-j -q -v -h --all --device --jobs --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-j -q -v -h --all --device --jobs --format --schema --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1523,6 +1559,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1535,7 +1575,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__link)
-            opts="-o -t -j -q -v -h --output --each --partial --internalize --for --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -t -j -q -v -h --output --each --partial --internalize --for --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1621,6 +1661,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1677,7 +1721,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__prune)
-            opts="-o -q -v -h --drop --keep --lose-kernels --output --drop-signature --format --schema --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --drop --keep --lose-kernels --output --drop-signature --format --schema --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1719,6 +1763,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1731,7 +1779,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__split)
-            opts="-o -q -v -h --output --mode --entry --fixed-targets --abi --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --mode --entry --fixed-targets --abi --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1802,6 +1850,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1877,7 +1929,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__wrap)
-            opts="-o -q -v -h --output --properties --symbols --as-target --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --properties --symbols --as-target --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1944,6 +1996,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -69,6 +69,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -91,6 +92,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -121,6 +123,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -193,6 +196,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -264,6 +268,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -307,6 +312,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l state
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -370,6 +376,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -436,6 +443,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -479,6 +487,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -520,6 +529,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -566,6 +576,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -606,6 +617,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -624,6 +636,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -645,6 +658,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"

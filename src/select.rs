@@ -1,8 +1,12 @@
 //! Which images does the user mean?
 //!
-//! One selector for every verb: images that fulfil all kinds of condition given; within one kind any will do. Globs
-//! see a kernel's mangled and its demangled name.
+//! One selector for every verb: images that fulfil all kinds of condition given; within one kind any will do, of conditions
+//! all hold. Globs see a kernel's mangled and its demangled name.
 
+pub mod field;
+pub mod predicate;
+
+use self::predicate::Predicate;
 use crate::bundle::image::State;
 use crate::compat::examine::Examined;
 use crate::error::{Error, ErrorKind, Result};
@@ -20,6 +24,8 @@ pub struct Selector {
     pub states: Vec<State>,
     /// Globs over the target, or the compile target where the image names one.
     pub targets: Vec<Pattern>,
+    /// Conditions, all of which hold.
+    pub conditions: Vec<Predicate>,
 }
 
 /// A glob as the user wrote it. `*` and `?` match any character, `[...]` a class, `{a,b}` alternatives.
@@ -70,7 +76,8 @@ pub fn range(text: &str) -> Result<RangeInclusive<usize>> {
 impl Selector {
     /// Whether everything is selected.
     pub fn is_all(&self) -> bool {
-        self.images.is_empty() && self.kernels.is_empty() && self.states.is_empty() && self.targets.is_empty()
+        let none = self.images.is_empty() && self.kernels.is_empty() && self.states.is_empty();
+        none && self.targets.is_empty() && self.conditions.is_empty()
     }
 
     /// Whether an image is selected. `demangle` gives a kernel's name as the source has it.
@@ -84,6 +91,7 @@ impl Selector {
             && any(self.states.is_empty(), self.states.contains(&image.state))
             && any(self.targets.is_empty(), self.targets.iter().any(target))
             && any(self.kernels.is_empty(), image.kernels.iter().any(|name| self.takes_kernel(name, demangle)))
+            && self.conditions.iter().all(|condition| condition.holds(image, demangle))
     }
 
     /// Whether a kernel is selected, by its mangled or demangled name.
@@ -115,6 +123,7 @@ impl Selector {
         parts.extend(self.kernels.iter().map(|pattern| format!("--kernel '{}'", pattern.text)));
         parts.extend(self.states.iter().map(|state| format!("--state {}", state.name())));
         parts.extend(self.targets.iter().map(|pattern| format!("--target '{}'", pattern.text)));
+        parts.extend(self.conditions.iter().map(|condition| format!("--where '{}'", condition.text())));
         parts.join(" ")
     }
 }
