@@ -272,6 +272,11 @@ fn the_same_files_make_the_same_page() {
     ] {
         assert!(!text.contains(outside), "{outside}");
     }
+    for form in ["table", "json", "jsonl"] {
+        let plain = desk.run(&["inspect", "acme.spv", "wide.spv", "--format", form]);
+        let with = desk.run(&["inspect", "acme.spv", "wide.spv", "--format", form, "--html", "other.html"]);
+        assert_eq!(String::from_utf8(plain.stdout), String::from_utf8(with.stdout), "{form}");
+    }
     // By default: what is in the files, a CPU and GPUs.
     let all = crate::make::text(&desk.page(&["inspect", "acme.spv"]));
     for target in ["spir64_x86_64", "intel_gpu_pvc", "intel_gpu_acm_g10", "intel_gpu_bmg_g21"] {

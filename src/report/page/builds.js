@@ -66,7 +66,7 @@ if (templates.length) {
   });
   main.append(section("templates", "Templates", "kernels that are not as they were, by their template", make("div", { class: "tools" }, table.count), table.element));
   table.show(templates);
-  table.order(2, true);
+  table.order("Growth", true);
 }
 
 const FATES = [["added", "+ added"], ["removed", "- removed"], ["renamed", "→ renamed"], ["changed", "~ changed"]];
@@ -109,5 +109,5 @@ main.append(section("table", "Kernels", rows.length ? "that are not as they were
     choice("which kernels", [["all", "all"], ...there], "all", (value) => { fate = value; refresh(); }), table.count), table.element, detail] : []));
 if (rows.length) {
   refresh();
-  table.order(3, true);
+  table.order("Growth", true);
 }

@@ -7,6 +7,8 @@ const SPARE = 8;
 // columns: [{title, kind: "text" | "number", width, value(row), show(row, letters), sort(row), head}]. What is shown last takes
 // the room that is left. `all` are the rows, whatever they are; `cells` has the arrows move between cells.
 function grid({ id, label, columns, all, cells, pick, rowClass }) {
+  // On a narrow window names come first, as the rest is scrolled to.
+  if (window.innerWidth < 700 && !columns[columns.length - 1].width) columns = [columns[columns.length - 1], ...columns.slice(0, -1)];
   const state = { rows: all, sort: null, down: false, at: [0, 0], first: -1, last: -1, chosen: null };
   const ends = columns.some((column) => !column.width);
   const head = make("tr", { role: "row", "aria-rowindex": "1" });
@@ -32,7 +34,9 @@ function grid({ id, label, columns, all, cells, pick, rowClass }) {
     }, inner));
   });
 
-  function order(at, down) {
+  // Sorts by a column, by its place or title.
+  function order(which, down) {
+    const at = typeof which === "string" ? columns.findIndex((one) => one.title === which) : which;
     const own = columns[at];
     const kind = own.kind === "number";
     state.down = down === undefined ? (state.sort === at ? !state.down : kind) : down;

@@ -119,7 +119,7 @@ const kernelGrid = grid({
   id: "kernel-grid", label: "kernels", all: [...named.keys()], pick: tellKernel,
   columns: sizes(kernels).concat(common_columns(imageOf), several ? [fileColumn((row) => images.file[imageOf(row)])] : [], [
     { title: "Image", width: 76, kind: "number", value: (row) => images.index[imageOf(row)] },
-    { title: "Kernel", value: (row) => named[row], show: (row, letters) => fit(names[named[row]], letters) },
+    { title: "Kernel", class: () => "name", value: (row) => named[row], show: (row, letters) => fit(names[named[row]], letters) },
   ]),
 });
 const imageGrid = grid({
@@ -133,7 +133,7 @@ const imageGrid = grid({
       },
     ]),
 });
-tips(kernelGrid.element, "td.text:last-child", (cell) => {
+tips(kernelGrid.element, "td.name", (cell) => {
   const row = rowAt(kernelGrid, cell);
   return row === undefined ? null : [make("b", {}, names[named[row]]), make("p", { class: "dim" }, mangled[named[row]])];
 });
@@ -167,8 +167,8 @@ const rows = choice("what a row is", [["kernels", "kernels"], ["images", "images
 main.append(section("table", "Kernels and images", "a row tells more when it is chosen; a title sorts",
   make("div", { class: "tools" }, box, rows, kernelGrid.count, imageGrid.count), both, detail));
 swap();
-kernelGrid.order(0, true);
-imageGrid.order(1, true);
+kernelGrid.order("Stored", true);
+imageGrid.order("Stored", true);
 
 // A kernel or an image of the map, in the table.
 function reveal(leaf) {

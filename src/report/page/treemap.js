@@ -63,7 +63,7 @@ function treemap(root, leaf) {
         const some = rest.slice(at, at + each);
         const [most, least] = [some[0].bytes, some[some.length - 1].bytes];
         all.push({
-          label: number(some.length) + " more", plain: true, bytes: sum(some.map((one) => one.bytes)),
+          label: number(some.length) + " smaller ones", plain: true, bytes: sum(some.map((one) => one.bytes)),
           note: most === least ? `of ${bytes(most)} each` : `of ${bytes(least)} to ${bytes(most)} each`, children: () => some,
         });
       }
