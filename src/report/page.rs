@@ -11,8 +11,6 @@ mod frame;
 mod matrix;
 mod names;
 mod static_part;
-#[cfg(test)]
-mod tests;
 mod texts;
 
 pub use builds::builds;

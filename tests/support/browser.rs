@@ -107,6 +107,8 @@ impl Browser {
     }
 
     fn missing(&mut self) -> ! {
+        // One that is not there ends at once, and that is known a moment later than that it says nothing.
+        std::thread::sleep(Duration::from_secs(1));
         match self.process.try_wait().unwrap().and_then(|status| status.code()) {
             Some(127) => panic!("no chromium in PATH, with which pages are looked at: `apt-get install chromium`"),
             status => panic!("chromium says no more: {status:?}"),

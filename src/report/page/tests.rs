@@ -1,1 +1,0 @@
-//! Is a page whole, and nothing in it but data?
