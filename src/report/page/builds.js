@@ -91,7 +91,7 @@ const table = grid({
     { title: "Growth", width: 96, kind: "number", value: growth, show: (row) => signed(growth(row)) },
   ].concat(several ? [{ title: "File", width: 180, value: (row) => files[kernels.file[row]].name, show: (row, letters) => fit(baseName(files[kernels.file[row]].name), letters) }] : [], [
     { title: "What changed", width: 260, value: changes, show: (row, letters) => { const all = changes(row); return all.length > letters ? all.slice(0, letters - 1) + "…" : all; } },
-    { title: "Kernel", value: (row) => kernels.name[row], show: (row, letters) => fit(names[kernels.name[row]], letters) },
+    { title: "Kernel", value: (row) => kernels.name[row], show: (row, letters) => fitName(kernels.name[row], letters) },
   ]),
 });
 tips(table.element, "td", (cell) => {

@@ -63,6 +63,14 @@ function fit(text, letters) {
 // The same where the end says most.
 const fitEnd = (text, letters) => (text.length <= letters ? text : "…" + text.slice(text.length - Math.max(letters - 1, 2)));
 
+// A kernel's name in little room: its namespaces give way first, then the middle.
+function fitName(name, letters) {
+  const text = names[name];
+  const family = families[familyOf[name]];
+  const start = text.startsWith(family) ? family.lastIndexOf("::") + 2 : 0;
+  return text.length <= letters || start < 2 ? fit(text, letters) : fit("…" + text.slice(start), letters);
+}
+
 const baseName = (path) => path.split(/[\/\\!]/).pop() || path;
 
 // Words that all have to be there, whatever the case.

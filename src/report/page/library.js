@@ -119,7 +119,7 @@ const kernelGrid = grid({
   id: "kernel-grid", label: "kernels", all: [...named.keys()], pick: tellKernel,
   columns: sizes(kernels).concat(common_columns(imageOf), several ? [fileColumn((row) => images.file[imageOf(row)])] : [], [
     { title: "Image", width: 76, kind: "number", value: (row) => images.index[imageOf(row)] },
-    { title: "Kernel", class: () => "name", value: (row) => named[row], show: (row, letters) => fit(names[named[row]], letters) },
+    { title: "Kernel", class: () => "name", value: (row) => named[row], show: (row, letters) => fitName(named[row], letters) },
   ]),
 });
 const imageGrid = grid({
@@ -129,7 +129,7 @@ const imageGrid = grid({
       { title: "Kernels", width: 84, kind: "number", value: (image) => images.kernels[image] },
       {
         title: "A kernel", value: (image) => (firstKernel.has(image) ? named[firstKernel.get(image)] : -1),
-        show: (image, letters) => (firstKernel.has(image) ? fit(names[named[firstKernel.get(image)]], letters) : "-"),
+        show: (image, letters) => (firstKernel.has(image) ? fitName(named[firstKernel.get(image)], letters) : "-"),
       },
     ]),
 });

@@ -70,7 +70,7 @@ function matrix(own, files) {
       // Below its template a kernel is told by its arguments.
       const rest = line.alone ? "" : name.slice(families[familyOf[own.name[line.row]]].length);
       return [make("span", { class: line.alone ? "" : "within" }, rest
-        ? "…" + fit(rest, letters - 6 - place.length) : fit(name, letters - (line.alone ? 2 : 5) - place.length)),
+        ? "…" + fit(rest, letters - 6 - place.length) : fitName(own.name[line.row], letters - (line.alone ? 2 : 5) - place.length)),
         place ? make("span", { class: "dim" }, place) : null];
     },
   }].concat(own.targets.map((target, at) => ({
