@@ -4,6 +4,7 @@
 //! the page: counts and names come from the modules, verdicts from `check`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod gate;
 mod hostile;
 mod large;
 mod make;
