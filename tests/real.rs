@@ -68,6 +68,8 @@ mod releases;
 mod relink;
 #[path = "real/relink_dpnp.rs"]
 mod relink_dpnp;
+#[path = "real/slurm.rs"]
+mod slurm;
 #[path = "real/specialize.rs"]
 mod specialize;
 #[path = "real/spirv_val.rs"]
