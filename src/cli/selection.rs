@@ -4,7 +4,7 @@ use sycl_bundle::bundle::image::State;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::error::{Error, Result};
 use sycl_bundle::report::name;
-use sycl_bundle::select::{Pattern, Selector, range};
+use sycl_bundle::select::{Pattern, Selector, aspect, range};
 
 /// The selectors, the same for every verb.
 #[derive(Debug, Default, clap::Args)]
@@ -22,6 +22,9 @@ pub struct Selection {
     /// Only images for a target whose name matches (repeatable)
     #[arg(long, value_name = "GLOB")]
     target: Vec<String>,
+    /// Only images that need this aspect of a device, such as fp64 (repeatable)
+    #[arg(long, value_name = "ASPECT", value_delimiter = ',')]
+    aspect: Vec<String>,
 }
 
 /// A state, as the command line names it.
@@ -58,6 +61,7 @@ impl Selection {
             kernels: globs(&self.kernel)?,
             states: self.state.iter().map(|name| name.state()).collect(),
             targets: globs(&self.target)?,
+            aspects: self.aspect.iter().map(|name| aspect(name)).collect::<Result<Vec<_>>>()?,
         })
     }
 
