@@ -2,6 +2,21 @@
 //!
 //! One selector for every verb: images that fulfil all kinds of condition given; within one kind any will do. Globs
 //! see a kernel's mangled and its demangled name.
+//!
+//! ```
+//! use sycl_bundle::select::{Pattern, Selector, aspect, range};
+//!
+//! let selector = Selector {
+//!     images: vec![range("0-9")?],
+//!     kernels: vec![Pattern::new("*gemm<{float,double}*")?],
+//!     aspects: vec![aspect("fp64")?],
+//!     ..Selector::default()
+//! };
+//! assert!(selector.takes_kernel("acme::gemm<double>", &str::to_owned));
+//! assert!(!selector.takes_kernel("acme::gemm<int>", &str::to_owned));
+//! assert!(aspect("fp46").is_err());
+//! # Ok::<(), sycl_bundle::error::Error>(())
+//! ```
 
 use crate::bundle::aspect;
 use crate::bundle::image::State;
