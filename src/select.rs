@@ -267,17 +267,17 @@ mod tests {
     fn aspects_are_known_by_name() {
         assert_eq!(aspect("sycl::aspect::fp64").unwrap(), "fp64");
         let error = aspect("fp63").unwrap_err();
-        assert_eq!((error.kind(), error.remedy()), (ErrorKind::Usage, Some("did you mean `fp64` or `fp16`?")));
+        assert_eq!((error.kind(), error.remedy()), (ErrorKind::Usage, Some("did you mean `fp64`?")));
         assert!(aspect("double").unwrap_err().remedy().unwrap().contains("sycl::aspect"));
     }
 
     #[test]
     fn who_needs_an_aspect() {
-        let kernel = |image, used: &[&str], declared: &[&str]| KernelFacts {
-            image,
-            used: used.iter().map(|name| (*name).to_owned()).collect(),
-            declared: declared.iter().map(|name| (*name).to_owned()).collect(),
-            ..KernelFacts::default()
+        let kernel = |image, used: &[&str], declared: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let mut kernel = KernelFacts::default();
+            (kernel.image, kernel.used, kernel.declared) = (image, owned(used), owned(declared));
+            kernel
         };
         let mut kernels = vec![
             kernel(0, &["fp64"], &["fp64"]),

@@ -1,7 +1,7 @@
 //! How do the bytes of an input reach the library?
 //!
 //! Files are mapped: libraries reach gigabytes, and most verbs touch a small part. Pipes and `-` are read. The only
-//! `unsafe` outside the OpenCL binding is here.
+//! `unsafe` outside of `build`, which calls drivers, is here.
 
 use memmap2::Mmap;
 use rustix::fs::OFlags;
