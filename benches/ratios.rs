@@ -1,8 +1,9 @@
 //! How does the tool's speed compare with what one would use instead, on this machine, now?
 //!
-//! `cargo bench --bench ratios [inspect|facts|aspects|kernels|gate|build|offline|link|split]` prints ratios of
-//! medians; contenders take turns, so that whatever else the machine does falls on both. Times differ by machine and say
-//! little; nothing here fails because of one.
+//! `cargo bench --bench ratios [start|inspect|facts|aspects|kernels|gate|build|offline|link|split]` prints the versions of
+//! what is compared, and ratios of medians; contenders take turns, so that whatever else the machine does falls on both.
+//! Times differ by machine and say little; nothing here fails because of one. What readers execute is counted, and held
+//! to what it was, by `tests/instructions.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "the table is the result")]
 
@@ -10,6 +11,8 @@
 mod modules;
 #[path = "ratios/offline.rs"]
 mod offline;
+#[path = "ratios/start.rs"]
+mod start;
 #[path = "../tests/real/world.rs"]
 #[allow(dead_code, reason = "not all of the installation is used here")]
 mod world;
@@ -31,7 +34,11 @@ type Contender<'a> = (&'a str, Box<dyn FnMut() + 'a>);
 fn main() {
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let wants = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    start::peers();
     println!("{:40} {:>10}   {:40} {:>10}   {:>5}  target", "ours", "median", "instead", "median", "ratio");
+    if wants("start") {
+        start::start();
+    }
     if wants("inspect") {
         inspect();
     }

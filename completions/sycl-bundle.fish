@@ -30,7 +30,7 @@ never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s q -l quiet -d 'Say less: no notes, no progress'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -l no-demangle -d 'Show kernel names as they are in the file'
-complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s h -l help -d 'Print help'
+complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -s V -l version -d 'Print version'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "inspect" -d 'Show the device images of files'
 complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "kernels" -d 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
@@ -69,6 +69,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -92,6 +93,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -123,6 +125,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -196,6 +199,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -237,7 +241,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -s q -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -s v -l verbose -d 'Say more'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -l no-demangle -d 'Show kernel names as they are in the file'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand devices" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s o -l output -d 'The folder to write to; `-` writes the payload of one selected image to standard output' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -s o -l output -d 'The folder to write to, or the file, where its name tells a form; `-` writes the payload of one selected image to standard output' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l format -d 'How to list what was written' -r -f -a "none\t'A note on standard error'
 json\t'A document on standard output'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l emit -d 'As what to write the images' -r -f -a "embed\t'A copy of the linked file, with the images in its own list'
@@ -268,6 +272,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -312,6 +317,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l state
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -376,10 +382,12 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l in-place -d 'Write the copy in place of the linked file itself; `prune --drop` takes the native code out again'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l all-or-nothing -d 'Write nothing, and fail, unless all selected images become native for all targets'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-spirv -d 'Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image imports from: their kernels then run on the targets\' devices and on no other, not through another driver\'s just-in-time compiler either'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l schema -d 'Print the JSON Schema of `--format json` and end'
@@ -444,6 +452,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l stat
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -488,6 +497,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -530,6 +540,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -577,6 +588,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -618,6 +630,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l state -
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
@@ -637,11 +650,13 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l replace -d 'Remove images of the same target all of whose entries the added ones list'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l in-place -d 'Write the copy in place of the file itself'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l drop-signature -d 'Remove the signature of a Windows file, which would be wrong once the file is changed'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -s q -l quiet -d 'Say less: no notes, no progress'
@@ -659,11 +674,13 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l state 
 object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l target -d 'Only images for a target whose name matches (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l lose-kernels -d 'Remove images even where a kernel is then in none, and cannot be launched'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l in-place -d 'Write the copy in place of the file itself'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l drop-signature -d 'Remove the signature of a Windows file, which would be wrong once the file is changed'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -s q -l quiet -d 'Say less: no notes, no progress'

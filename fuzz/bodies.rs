@@ -21,8 +21,13 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::place::Place;
 use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::device;
+use sycl_bundle::error::ErrorKind;
 use sycl_bundle::native::Native;
-use sycl_bundle::rewrite::native_name;
+use sycl_bundle::rewrite::embed::record::Record;
+use sycl_bundle::rewrite::embed::{self as embedding, Addition, FORMAT_NATIVE};
+use sycl_bundle::rewrite::image_data::OutImage;
+use sycl_bundle::rewrite::specialize::Stated;
+use sycl_bundle::rewrite::{layers, native_name};
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::link::{Options, Source};
 use sycl_bundle::spirv::subset::{Cutter, Keep, exported};
@@ -50,6 +55,7 @@ pub const BODIES: &[(&str, Body)] = &[
     ("device_config", device_config),
     ("split", split),
     ("link", link),
+    ("embed", embed),
 ];
 
 /// Any file through the reader of hosts, images and modules.
@@ -268,6 +274,55 @@ pub fn link(bytes: &[u8]) -> bool {
             assert!(linked.bytes.len() <= bytes.len().saturating_mul(8).saturating_add(64));
         }
         Err(errors) => assert!(!errors.is_empty()),
+    }
+    true
+}
+
+/// Linked files that get images, ELF and PE. What came out holds one more image and, where it is ELF, becomes the file
+/// that it was; nothing that comes in makes it much larger.
+pub fn embed(bytes: &[u8]) -> bool {
+    /// Tables, the headers of sections, and what aligns a segment.
+    const MORE: usize = 8 << 20;
+    let Ok(host) = Host::read(bytes) else { return false };
+    let Some(bundle) = Bundle::read(&host).ok().filter(|_| matches!(host.kind, Kind::Elf | Kind::Pe)) else {
+        return false;
+    };
+    let known =
+        |kind| matches!(kind, ErrorKind::Input | ErrorKind::NoDeviceCode | ErrorKind::NoMatch | ErrorKind::Usage);
+    let addition = Addition {
+        source: bundle.images.first().map_or(0, |image| image.index),
+        target: "spir64_x86_64",
+        compile_target: None,
+        constants: Stated::Nothing,
+        linked: false,
+        format: FORMAT_NATIVE,
+        payload: b"native code",
+    };
+    match embedding::embed(&host, &bundle, &[addition], &[]) {
+        Ok(out) => {
+            assert!(out.len() <= bytes.len().saturating_add(MORE));
+            let again = Host::read(&out).expect("what was written is a file");
+            let record = Record::find(&again).expect("which says what was added");
+            // What an earlier run had added is replaced, and restored to what was before that.
+            if Record::find(&host).is_none() {
+                assert!(record.restore(&out).is_ok_and(|original| original == bytes), "the file that it was");
+            }
+        }
+        Err(error) => assert!(known(error.kind()), "{error:?}"),
+    }
+    let new = OutImage {
+        target: "spir64_gen",
+        format: 1,
+        compile_options: "",
+        link_options: "",
+        payload: b"code".to_vec().into(),
+        entries: vec!["kernel"],
+        property_sets: Vec::new(),
+    };
+    let first = bundle.images.first().map(|image| image.index);
+    match layers::edit(bytes, &first.into_iter().collect(), &[new], &[]) {
+        Ok(edited) => assert!(edited.bytes.len() <= bytes.len().saturating_add(MORE)),
+        Err(error) => assert!(known(error.kind()), "{error:?}"),
     }
     true
 }

@@ -156,6 +156,9 @@ def make(program, at):
         if path.stat().st_size < 20_000:
             seed("device_config", path.name, path.read_bytes())
     seed("properties", "structure", structure())
+    for target in ("elf", "pe"):
+        for path in (CORPUS / target).glob("seed-*"):
+            seed("embed", f"{target}-{path.name[5:]}", path.read_bytes())
     for target in ("elf", "pe", "object_file", "offload_binary"):
         for path in (CORPUS / target).glob("seed-*"):
             magic = b"\x10\xff\x10\xad" if target == "offload_binary" else b""

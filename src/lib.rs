@@ -24,6 +24,46 @@
 //! | [`report`] | one set of facts, as a table, as JSON and as a page to look at |
 //! | [`docs`] | what holds of the whole (the threat model), and what is touched where it grows |
 //!
+//! # Use
+//!
+//! The library alone, without the program's command line and without what calls drivers, is `default-features = false`;
+//! feature `drivers` adds what a worker process calls (`build::worker`). It never prints, and nothing in a file makes it
+//! panic or allocate without a limit.
+//!
+//! ```
+//! use sycl_bundle::bundle::Bundle;
+//! use sycl_bundle::compat::examine::examine;
+//! use sycl_bundle::container::Host;
+//! use sycl_bundle::report::name::demangle;
+//!
+//! /// The kernels of an executable, a library, an object, a module, ..., each with the aspects that its image requires.
+//! fn kernels(file: &[u8]) -> sycl_bundle::error::Result<Vec<(String, Vec<String>)>> {
+//!     let host = Host::read(file)?;
+//!     let bundle = Bundle::read(&host)?;
+//!     let images = examine(&bundle);
+//!     let of_image = |image| {
+//!         let sycl_bundle::compat::examine::Examined { kernels, requirements, .. } = image;
+//!         kernels.into_iter().map(move |name: String| (demangle(&name).into_owned(), requirements.aspects.clone()))
+//!     };
+//!     Ok(images.into_iter().flat_map(of_image).collect())
+//! }
+//!
+//! # let words = [0x0723_0203u32, 0x0001_0200, 0, 10, 0, 0x0006_000f, 6, 1, 0x5354_5a5f, 0x6464_6133, 0];
+//! # let module: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+//! // In earnest: std::fs::read("libfoo.so")
+//! assert_eq!(kernels(&module)?, [("add".to_owned(), vec![])]);
+//!
+//! // Errors say what, where, and what to do about it.
+//! let error = kernels(b"no device code").unwrap_err();
+//! assert_eq!(error.offset(), Some(0));
+//! # Ok::<(), sycl_bundle::error::Error>(())
+//! ```
+//!
+//! Further examples stand with [`compat`] (does it run there?), [`device`] (what is a target called?), [`spirv`] (what
+//! does a module's code use?) and [`select`] (which images?).
+//!
+//! # Rules
+//!
 //! Four rules, enforced by `tests/tidy.rs`: modules import only to their left; each third-party crate has one
 //! home; the library neither prints, exits nor reads the environment; every file opens by saying which question
 //! it answers.

@@ -2,15 +2,34 @@
 //!
 //! One selector for every verb: images that fulfil all kinds of condition given; within one kind any will do, of conditions
 //! all hold. Globs see a kernel's mangled and its demangled name.
+//!
+//! ```
+//! use sycl_bundle::select::{Pattern, Selector, aspect, range};
+//!
+//! let selector = Selector {
+//!     images: vec![range("0-9")?],
+//!     kernels: vec![Pattern::new("*gemm<{float,double}*")?],
+//!     aspects: vec![aspect("fp64")?],
+//!     ..Selector::default()
+//! };
+//! assert!(selector.takes_kernel("acme::gemm<double>", &str::to_owned));
+//! assert!(!selector.takes_kernel("acme::gemm<int>", &str::to_owned));
+//! assert!(aspect("fp46").is_err());
+//! # Ok::<(), sycl_bundle::error::Error>(())
+//! ```
 
 pub mod field;
 pub mod predicate;
 
 use self::predicate::Predicate;
+use crate::bundle::aspect;
 use crate::bundle::image::State;
 use crate::compat::examine::Examined;
+use crate::compat::kernels::KernelFacts;
+use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use globset::{GlobBuilder, GlobMatcher};
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 /// The conditions. An empty one selects everything.
@@ -24,6 +43,8 @@ pub struct Selector {
     pub states: Vec<State>,
     /// Globs over the target, or the compile target where the image names one.
     pub targets: Vec<Pattern>,
+    /// Aspects that the image requires, or its SPIR-V shows.
+    pub aspects: Vec<String>,
     /// Conditions, all of which hold.
     pub conditions: Vec<Predicate>,
 }
@@ -73,11 +94,43 @@ pub fn range(text: &str) -> Result<RangeInclusive<usize>> {
     }
 }
 
+/// Takes the name of an aspect, as SYCL spells it, with or without what stands before it there.
+///
+/// # Errors
+/// `Usage` where there is no such aspect.
+pub fn aspect(text: &str) -> Result<String> {
+    let name = text.rsplit("::").next().unwrap_or(text);
+    if aspect::names().any(|known| known == name) {
+        return Ok(name.to_owned());
+    }
+    let error = Error::new(ErrorKind::Usage, format!("`{text}` is no aspect"));
+    Err(match did_you_mean(name, aspect::names()) {
+        Some(remedy) => error.with_remedy(remedy),
+        None => error.with_remedy("aspects are named as in sycl::aspect: fp64, fp16, atomic64, ..."),
+    })
+}
+
+/// Leaves the kernels that need one of these aspects: whose code uses it, or may. Where an image requires it and the code of
+/// no kernel tells whose it is, all of the image's kernels do, since none runs without it.
+pub fn keep_needing(kernels: &mut Vec<KernelFacts>, aspects: &[String]) {
+    if aspects.is_empty() {
+        return;
+    }
+    let any = |all: &[String]| aspects.iter().any(|aspect| all.contains(aspect));
+    let shows = |kernel: &KernelFacts| any(&kernel.used) || any(&kernel.possible);
+    let told: HashSet<usize> = kernels.iter().filter(|kernel| shows(kernel)).map(|kernel| kernel.image).collect();
+    kernels.retain(|kernel| shows(kernel) || any(&kernel.declared) && !told.contains(&kernel.image));
+}
+
 impl Selector {
     /// Whether everything is selected.
     pub fn is_all(&self) -> bool {
-        let none = self.images.is_empty() && self.kernels.is_empty() && self.states.is_empty();
-        none && self.targets.is_empty() && self.conditions.is_empty()
+        self.images.is_empty()
+            && self.kernels.is_empty()
+            && self.states.is_empty()
+            && self.targets.is_empty()
+            && self.aspects.is_empty()
+            && self.conditions.is_empty()
     }
 
     /// Whether an image is selected. `demangle` gives a kernel's name as the source has it.
@@ -90,6 +143,7 @@ impl Selector {
         any(self.images.is_empty(), self.images.iter().any(|range| range.contains(&image.image.index)))
             && any(self.states.is_empty(), self.states.contains(&image.state))
             && any(self.targets.is_empty(), self.targets.iter().any(target))
+            && any(self.aspects.is_empty(), self.aspects.iter().any(|aspect| requires(image, aspect)))
             && any(self.kernels.is_empty(), image.kernels.iter().any(|name| self.takes_kernel(name, demangle)))
             && self.conditions.iter().all(|condition| condition.holds(image, demangle))
     }
@@ -114,6 +168,7 @@ impl Selector {
         }
     }
 
+    /// What is asked, as the command line says it.
     fn describe(&self) -> String {
         let mut parts = Vec::new();
         parts.extend(self.images.iter().map(|range| match (range.start(), range.end()) {
@@ -123,9 +178,16 @@ impl Selector {
         parts.extend(self.kernels.iter().map(|pattern| format!("--kernel '{}'", pattern.text)));
         parts.extend(self.states.iter().map(|state| format!("--state {}", state.name())));
         parts.extend(self.targets.iter().map(|pattern| format!("--target '{}'", pattern.text)));
+        parts.extend(self.aspects.iter().map(|aspect| format!("--aspect {aspect}")));
         parts.extend(self.conditions.iter().map(|condition| format!("--where '{}'", condition.text())));
         parts.join(" ")
     }
+}
+
+/// Whether an image requires an aspect: it is recorded, or a module without records shows it.
+fn requires(image: &Examined<'_, '_>, aspect: &str) -> bool {
+    let shown = || image.module.as_ref().is_some_and(|module| module.used_aspects.contains(aspect));
+    image.requirements.aspects.iter().any(|known| known == aspect) || shown()
 }
 
 /// The demangled kernel name that shares most with what was asked, by groups of three letters, if it shares three
@@ -208,6 +270,35 @@ mod tests {
             let beyond = Selector { images: vec![range("7").unwrap()], ..Selector::default() };
             assert_eq!(beyond.no_match(images, &demangle).remedy(), Some("the images are 0 to 0"));
         });
+    }
+
+    #[test]
+    fn aspects_are_known_by_name() {
+        assert_eq!(aspect("sycl::aspect::fp64").unwrap(), "fp64");
+        let error = aspect("fp63").unwrap_err();
+        assert_eq!((error.kind(), error.remedy()), (ErrorKind::Usage, Some("did you mean `fp64`?")));
+        assert!(aspect("double").unwrap_err().remedy().unwrap().contains("sycl::aspect"));
+    }
+
+    #[test]
+    fn who_needs_an_aspect() {
+        let kernel = |image, used: &[&str], declared: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let mut kernel = KernelFacts::default();
+            (kernel.image, kernel.used, kernel.declared) = (image, owned(used), owned(declared));
+            kernel
+        };
+        let mut kernels = vec![
+            kernel(0, &["fp64"], &["fp64"]),
+            // Beside one that shows whose it is.
+            kernel(0, &[], &["fp64"]),
+            kernel(1, &[], &["fp64"]),
+            kernel(2, &["fp16"], &["fp16"]),
+        ];
+        keep_needing(&mut kernels, &["fp64".to_owned()]);
+        assert_eq!(kernels.iter().map(|kernel| kernel.image).collect::<Vec<_>>(), [0, 1]);
+        keep_needing(&mut kernels, &[]);
+        assert_eq!(kernels.len(), 2);
     }
 
     #[test]

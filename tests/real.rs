@@ -80,6 +80,8 @@ mod split;
 mod split_groups;
 #[path = "real/targets.rs"]
 mod targets;
+#[path = "real/tasks.rs"]
+mod tasks;
 #[path = "real/tool.rs"]
 mod tool;
 #[path = "real/trace.rs"]

@@ -32,7 +32,9 @@ pub mod failure;
 pub mod fold;
 pub mod inventory;
 mod memory;
+#[cfg(feature = "drivers")]
 pub mod ocloc;
+#[cfg(feature = "drivers")]
 pub mod opencl;
 pub mod options;
 pub mod plan;
@@ -44,6 +46,7 @@ pub mod query;
 pub mod serve;
 pub mod target;
 mod validate;
+#[cfg(feature = "drivers")]
 pub mod worker;
 
 use std::borrow::Cow;

@@ -4,25 +4,23 @@
 //! `shared/offline_compiler/source/ocloc_api.h`), which takes half the time of a process per module. Where there is no
 //! library, [`program`] runs the program `ocloc`. Both are called in a worker process: what they load may crash or hang.
 //!
-//! Beside `opencl.rs` the only file here that says `unsafe`: the library is loaded by its name, and called through two of
-//! its functions.
+//! The library is loaded by its name, and called through two of its functions: [`call`].
 
+mod call;
 pub mod program;
 
 use super::inventory::Offline;
 use super::serve::Compiled;
 use crate::error::{Error, ErrorKind, Result};
+use call::{Free, INPUT, Invoke, Invoked};
 use libloading::{Library, Symbol};
 use program::Program;
 use std::borrow::Cow;
-use std::ffi::{CStr, CString, OsString, c_char, c_int};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::ptr;
 
 /// The names of the library, the development package's first.
 const LIBRARIES: [&str; 2] = ["libocloc.so", "libocloc.so.1"];
-/// The name under which the library gets the module.
-const INPUT: &str = "module.spv";
 /// The name under which it gives the binary.
 const OUTPUT: &str = "binary";
 /// The name under which it gives what it printed.
@@ -52,31 +50,6 @@ pub struct Ocloc(Kind);
 enum Kind {
     Library(Library),
     Program(Program),
-}
-
-type Invoke = unsafe extern "C" fn(
-    u32,
-    *const *const c_char,
-    u32,
-    *const *const u8,
-    *const u64,
-    *const *const c_char,
-    u32,
-    *const *const u8,
-    *const u64,
-    *const *const c_char,
-    *mut u32,
-    *mut *mut *mut u8,
-    *mut *mut u64,
-    *mut *mut *mut c_char,
-) -> c_int;
-type Free = unsafe extern "C" fn(*mut u32, *mut *mut *mut u8, *mut *mut u64, *mut *mut *mut c_char) -> c_int;
-
-/// What came of a command.
-struct Invoked {
-    status: i32,
-    /// Names and contents.
-    outputs: Vec<(String, Vec<u8>)>,
 }
 
 impl Ocloc {
@@ -255,16 +228,6 @@ fn load(path: OsString) -> Result<Library> {
 /// Runs a command in memory; the reason where it cannot be called.
 #[allow(unsafe_code)]
 fn invoke(library: &Library, args: &[String], input: Option<&[u8]>) -> std::result::Result<Invoked, String> {
-    let args: Vec<CString> = args
-        .iter()
-        .map(|arg| CString::new(arg.as_str()).map_err(|_| "an option contains a zero byte".to_owned()))
-        .collect::<std::result::Result<_, _>>()?;
-    let pointers: Vec<*const c_char> = args.iter().map(|arg| arg.as_ptr()).collect();
-    let name = CString::new(INPUT).map_err(|error| error.to_string())?;
-    let (data, lengths, names) =
-        (input.map(<[u8]>::as_ptr), input.map(|input| input.len() as u64), input.map(|_| name.as_ptr()));
-    let pointer = |given: bool| u32::from(given);
-    let (mut count, mut outputs, mut sizes, mut labels) = (0u32, ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
     // SAFETY: the types are those of `ocloc_api.h`; `load` has seen both symbols.
     let (invoke, free): (Symbol<'_, Invoke>, Symbol<'_, Free>) = unsafe {
         match (library.get(b"oclocInvoke\0"), library.get(b"oclocFreeOutput\0")) {
@@ -272,48 +235,8 @@ fn invoke(library: &Library, args: &[String], input: Option<&[u8]>) -> std::resu
             _ => return Err("libocloc lost its functions".to_owned()),
         }
     };
-    // SAFETY: every array holds as many items as its count says and outlives the call, and there are no headers; the
-    // outputs are written before it returns.
-    let status = unsafe {
-        invoke(
-            u32::try_from(pointers.len()).unwrap_or(u32::MAX),
-            pointers.as_ptr(),
-            pointer(input.is_some()),
-            data.as_ref().map_or(ptr::null(), ptr::from_ref),
-            lengths.as_ref().map_or(ptr::null(), ptr::from_ref),
-            names.as_ref().map_or(ptr::null(), ptr::from_ref),
-            0,
-            ptr::null(),
-            ptr::null(),
-            ptr::null(),
-            &raw mut count,
-            &raw mut outputs,
-            &raw mut sizes,
-            &raw mut labels,
-        )
-    };
-    let mut made = Vec::new();
-    for at in 0..usize::try_from(count).unwrap_or(0) {
-        if outputs.is_null() || sizes.is_null() || labels.is_null() {
-            break;
-        }
-        // SAFETY: the library gave arrays of `count` items each, of which the pointer and the size of one describe one
-        // block, and its name ends in a zero byte; all live until they are freed below.
-        let one: Option<(String, Vec<u8>)> = unsafe {
-            let (bytes, size, label) = (*outputs.add(at), *sizes.add(at), *labels.add(at));
-            let size = usize::try_from(size).unwrap_or(0);
-            (!bytes.is_null() && !label.is_null()).then(|| {
-                let name = CStr::from_ptr(label).to_string_lossy().into_owned();
-                (name, std::slice::from_raw_parts(bytes, size).to_vec())
-            })
-        };
-        made.extend(one);
-    }
-    // SAFETY: what is freed is what the call gave, once; nothing refers to it any more.
-    unsafe {
-        free(&raw mut count, &raw mut outputs, &raw mut sizes, &raw mut labels);
-    }
-    Ok(Invoked { status, outputs: made })
+    // SAFETY: they are the library's own, which stays loaded meanwhile.
+    unsafe { call::call((*invoke, *free), args, input) }
 }
 
 #[cfg(test)]

@@ -20,12 +20,14 @@ const LIMIT_VARIABLE: &str = "SYCL_BUNDLE_CACHE_LIMIT";
 const LIMIT: u64 = 4 << 30;
 
 const AFTER_HELP: &str = "\
-`build` keeps every module that it compiles, named by a digest of the module, its options, the target, the driver with its
-version, and the variables that the driver reads. A damaged entry is found by its own digest and compiled anew. Several
-builds may use one folder at once, also over a network; one that may not be written to is read.
+`build` keeps every module that it compiles, named by a digest of the module, its options, the
+target, the driver with its version, and the variables that the driver reads. A damaged entry is
+found by its own digest and compiled anew. Several builds may use one folder at once, also over a
+network; one that may not be written to is read.
 
-The folder is $SYCL_BUNDLE_CACHE_DIR (empty: no cache), else $XDG_CACHE_HOME/sycl-bundle, else ~/.cache/sycl-bundle. Each
-build that added something removes the least recently used entries beyond $SYCL_BUNDLE_CACHE_LIMIT (4GiB).
+The folder is $SYCL_BUNDLE_CACHE_DIR (empty: no cache), else $XDG_CACHE_HOME/sycl-bundle, else
+~/.cache/sycl-bundle. Each build that added something removes the least recently used entries
+beyond $SYCL_BUNDLE_CACHE_LIMIT (4GiB).
 
 Examples:
   sycl-bundle cache stats

@@ -24,9 +24,10 @@ use sycl_bundle::rewrite::embed::FORMAT_NATIVE;
 use sycl_bundle::rewrite::link::list_symbols;
 
 const AFTER_HELP: &str = "\
-Images in state `input` become images in state `object`: compiled (clCompileProgram), with their imports still open.
-`link --for` makes executables of them. Images that the target cannot run, or whose specialization constants are to be set
-in SPIR-V, are left out, and named. `build` does both steps.
+Images in state `input` become images in state `object`: compiled (clCompileProgram), with their
+imports still open. `link --for` makes executables of them. Images that the target cannot run, or
+whose specialization constants are to be set in SPIR-V, are left out, and named. `build` does both
+steps.
 
 Examples:
   sycl-bundle compile a.spv b.spv -t spir64_x86_64 -o objects.table

@@ -31,10 +31,10 @@ Exit status:
 Examples:
   sycl-bundle diff old/libfoo.so new/libfoo.so
   sycl-bundle diff foo-1.0-*.whl foo-1.1-*.whl --format markdown >> \"$GITHUB_STEP_SUMMARY\"
-  sycl-bundle diff old new --max-growth 5% --max-spill-growth 0 --forbid lost-targets,gained-requirements
+  sycl-bundle diff old new --max-growth 5% --forbid lost-targets,gained-requirements
   sycl-bundle diff old/libfoo.so new/libfoo.so --html libfoo.html
   sycl-bundle diff old.so new.so --ignore bytes,code --exit-code
-  sycl-bundle diff old.so new.so --format json | jq '.files[].diffs[] | select(.fate == \"removed\").demangled'";
+  sycl-bundle diff a.so b.so --format json | jq '.files[].diffs[]|select(.fate==\"removed\").name'";
 
 /// Show what changed between two builds: kernels, requirements, targets, resources, bytes
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use super::exit::{Exit, report};
 use super::global::Global;
 use super::input::Input;
 use super::output;
-use super::sources::same_file;
+use super::sources::{replaces_input, same_file};
 use std::collections::{BTreeSet, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,11 @@ use sycl_bundle::rewrite::pe::signature;
 #[derive(Debug, clap::Args)]
 pub struct TargetArgs {
     /// The file to write; `-` is standard output
-    #[arg(short, long, value_name = "FILE", required_unless_present = "schema")]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["in_place", "schema"])]
     output: Option<PathBuf>,
+    /// Write the copy in place of the file itself
+    #[arg(long, conflicts_with = "output")]
+    in_place: bool,
     /// Remove the signature of a Windows file, which would be wrong once the file is changed
     #[arg(long)]
     drop_signature: bool,
@@ -36,10 +39,10 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The file to write; none where only the schema is printed.
-    pub fn target(&self) -> Option<Target> {
-        let output = self.output.clone()?;
-        Some(Target { output, drop_signature: self.drop_signature, format: self.format })
+    /// What to do with a file; none where only the schema is printed.
+    pub fn target(&self, file: &Path) -> Option<Target> {
+        let output = self.output.clone().or_else(|| self.in_place.then(|| file.to_owned()))?;
+        Some(Target { output, in_place: self.in_place, drop_signature: self.drop_signature, format: self.format })
     }
 }
 
@@ -48,6 +51,8 @@ impl TargetArgs {
 pub struct Target {
     /// The file to write; `-` is standard output.
     pub output: PathBuf,
+    /// Whether that is the file itself.
+    pub in_place: bool,
     /// Whether a signature, which would be wrong once the file is changed, is removed.
     pub drop_signature: bool,
     /// How to show what was done.
@@ -82,9 +87,8 @@ impl Linked {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
         emit::check_place(None, &target.output)?;
-        if same_file(path, &target.output) {
-            let error = Error::new(ErrorKind::Usage, "the output would replace the input");
-            return Err(error.with_remedy("name another file with `-o`"));
+        if !target.in_place && same_file(path, &target.output) {
+            return Err(replaces_input());
         }
         let named = || path.display().to_string();
         let input = Input::open(path).context(named)?;

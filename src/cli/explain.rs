@@ -24,12 +24,12 @@ use sycl_bundle::report::name::demangle;
 use sycl_bundle::select::{Pattern, Selector};
 
 const AFTER_HELP: &str = "\
-With a message: what it means and what mends it; with files too, which of their kernels and images it
-is about, why, and where. Messages of libsycl, of its adapters, OpenCL and ocloc are known, and error
-codes by name and number; a build log may be given whole.
+With a message: what it means and what mends it; with files too, which of their kernels and images
+it is about, why, and where. Messages of libsycl, of its adapters, OpenCL and ocloc are known, and
+error codes by name and number; a build log may be given whole.
 
-With --kernel and -t: of each kernel the images, which the runtime counts as for the target, which of
-them it picks and why, what it throws, what else speaks against it, and what may surprise.
+With --kernel and -t: of each kernel the images, which the runtime counts as for the target, which
+of them it picks and why, what it throws, what else speaks against it, and what may surprise.
 
 Exit status:
   1  nothing in the message is known; without a message: a kernel does not run on a target

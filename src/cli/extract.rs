@@ -26,12 +26,13 @@ the file's name without its extension; for libraries in a package, a folder or a
 library's path in there, with `_` for what is not a letter, digit, `.` or `-`. Of an `images.table`
 that the folder held, the parts that no table there lists any more are removed.
 
-With --emit all images go into one output, as `wrap` writes them (`--emit table -o NAME.table`
-names the table).
+With --emit, or where the output's name tells the form (`.table`, `.spv`, `.o`, `.so`, `.syclbin`),
+all images go into one output, as `wrap` writes them.
 
 Examples:
   sycl-bundle extract libfoo.so -o images
   sycl-bundle extract libfoo.so --image 3 -o - | spirv-dis
+  sycl-bundle extract libfoo.so --kernel '*gemm*' -o gemm.table
   sycl-bundle extract libfoo.so --kernel '*gemm*' -o images --format json
   sycl-bundle extract foo-1.0-py3-none-any.whl -o images";
 
@@ -43,7 +44,8 @@ pub struct Args {
     /// `pid:N` for the libraries of a process; `-` is standard input
     #[arg(required_unless_present = "schema")]
     file: Option<PathBuf>,
-    /// The folder to write to; `-` writes the payload of one selected image to standard output
+    /// The folder to write to, or the file, where its name tells a form; `-` writes the payload of one selected image to
+    /// standard output
     #[arg(short, long, value_name = "FOLDER", required_unless_present = "schema")]
     output: Option<PathBuf>,
     /// Keep compressed payloads as they are stored
@@ -75,6 +77,11 @@ impl Args {
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
             return output::schema(extracted::SCHEMA);
+        }
+        // As for the other verbs, a name may tell the form; a folder of that name stays one.
+        let plain = self.form.emit.is_none() && !self.stored && self.format == Format::None && !self.output().is_dir();
+        if let Some(emit) = Emit::by_extension(self.output()).filter(|_| plain) {
+            return self.emit(global, emit);
         }
         // A table that -o does not name is the one in a folder, which is what is written without a word.
         let is_folder = |emit: &Emit| *emit == Emit::Table && Emit::by_extension(self.output()) != Some(Emit::Table);

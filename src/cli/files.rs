@@ -228,7 +228,10 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         let exit = self.tally.exit();
         for name in self.empty {
             if exit == Exit::NoDeviceCode {
-                report(self.global, &Error::new(ErrorKind::NoDeviceCode, "no device code").context(name));
+                let error = Error::new(ErrorKind::NoDeviceCode, "no device code").context(name);
+                let remedy =
+                    "a program's kernels may stand in libraries that it loads: name these, or `pid:N` while it runs";
+                report(self.global, &error.with_remedy(remedy));
             } else {
                 self.global.note(&format!("{name}: no device code"));
             }

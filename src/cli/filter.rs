@@ -239,6 +239,7 @@ impl Args {
         };
         let target = edited::Target {
             output: wanted.path.clone(),
+            in_place: false,
             drop_signature: self.drop_signature,
             format: edited::Format::Text,
         };

@@ -1,7 +1,7 @@
 //! How do the bytes of an input reach the library?
 //!
 //! Files are mapped: libraries reach gigabytes, and most verbs touch a small part. Pipes and `-` are read. The only
-//! `unsafe` outside the OpenCL binding is here.
+//! `unsafe` outside of `build`, which calls drivers, is here.
 
 use memmap2::Mmap;
 use rustix::fs::OFlags;
@@ -113,8 +113,13 @@ fn open(path: &Path) -> Result<Data> {
     let mut file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
-        return Err(Error::input("this is a folder, and this verb takes files as they are")
-            .with_remedy("name the files in it; `inspect` and `extract` read folders"));
+        let error = Error::input("this is a folder, and this verb takes files as they are");
+        let table = path.join("images.table");
+        return Err(if table.is_file() {
+            error.with_remedy(format!("name the table in it, {}", table.display()))
+        } else {
+            error.with_remedy("name the files in it; `inspect` and `extract` read folders")
+        });
     }
     contents(&mut file, &metadata).map_err(failed)
 }

@@ -13,7 +13,8 @@ use sycl_bundle::report::inspect::{self as page, Totals, View};
 use sycl_bundle::report::{FileFacts, clones, image, json, sizes};
 
 const AFTER_HELP: &str = "\
-Images that differ in their kernels only share a row; `--all` gives each its own, `--image N` shows all about one.
+Images that differ in their kernels only share a row; `--all` gives each its own, `--image N`
+shows all about one.
 
 Examples:
   sycl-bundle inspect libfoo.so

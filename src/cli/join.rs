@@ -17,15 +17,17 @@ use sycl_bundle::rewrite::fold::fold;
 use sycl_bundle::rewrite::join::{Joined, join};
 
 const AFTER_HELP: &str = "\
-The union holds all images of all inputs, and copies of an image once: those of which payload, target, options, entries
-and property sets are equal. Nothing is compiled or linked. As for sycl::join, all images have to be in one state, and
-all inputs for the same targets. `inspect --clones` lists what is equal but for its names, which stays.
+The union holds all images of all inputs, and copies of an image once: those of which payload,
+target, options, entries and property sets are equal. Nothing is compiled or linked. As for
+sycl::join, all images have to be in one state, and all inputs for the same targets. `inspect
+--clones` lists what is equal but for its names, which stays.
 
---fold-clones makes one image of those that are the same code under other names and say the same beside them. A runtime
-looks for a kernel by its name, so every name stays a kernel of that image: a function that calls the one body. Less is
-stored; but the image is compiled as a whole when the first of its kernels is needed, and a compiler that inlines the body
-does so for each. Images stay as they are that import or export symbols, hold device globals or specialization constants,
-have several kernels or none, are explicit SIMD, or hold debug information. What was folded is listed.
+--fold-clones makes one image of those that are the same code under other names and say the same
+beside them. A runtime looks for a kernel by its name, so every name stays a kernel of that image:
+a function that calls the one body. Less is stored; but the image is compiled as a whole when the
+first of its kernels is needed, and a compiler that inlines the body does so for each. Images stay
+as they are that import or export symbols, hold device globals or specialization constants, have
+several kernels or none, are explicit SIMD, or hold debug information. What was folded is listed.
 
 Examples:
   sycl-bundle join a.table b.table -o all.table

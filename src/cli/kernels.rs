@@ -5,11 +5,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
-use sycl_bundle::error::Result;
+use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::kernels::{FileKernels, json, page, table};
 use sycl_bundle::report::{FileFacts, name};
-use sycl_bundle::select::Selector;
+use sycl_bundle::select::{Selector, keep_needing};
 
 use super::ask::Asker;
 use super::exit::Exit;
@@ -31,6 +31,7 @@ sycl::info::kernel_device_specific.
 Examples:
   sycl-bundle kernels libfoo.so
   sycl-bundle kernels libfoo.so --kernel '*gemm<float*'
+  sycl-bundle kernels libfoo.so --aspect fp64
   sycl-bundle kernels libfoo.so --device cpu --format json | jq '.kernels[].devices'
   sycl-bundle kernels libfoo.so --format jsonl | jq -r 'select(.clones != []) | .demangled'
 
@@ -83,7 +84,9 @@ impl Args {
         }
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
-        let selector = self.selection.selector()?;
+        let mut selector = self.selection.selector()?;
+        // Of images that hold several kernels, those are meant whose code it is; and what that calls may stand in others.
+        let aspects = std::mem::take(&mut selector.aspects);
         let live = (!self.device.is_empty()).then(Live::find).transpose()?;
         let mut askers = Vec::new();
         for wanted in &self.device {
@@ -92,10 +95,12 @@ impl Args {
                 askers.push(Asker { live, place, device, jobs: self.jobs });
             }
         }
-        let mut whole = true;
+        let (mut whole, mut any) = (true, false);
+        let wanted = Wanted { selector: &selector, aspects: &aspects };
         let mut find = |facts: &FileFacts<'_>, full: bool| -> Result<FileKernels<'_>> {
-            let (file, built) = found(global, facts, &selector, Depth { clones: full, evidence: full }, &askers)?;
+            let (file, built) = found(global, facts, wanted, Depth { clones: full, evidence: full }, &askers)?;
             whole &= built;
+            any |= !file.kernels.is_empty();
             Ok(FileKernels { path: "", ..file })
         };
         let how = How { unhashed: true, ..How::default() };
@@ -129,6 +134,10 @@ impl Args {
             })?,
         };
         out.flush().map_err(lost)?;
+        if exit == Exit::Done && !any && !aspects.is_empty() {
+            let message = format!("no kernel needs {}", aspects.join(" or "));
+            return Err(Error::new(ErrorKind::NoMatch, message));
+        }
         Ok(if exit == Exit::Done && !whole { Exit::Build } else { exit })
     }
 
@@ -142,19 +151,29 @@ impl Args {
     }
 }
 
+/// Which kernels are asked for.
+#[derive(Clone, Copy)]
+struct Wanted<'w> {
+    selector: &'w Selector,
+    /// Aspects, one of which a kernel needs; none where it may need any.
+    aspects: &'w [String],
+}
+
 /// The kernels of a file that are asked for, and whether all of them built where a device was to.
 fn found<'l>(
     global: &Global,
     facts: &FileFacts<'_>,
-    selector: &Selector,
+    wanted: Wanted<'_>,
     depth: Depth,
     askers: &[Asker<'l>],
 ) -> Result<(FileKernels<'l>, bool)> {
     let mut file = FileKernels { problems: facts.problems.clone(), ..FileKernels::default() };
     let Some(bundle) = facts.bundle else { return Ok((file, true)) };
     let all = kernels(bundle, &facts.images, depth);
-    let wanted = |kernel: &KernelFacts| selector.takes_kernel(&kernel.name, &|name| name::demangle(name).into_owned());
-    file.kernels = all.into_iter().filter(wanted).collect();
+    let demangle = |name: &str| name::demangle(name).into_owned();
+    let named = |kernel: &KernelFacts| wanted.selector.takes_kernel(&kernel.name, &demangle);
+    file.kernels = all.into_iter().filter(named).collect();
+    keep_needing(&mut file.kernels, wanted.aspects);
     let mut whole = true;
     for asker in askers {
         let (answers, built) = asker.ask(global, bundle, &facts.images, &file.kernels)?;

@@ -20,13 +20,16 @@ use sycl_bundle::rewrite::link::{Input, Outcome, agree, executable, link, list_s
 use sycl_bundle::spirv::link::Options;
 
 const AFTER_HELP: &str = "\
-All selected images become one: imports get the definitions that other images export, types and constants are merged, of
-definitions that may be linked once one is kept. Property sets are merged as the SYCL runtime merges them; what holds for
-a whole image (options, required sizes, optimisation level) has to be equal. The result is SPIR-V in state `input`.
+All selected images become one: imports get the definitions that other images export, types and
+constants are merged, of definitions that may be linked once one is kept. Property sets are merged
+as the SYCL runtime merges them; what holds for a whole image (options, required sizes,
+optimisation level) has to be equal. The result is SPIR-V in state `input`.
 
-With --for a device links objects that `compile` made to an executable, with --each every kernel's image to its own.
+With --for a device links objects that `compile` made to an executable, with --each every kernel's
+image to its own.
 
-With --each every image with imports is linked with the images that define them, and the others stay as they are.
+With --each every image with imports is linked with the images that define them, and the others
+stay as they are.
 
 Examples:
   sycl-bundle link a.spv b.spv -o whole.spv

@@ -1,9 +1,12 @@
 //! `man`: what does the manual say?
 
+mod page;
+
 use super::exit::Exit;
 use super::global::Global;
 use super::output;
-use clap::{Command, CommandFactory as _};
+use clap::CommandFactory as _;
+use page::page;
 use std::io::Write as _;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
@@ -46,16 +49,10 @@ impl Args {
 pub fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut root = super::Cli::command().name("sycl-bundle").disable_help_subcommand(true);
     root.build();
-    let mut pages = vec![("sycl-bundle.1".to_owned(), page(root.clone())?)];
+    let mut pages = vec![("sycl-bundle.1".to_owned(), page(root.clone(), None)?)];
     for verb in root.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let name = format!("sycl-bundle-{}", verb.get_name());
-        pages.push((format!("{name}.1"), page(verb.clone())?));
+        pages.push((format!("{name}.1"), page(verb.clone(), Some(verb.get_name()))?));
     }
     Ok(pages)
-}
-
-fn page(command: Command) -> std::io::Result<Vec<u8>> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command).date("").render(&mut page)?;
-    Ok(page)
 }

@@ -50,6 +50,7 @@ mod sources;
 mod split;
 mod table;
 mod targets;
+mod tasks;
 mod worker;
 mod wrap;
 
@@ -60,7 +61,8 @@ use sycl_bundle::error::Result;
 
 /// Reads, explains, compiles ahead of time and rewrites the device code inside SYCL programs.
 #[derive(clap::Parser)]
-#[command(version, max_term_width = 100, after_help = AFTER_HELP, propagate_version = false, infer_long_args = false)]
+#[command(version, max_term_width = 100, after_help = AFTER_HELP, after_long_help = format!("{}\n{STATUS}", tasks::text()),
+          propagate_version = false, infer_long_args = false)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -69,6 +71,14 @@ pub struct Cli {
 }
 
 const AFTER_HELP: &str = "\
+Begin with:
+  sycl-bundle inspect FILE                          what is in it
+  sycl-bundle check FILE -t intel_gpu_acm_g10       whether it runs there, and why not
+  sycl-bundle build FILE -t spir64_x86_64 -o OUT    a copy with native code for CPUs
+  sycl-bundle doctor                                what this machine has, and what it lacks
+`sycl-bundle --help` tells how to do a dozen usual things, `sycl-bundle VERB --help` all about one.";
+
+const STATUS: &str = "\
 Exit status:
   0  done, or yes
   1  ran well, and the answer is no; nothing matches what was selected
@@ -81,12 +91,19 @@ Exit status:
 impl Cli {
     /// The command line, with the options that every compiler spells with one dash (`-MD`, `-MF`, `-MT`).
     pub fn from_arguments() -> Cli {
-        use clap::Parser as _;
+        use clap::error::ContextKind;
+        use clap::{CommandFactory as _, FromArgMatches as _};
         let long = |argument: OsString| match argument.to_str() {
             Some("-MD" | "-MF" | "-MT") => [OsStr::new("-"), &argument].into_iter().collect(),
             _ => argument,
         };
-        Cli::parse_from(std::env::args_os().map(long))
+        let parsed = Cli::command().try_get_matches_from(std::env::args_os().map(long));
+        let formatted = |error: clap::Error| error.format(&mut Cli::command());
+        parsed.and_then(|matches| Cli::from_arg_matches(&matches).map_err(formatted)).unwrap_or_else(|mut error| {
+            // clap proposes to take a flag that there is not for a file of that name, which it never is.
+            error.remove(ContextKind::Suggested);
+            error.exit()
+        })
     }
 
     /// What holds for every verb: the flags, and what the environment says of the terminal.
@@ -163,9 +180,9 @@ mod tests {
     fn help_fits_the_width_that_it_is_wrapped_at() {
         let mut tree = super::Cli::command();
         tree.build();
-        let wrapped = ["build", "check", "embed", "extract", "filter", "prune", "wrap"];
-        let all = tree.get_subcommands().filter(|verb| wrapped.contains(&verb.get_name()));
-        let texts = all.filter_map(|verb| Some((verb.get_name().to_owned(), verb.get_after_help()?.to_string())));
+        let texts = tree
+            .get_subcommands()
+            .filter_map(|verb| Some((verb.get_name().to_owned(), verb.get_after_help()?.to_string())));
         let long = |(verb, text): (String, String)| {
             text.lines()
                 .filter(|line| line.chars().count() > 100)

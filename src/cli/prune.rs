@@ -64,7 +64,8 @@ pub struct Args {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        let (Some(host), Some(target), false) = (&self.host, self.target.target(), self.target.schema) else {
+        let target = self.host.as_deref().and_then(|host| self.target.target(host));
+        let (Some(host), Some(target), false) = (&self.host, target, self.target.schema) else {
             return output::schema(edited::SCHEMA);
         };
         let selector = self.selection.selector()?;

@@ -5,7 +5,7 @@ use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::error::{Error, Result};
 use sycl_bundle::report::name;
 use sycl_bundle::select::predicate::Predicate;
-use sycl_bundle::select::{Pattern, Selector, range};
+use sycl_bundle::select::{Pattern, Selector, aspect, range};
 
 /// The selectors, the same for every verb.
 #[derive(Debug, Default, clap::Args)]
@@ -23,6 +23,9 @@ pub struct Selection {
     /// Only images for a target whose name matches (repeatable)
     #[arg(long, value_name = "GLOB")]
     target: Vec<String>,
+    /// Only images that need this aspect of a device, such as fp64 (repeatable)
+    #[arg(long, value_name = "ASPECT", value_delimiter = ',')]
+    aspect: Vec<String>,
     /// Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)
     ///
     /// Tests are joined by `and`, `or`, `not` and parentheses. Fields are called as in `inspect --format json`: index, size,
@@ -69,6 +72,7 @@ impl Selection {
             kernels: globs(&self.kernel)?,
             states: self.state.iter().map(|name| name.state()).collect(),
             targets: globs(&self.target)?,
+            aspects: self.aspect.iter().map(|name| aspect(name)).collect::<Result<Vec<_>>>()?,
             conditions: self.condition.iter().map(|text| Predicate::new(text)).collect::<Result<Vec<_>>>()?,
         })
     }

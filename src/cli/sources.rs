@@ -27,15 +27,14 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens an input.
+    /// Opens an input. `output` is none where it is to replace the input.
     ///
     /// # Errors
     /// What cannot be read or built; `Usage` where the output would replace it.
-    pub fn open(global: &Global, path: &Path, output: &Path) -> Result<Source> {
+    pub fn open(global: &Global, path: &Path, output: Option<&Path>) -> Result<Source> {
         let input = Input::open(path)?;
-        if same_file(path, output) {
-            let error = Error::new(ErrorKind::Usage, "the output would replace the input");
-            return Err(error.with_remedy("name another file with `-o`"));
+        if output.is_some_and(|output| same_file(path, output)) {
+            return Err(replaces_input());
         }
         if let Some(kind) = Kind::identify(input.bytes()).ok().filter(|kind| package::is_package(*kind)) {
             let message = format!("this is {}, and `build` takes files as they are", kind.description());
@@ -93,6 +92,12 @@ impl Source {
 /// Whether two paths lead to one file.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+}
+
+/// The error for an output that is the input, of the verbs that can do that where they are told to.
+pub fn replaces_input() -> Error {
+    let error = Error::new(ErrorKind::Usage, "the output would replace the input");
+    error.with_remedy("name another file with `-o`, or say --in-place")
 }
 
 /// Refuses an output that is one of the inputs.

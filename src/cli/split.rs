@@ -28,18 +28,21 @@ use sycl_bundle::rewrite::split::{Mode, Options, split};
 use sycl_bundle::select::Pattern;
 
 const AFTER_HELP: &str = "\
-per_kernel gives every kernel and every exported function an image. per_source and auto, which are the same, keep those of
-one source together, off those of all; then kernels that need different things of a device are separated: aspects that
-they use or declare, the required work-group size, the required sub-group size. Only kernels that are fixed to the same
-targets (--fixed-targets), and those of an --entry, stay together whatever they need.
+per_kernel gives every kernel and every exported function an image. per_source and auto, which are
+the same, keep those of one source together, off those of all; then kernels that need different
+things of a device are separated: aspects that they use or declare, the required work-group size,
+the required sub-group size. Only kernels that are fixed to the same targets (--fixed-targets),
+and those of an --entry, stay together whatever they need.
 
-An image of one compiler is one source: a module does not say which of its functions come from which file. Images that
-import from each other are linked first, and each counts as a source.
+An image of one compiler is one source: a module does not say which of its functions come from
+which file. Images that import from each other are linked first, and each counts as a source.
 
-An image lists what its code needs. Aspects that were recorded for the whole input and that no code shows, such as those
-that a kernel declares and does not use, are listed for every image, since nothing tells whose they are.
+An image lists what its code needs. Aspects that were recorded for the whole input and that no
+code shows, such as those that a kernel declares and does not use, are listed for every image,
+since nothing tells whose they are.
 
-Images come in the order of the input. Those that hold no SPIR-V, and the device library, stay as they are.
+Images come in the order of the input. Those that hold no SPIR-V, and the device library, stay as
+they are.
 
 Examples:
   sycl-bundle split module.spv --mode per_kernel -o out.table
@@ -202,8 +205,12 @@ impl Args {
             let error = Error::new(ErrorKind::Usage, "images go back into one linked file, and there are several");
             return Err(error.with_remedy("split one file at a time, or choose another --emit"));
         };
-        let target =
-            edited::Target { output: self.output.clone(), drop_signature: false, format: edited::Format::Text };
+        let target = edited::Target {
+            output: self.output.clone(),
+            in_place: false,
+            drop_signature: false,
+            format: edited::Format::Text,
+        };
         let linked = Linked::open(file, &target)?;
         let new: Vec<OutImage<'_>> =
             made.iter().filter(|image| image.format() == Format::SpirV).map(out_image).collect();

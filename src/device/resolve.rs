@@ -171,6 +171,15 @@ impl TargetTable {
         let wanted = normal(text);
         let full = self.targets().iter().map(|one| one.name.as_str());
         let families = self.families().iter().map(|one| one.name.as_str());
+        // What a device is, and not which.
+        match wanted.as_str() {
+            "cpu" | "x86" | "x86_64" | "host" => return error.with_remedy("native code for CPUs is `spir64_x86_64`"),
+            "gpu" => {
+                return error
+                    .with_remedy("GPUs are told apart, such as `intel_gpu_pvc`: `sycl-bundle targets` lists them");
+            }
+            _ => {}
+        }
         // In full where the user wrote it in full, else as short as it was written.
         let near = did_you_mean(&wanted, full.chain(families))
             .or_else(|| did_you_mean(&wanted, self.spellings()))

@@ -2,6 +2,23 @@
 //!
 //! Knows nothing of bundles: bytes in, facts out. The walk goes by each instruction's word count, so an opcode that is
 //! newer than this tool costs nothing and stops nothing.
+//!
+//! ```
+//! use sycl_bundle::spirv::Module;
+//! use sycl_bundle::spirv::index::Index;
+//!
+//! # let words = [0x0723_0203u32, 0x0001_0200, 0, 10, 0, 0x0002_0011, 10, 0x0006_000f, 6, 1, 0x5354_5a5f, 0x6464_6133, 0,
+//! #     0x0003_0016, 2, 64];
+//! # let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+//! // The facts, at the speed of memory ...
+//! let module = Module::parse(&bytes)?;
+//! assert_eq!(module.kernels().collect::<Vec<_>>(), ["_ZTS3add"]);
+//! assert!(module.used_aspects.contains("fp64"));
+//! // ... and every instruction by its number, ids with what defines them.
+//! let index = Index::read(&bytes)?;
+//! assert_eq!(index.entry_points.len(), 1);
+//! # Ok::<(), sycl_bundle::error::Error>(())
+//! ```
 
 pub mod calls;
 pub mod constants;

@@ -15,10 +15,18 @@ const NO_PLATFORM: cl_int = -1001;
 /// What the binding answers where it could not load the loader, or the loader lacks a function.
 const NO_LOADER: [cl_int; 2] = [-2000, -2001];
 
+/// Whether the program is static, with a C library (musl) that then loads no libraries at all.
+const STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
+
 /// Every device of every platform, with what is known about it; and why some platforms do not list theirs. One driver
 /// of several that is broken does not take the others with it.
 pub(super) fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
     let platforms = get_platform_ids().map_err(|code| match code {
+        code if NO_LOADER.contains(&code) && STATIC => {
+            let message =
+                "this is a static build of the program, which loads no libraries: no OpenCL loader, no driver";
+            Error::new(ErrorKind::Environment, message).with_remedy("use a build for this system's own C library")
+        }
         code if NO_LOADER.contains(&code) => {
             let message = "the OpenCL loader, libOpenCL.so.1, could not be loaded";
             Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)

@@ -2,7 +2,7 @@
 
 use super::compile::Done;
 use super::plans::Plans;
-use super::shown;
+use super::run::shown;
 use super::targets::Wanted;
 use super::watch::Watch;
 use crate::cli::global::Global;

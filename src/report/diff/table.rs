@@ -57,34 +57,40 @@ fn files(out: &mut String, report: &Report, view: &View) {
         ("Changed", Column::Number),
         ("Same", Column::Number),
         ("Device code", Column::Text),
+        ("In", Column::Text),
         ("File", Column::Text),
     ];
-    let row = |counts: Counts, bytes: String, name: String| {
+    let differing: Vec<&Pair> = report.pairs.iter().filter(|pair| pair.differs()).collect();
+    // Told where there is something to tell.
+    let lone = differing.iter().any(|pair| pair.old.is_none() || pair.new.is_none());
+    let columns: Vec<(&str, Column)> = columns.into_iter().filter(|(title, _)| lone || *title != "In").collect();
+    let row = |counts: Counts, bytes: String, within: &str, name: String| {
         let Counts { added, removed, renamed, changed, unchanged } = counts;
         let mut row: Vec<String> = [added, removed, renamed, changed, unchanged].map(count).into();
-        row.extend([bytes, name]);
+        row.push(bytes);
+        row.extend(lone.then(|| within.to_owned()));
+        row.push(name);
         row
     };
-    let differing: Vec<&Pair> = report.pairs.iter().filter(|pair| pair.differs()).collect();
     let mut rows: Vec<Vec<String>> = Vec::new();
     for pair in &differing {
         let [old, new] = pair.diff.totals();
-        let lone = match (&pair.old, &pair.new) {
-            (None, _) => " (new file)",
-            (_, None) => " (file gone)",
-            _ if pair.partial => " (not all read)",
-            _ => "",
+        let within = match (&pair.old, &pair.new) {
+            (None, _) => "new",
+            (_, None) => "old",
+            _ => "both",
         };
-        rows.push(row(pair.counts(), growth(old.bytes, new.bytes), format!("{}{lone}", pair.name)));
+        let partial = if pair.partial { " (not all read)" } else { "" };
+        rows.push(row(pair.counts(), growth(old.bytes, new.bytes), within, format!("{}{partial}", pair.name)));
     }
     let same = report.pairs.len().saturating_sub(differing.len());
     if report.pairs.len() > 1 {
         let [old, new] = report.totals();
         let name = match same {
             0 => counted(report.pairs.len(), "file"),
-            same => format!("{}, {} without a difference", counted(report.pairs.len(), "file"), count(same)),
+            same => format!("{}, {} the same", counted(report.pairs.len(), "file"), count(same)),
         };
-        rows.push(row(report.counts(), growth(old.bytes, new.bytes), name));
+        rows.push(row(report.counts(), growth(old.bytes, new.bytes), "", name));
     }
     out.push_str(&render(&columns, &rows, view.width, view.color));
 }

@@ -144,7 +144,9 @@ impl Seen {
             op::TYPE_POINTER | op::TYPE_UNTYPED_POINTER => add(&mut self.storage_classes, instruction.word(1)),
             op::VARIABLE | op::UNTYPED_VARIABLE => add(&mut self.storage_classes, instruction.word(2)),
             op::TYPE_FORWARD_POINTER => add(&mut self.storage_classes, instruction.word(1)),
-            op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING => self.decoration(instruction, 1),
+            op::DECORATE | op::DECORATE_STRING => self.decoration(instruction, 1),
+            // What follows are ids, which are no numbers of built-ins or modes whatever the decoration.
+            op::DECORATE_ID => add(&mut self.decorations, instruction.word(1)),
             MEMBER_DECORATE | MEMBER_DECORATE_STRING => self.decoration(instruction, 2),
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID => add(&mut self.modes, instruction.word(1)),
             op::SPEC_CONSTANT_OP => self.opcode(u16::try_from(instruction.word(2)).unwrap_or(0)),
