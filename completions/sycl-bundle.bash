@@ -191,7 +191,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__build)
-            opts="-t -o -j -q -v -h --for --device --output --in-place --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --schema --no-cache --no-fold --shard --dry-run --stamp --MD --MF --MT --fail-fast --max-memory --cache-only --unit --save-temps --report --report-schema --time-trace --install-driver --driver-version --options --link-options --spec --spec-id --spec-defaults --policy --no-policy --example-policy --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --device --output --in-place --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --schema --no-cache --no-fold --shard --dry-run --stamp --MD --MF --MT --fail-fast --max-memory --cache-only --unit --save-temps --report --report-schema --time-trace --install-driver --driver-version --options --link-options --spec --spec-id --spec-defaults --policy --no-policy --example-policy --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -353,6 +353,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -391,7 +395,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__check)
-            opts="-t -q -v -h --declared --fixed-targets --external --link --format --schema --for --require-native --strict --policy --no-policy --example-policy --baseline --write-baseline --device-config --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-t -q -v -h --declared --fixed-targets --external --link --format --schema --for --require-native --strict --policy --no-policy --example-policy --baseline --write-baseline --device-config --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -453,6 +457,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -465,7 +473,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__compile)
-            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -555,6 +563,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -615,7 +627,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__diff)
-            opts="-q -v -h --all --ignore --exit-code --max-growth --max-kernel-growth --max-spill-growth --forbid --format --schema --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --all --ignore --exit-code --max-growth --max-kernel-growth --max-spill-growth --forbid --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -665,6 +677,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -707,7 +723,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__embed)
-            opts="-o -q -v -h --replace --as-target --output --in-place --drop-signature --format --schema --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --replace --as-target --output --in-place --drop-signature --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -746,6 +762,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -811,7 +831,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__extract)
-            opts="-o -q -v -h --output --stored --format --schema --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --stored --format --schema --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -877,6 +897,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -889,7 +913,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__filter)
-            opts="-t -o -q -v -h --for --output --drop-signature --format --schema --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -q -v -h --for --output --drop-signature --format --schema --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -964,6 +988,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1385,7 +1413,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__inspect)
-            opts="-q -v -h --all --sizes --clones --format --schema --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --all --sizes --clones --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1415,6 +1443,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1427,7 +1459,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__join)
-            opts="-o -q -v -h --output --fold-clones --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --fold-clones --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1489,6 +1521,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1501,7 +1537,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__kernels)
-            opts="-j -q -v -h --all --device --jobs --format --schema --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-j -q -v -h --all --device --jobs --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1543,6 +1579,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1555,7 +1595,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__link)
-            opts="-o -t -j -q -v -h --output --each --partial --internalize --for --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-o -t -j -q -v -h --output --each --partial --internalize --for --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1645,6 +1685,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1701,7 +1745,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__prune)
-            opts="-o -q -v -h --drop --keep --lose-kernels --output --in-place --drop-signature --format --schema --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --drop --keep --lose-kernels --output --in-place --drop-signature --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1747,6 +1791,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1759,7 +1807,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__split)
-            opts="-o -q -v -h --output --mode --entry --fixed-targets --abi --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --mode --entry --fixed-targets --abi --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1837,6 +1885,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --where)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1909,7 +1961,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__wrap)
-            opts="-o -q -v -h --output --properties --symbols --as-target --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --properties --symbols --as-target --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1980,6 +2032,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -67,6 +67,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -90,6 +91,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -120,6 +122,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -192,6 +195,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -264,6 +268,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand extract" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -308,6 +313,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand filter" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -372,6 +378,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -440,6 +447,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand compile" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -484,6 +492,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand link" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -526,6 +535,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand join" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -573,6 +583,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand split" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -614,6 +625,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand wrap" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -633,6 +645,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand embed" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -656,6 +669,7 @@ object\t'Compiled, with open imports'
 executable\t'Ready to run'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l target -d 'Only images for a target whose name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l aspect -d 'Only images that need this aspect of a device, such as fp64 (repeatable)' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l where -d 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand prune" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`' -r -f -a "auto\t''
 always\t''
 never\t''"

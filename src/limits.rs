@@ -96,6 +96,9 @@ pub const MAX_METADATA_VALUES: usize = 1 << 22;
 /// Lists within lists in the metadata of a native payload.
 pub const MAX_METADATA_DEPTH: usize = 32;
 
+/// Brackets and negations within each other, in a condition on images.
+pub const MAX_CONDITION_DEPTH: usize = 32;
+
 /// Instructions that are looked at to find what the kernels of one module reach. A module of the largest libraries comes to
 /// a thousandth of it.
 pub const MAX_REACHED: usize = 1 << 24;

@@ -1,7 +1,7 @@
 //! Which images does the user mean?
 //!
-//! One selector for every verb: images that fulfil all kinds of condition given; within one kind any will do. Globs
-//! see a kernel's mangled and its demangled name.
+//! One selector for every verb: images that fulfil all kinds of condition given; within one kind any will do, of conditions
+//! all hold. Globs see a kernel's mangled and its demangled name.
 //!
 //! ```
 //! use sycl_bundle::select::{Pattern, Selector, aspect, range};
@@ -18,6 +18,10 @@
 //! # Ok::<(), sycl_bundle::error::Error>(())
 //! ```
 
+pub mod field;
+pub mod predicate;
+
+use self::predicate::Predicate;
 use crate::bundle::aspect;
 use crate::bundle::image::State;
 use crate::compat::examine::Examined;
@@ -41,6 +45,8 @@ pub struct Selector {
     pub targets: Vec<Pattern>,
     /// Aspects that the image requires, or its SPIR-V shows.
     pub aspects: Vec<String>,
+    /// Conditions, all of which hold.
+    pub conditions: Vec<Predicate>,
 }
 
 /// A glob as the user wrote it. `*` and `?` match any character, `[...]` a class, `{a,b}` alternatives.
@@ -119,11 +125,8 @@ pub fn keep_needing(kernels: &mut Vec<KernelFacts>, aspects: &[String]) {
 impl Selector {
     /// Whether everything is selected.
     pub fn is_all(&self) -> bool {
-        self.images.is_empty()
-            && self.kernels.is_empty()
-            && self.states.is_empty()
-            && self.targets.is_empty()
-            && self.aspects.is_empty()
+        let none = self.images.is_empty() && self.kernels.is_empty() && self.states.is_empty();
+        none && self.targets.is_empty() && self.aspects.is_empty() && self.conditions.is_empty()
     }
 
     /// Whether an image is selected. `demangle` gives a kernel's name as the source has it.
@@ -138,6 +141,7 @@ impl Selector {
             && any(self.targets.is_empty(), self.targets.iter().any(target))
             && any(self.aspects.is_empty(), self.aspects.iter().any(|aspect| requires(image, aspect)))
             && any(self.kernels.is_empty(), image.kernels.iter().any(|name| self.takes_kernel(name, demangle)))
+            && self.conditions.iter().all(|condition| condition.holds(image, demangle))
     }
 
     /// Whether a kernel is selected, by its mangled or demangled name.
@@ -171,6 +175,7 @@ impl Selector {
         parts.extend(self.states.iter().map(|state| format!("--state {}", state.name())));
         parts.extend(self.targets.iter().map(|pattern| format!("--target '{}'", pattern.text)));
         parts.extend(self.aspects.iter().map(|aspect| format!("--aspect {aspect}")));
+        parts.extend(self.conditions.iter().map(|condition| format!("--where '{}'", condition.text())));
         parts.join(" ")
     }
 }

@@ -23,14 +23,25 @@ fn words(text: &str) -> Vec<u8> {
     text.split_whitespace().flat_map(token).collect()
 }
 
+/// The words of a command; what stands in double quotes is one.
+fn arguments(command: &str) -> Vec<String> {
+    let halves = command.split('"').enumerate();
+    let words = halves.flat_map(|(number, text)| match number % 2 {
+        0 => text.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![text.to_owned()],
+    });
+    words.collect()
+}
+
 /// Runs the program in a folder; the transcript of one run.
 fn run(folder: &Path, environment: &[(String, String)], command: &str, expected: i32) -> String {
-    let (arguments, stdin) = match command.split_once('<') {
-        Some((arguments, file)) => (arguments, Stdio::from(std::fs::File::open(folder.join(file.trim())).unwrap())),
-        None => (command, Stdio::null()),
+    let mut arguments = arguments(command);
+    let stdin = match arguments.iter().position(|argument| argument == "<") {
+        Some(at) => Stdio::from(std::fs::File::open(folder.join(&arguments.split_off(at)[1])).unwrap()),
+        None => Stdio::null(),
     };
     let output = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"))
-        .args(arguments.split_whitespace())
+        .args(arguments)
         .current_dir(folder)
         .env_clear()
         .env("COLUMNS", "100")

@@ -4,6 +4,7 @@ use sycl_bundle::bundle::image::State;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::error::{Error, Result};
 use sycl_bundle::report::name;
+use sycl_bundle::select::predicate::Predicate;
 use sycl_bundle::select::{Pattern, Selector, aspect, range};
 
 /// The selectors, the same for every verb.
@@ -25,6 +26,16 @@ pub struct Selection {
     /// Only images that need this aspect of a device, such as fp64 (repeatable)
     #[arg(long, value_name = "ASPECT", value_delimiter = ',')]
     aspect: Vec<String>,
+    /// Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)
+    ///
+    /// Tests are joined by `and`, `or`, `not` and parentheses. Fields are called as in `inspect --format json`: index, size,
+    /// stored_size, offset, state, format, target, compile_target, march, compression, blake3, compile_options,
+    /// link_options, reqd_sub_group_size, reqd_work_group_size (how many work-items), problem, and the lists kernels, exports,
+    /// imports, aspects, capabilities, extensions and properties (sets). `=` and `!=` match texts by glob, of a list any;
+    /// numbers compare with `<`, `<=`, `>`, `>=` too, sizes as 64KiB, and a list by how many it has (`kernels > 1`). A field
+    /// alone asks whether there is a value (`not imports`).
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Vec<String>,
 }
 
 /// A state, as the command line names it.
@@ -62,6 +73,7 @@ impl Selection {
             states: self.state.iter().map(|name| name.state()).collect(),
             targets: globs(&self.target)?,
             aspects: self.aspect.iter().map(|name| aspect(name)).collect::<Result<Vec<_>>>()?,
+            conditions: self.condition.iter().map(|text| Predicate::new(text)).collect::<Result<Vec<_>>>()?,
         })
     }
 

@@ -1,0 +1,168 @@
+//! Which facts of an image can a predicate ask for?
+//!
+//! By the names that `inspect --format json` gives them.
+
+use crate::compat::examine::Examined;
+use crate::spirv::names;
+use std::borrow::Cow;
+
+/// A fact that a predicate names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// Compares as a number, or a size in bytes.
+    Number(Number),
+    /// One text, or none, or several of which any may match; compared as a number, how many there are.
+    Text(Text),
+}
+
+/// Facts that are numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Number {
+    /// The number that selects the image.
+    Index,
+    /// Bytes of the inflated payload.
+    Size,
+    /// Bytes of the payload as stored.
+    StoredSize,
+    /// Where the payload stands in the file.
+    Offset,
+    /// The required sub-group size; none where none is required.
+    SubGroupSize,
+    /// How many work-items the required work-group size makes; none where none is required.
+    WorkGroupSize,
+}
+
+/// Facts that are texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Text {
+    /// input, object, executable.
+    State,
+    /// The payload's format.
+    Format,
+    /// The target.
+    Target,
+    /// The target of the device configuration that the image was compiled for.
+    CompileTarget,
+    /// The instruction set of native CPU code.
+    March,
+    /// How the payload is compressed.
+    Compression,
+    /// The payload's hash.
+    Blake3,
+    /// Options for the device compiler.
+    CompileOptions,
+    /// Options for the device linker.
+    LinkOptions,
+    /// Kernels, by mangled and by demangled name.
+    Kernels,
+    /// Symbols that others may import, mangled and demangled.
+    Exports,
+    /// Symbols that others must define, mangled and demangled.
+    Imports,
+    /// Aspects that the compiler recorded, or that the module shows.
+    Aspects,
+    /// Capabilities of a SPIR-V module.
+    Capabilities,
+    /// Extensions of a SPIR-V module.
+    Extensions,
+    /// Names of property sets.
+    Properties,
+    /// What is wrong with the payload.
+    Problem,
+}
+
+/// All fields by name.
+pub const FIELDS: [(&str, Field); 23] = [
+    ("aspects", Field::Text(Text::Aspects)),
+    ("blake3", Field::Text(Text::Blake3)),
+    ("capabilities", Field::Text(Text::Capabilities)),
+    ("compile_options", Field::Text(Text::CompileOptions)),
+    ("compile_target", Field::Text(Text::CompileTarget)),
+    ("compression", Field::Text(Text::Compression)),
+    ("exports", Field::Text(Text::Exports)),
+    ("extensions", Field::Text(Text::Extensions)),
+    ("format", Field::Text(Text::Format)),
+    ("imports", Field::Text(Text::Imports)),
+    ("index", Field::Number(Number::Index)),
+    ("kernels", Field::Text(Text::Kernels)),
+    ("link_options", Field::Text(Text::LinkOptions)),
+    ("march", Field::Text(Text::March)),
+    ("offset", Field::Number(Number::Offset)),
+    ("problem", Field::Text(Text::Problem)),
+    ("properties", Field::Text(Text::Properties)),
+    ("reqd_sub_group_size", Field::Number(Number::SubGroupSize)),
+    ("reqd_work_group_size", Field::Number(Number::WorkGroupSize)),
+    ("size", Field::Number(Number::Size)),
+    ("state", Field::Text(Text::State)),
+    ("stored_size", Field::Number(Number::StoredSize)),
+    ("target", Field::Text(Text::Target)),
+];
+
+impl Number {
+    /// The number of an image, where it has one.
+    pub(super) fn of(self, examined: &Examined<'_, '_>) -> Option<u64> {
+        let image = examined.image;
+        match self {
+            Number::Index => u64::try_from(image.index).ok(),
+            Number::Size => Some(examined.size),
+            Number::StoredSize => u64::try_from(image.stored.len()).ok(),
+            Number::Offset => Some(image.offset),
+            Number::SubGroupSize => examined.requirements.reqd_sub_group_size.map(u64::from),
+            Number::WorkGroupSize => {
+                let sizes = examined.requirements.reqd_work_group_size.as_ref()?;
+                Some(sizes.iter().fold(1, |product: u64, size| product.saturating_mul(*size)))
+            }
+        }
+    }
+}
+
+impl Text {
+    /// The texts of an image. Empty ones are none.
+    pub(super) fn of<'t>(self, examined: &'t Examined<'_, '_>) -> Vec<Cow<'t, str>> {
+        let image = examined.image;
+        let all: Vec<Cow<'t, str>> = match self {
+            Text::State => vec![examined.state.name().into()],
+            Text::Format => vec![examined.format.name().into()],
+            Text::Target => vec![image.target.into()],
+            Text::CompileTarget => image.compile_target().map(Cow::Borrowed).into_iter().collect(),
+            Text::March => examined.march.map(|march| march.name().into()).into_iter().collect(),
+            Text::Compression => image.compression().map(|kind| kind.name().into()).into_iter().collect(),
+            Text::Blake3 => vec![examined.blake3.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()],
+            Text::CompileOptions => vec![image.compile_options.into()],
+            Text::LinkOptions => vec![image.link_options.into()],
+            Text::Kernels => borrowed(&examined.kernels),
+            Text::Exports => borrowed(&examined.exports),
+            Text::Imports => borrowed(&examined.imports),
+            Text::Aspects => {
+                let recorded = examined.requirements.aspects.iter().map(String::as_str);
+                let shown = examined.module.iter().flat_map(|module| &module.used_aspects).copied();
+                let mut aspects: Vec<&str> = recorded.chain(shown).collect();
+                aspects.sort_unstable();
+                aspects.dedup();
+                aspects.into_iter().map(Cow::Borrowed).collect()
+            }
+            Text::Capabilities => {
+                let all = examined.module.iter().flat_map(|module| &module.capabilities);
+                all.map(|number| names::capability(*number)).collect()
+            }
+            Text::Extensions => borrowed(examined.module.as_ref().map_or(&[], |module| &module.extensions)),
+            Text::Properties => image.properties.sets.iter().map(|set| set.name.into()).collect(),
+            Text::Problem => examined.problem.iter().map(|problem| problem.to_string().into()).collect(),
+        };
+        all.into_iter().filter(|text| !text.is_empty()).collect()
+    }
+
+    /// Whether there may be several.
+    pub(super) fn is_list(self) -> bool {
+        self.is_symbols() || matches!(self, Text::Aspects | Text::Capabilities | Text::Extensions | Text::Properties)
+    }
+
+    /// Whether the texts are symbols, which match by their demangled names too.
+    pub(super) fn is_symbols(self) -> bool {
+        matches!(self, Text::Kernels | Text::Exports | Text::Imports)
+    }
+}
+
+fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {
+    texts.iter().map(|text| text.as_str().into()).collect()
+}
