@@ -60,6 +60,10 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         }
         'sycl-bundle;inspect' {
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write also a page for a browser: a map of the bytes, kernels by targets, tables to filter and sort')
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs')
+            [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
             [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
@@ -180,6 +184,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--max-kernel-growth', '--max-kernel-growth', [CompletionResultType]::ParameterName, 'How much the images of any one kernel may grow for any one target')
             [CompletionResult]::new('--max-spill-growth', '--max-spill-growth', [CompletionResultType]::ParameterName, 'How many bytes more any one kernel may spill from registers')
             [CompletionResult]::new('--forbid', '--forbid', [CompletionResultType]::ParameterName, 'What must not happen')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write also a page for a browser: what became of each kernel, to filter and sort')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
@@ -348,7 +353,8 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--no-fold', '--no-fold', [CompletionResultType]::ParameterName, 'Compile every image, also those that are the same code as another but for the kernel''s name')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Say what would be compiled, and write nothing')
             [CompletionResult]::new('--MD', '--MD', [CompletionResultType]::ParameterName, 'Write the files that the output depends on, for make and ninja, to the output''s name and `.d`. Also -MD')
-            [CompletionResult]::new('--fail-fast', '--fail-fast', [CompletionResultType]::ParameterName, 'Begin no further image once one did not build, and write nothing; by default all others are compiled, as by `make --keep-going`')
+            [CompletionResult]::new('--fail-fast', '--fail-fast', [CompletionResultType]::ParameterName, 'Begin no further image once one did not build, and write nothing; by default all others are compiled')
+            [CompletionResult]::new('--keep-going', '--keep-going', [CompletionResultType]::ParameterName, 'Compile all others where an image does not build: the default, which undoes --fail-fast')
             [CompletionResult]::new('--cache-only', '--cache-only', [CompletionResultType]::ParameterName, 'Compile into the cache and write no output')
             [CompletionResult]::new('--report-schema', '--report-schema', [CompletionResultType]::ParameterName, 'Print the JSON schema of --report, and end')
             [CompletionResult]::new('--install-driver', '--install-driver', [CompletionResultType]::ParameterName, 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found')

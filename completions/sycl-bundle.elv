@@ -56,6 +56,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         }
         &'sycl-bundle;inspect'= {
             cand --format 'The form of the output'
+            cand --html 'Write also a page for a browser: a map of the bytes, kernels by targets, tables to filter and sort'
+            cand -t 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs'
+            cand --for 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs'
+            cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
             cand --image 'Only these images, by number or range (repeatable)'
             cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
             cand --state 'Only images of this state (repeatable)'
@@ -171,6 +175,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --max-kernel-growth 'How much the images of any one kernel may grow for any one target'
             cand --max-spill-growth 'How many bytes more any one kernel may spill from registers'
             cand --forbid 'What must not happen'
+            cand --html 'Write also a page for a browser: what became of each kernel, to filter and sort'
             cand --format 'The form of the output'
             cand --image 'Only these images, by number or range (repeatable)'
             cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
@@ -334,7 +339,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --no-fold 'Compile every image, also those that are the same code as another but for the kernel''s name'
             cand --dry-run 'Say what would be compiled, and write nothing'
             cand --MD 'Write the files that the output depends on, for make and ninja, to the output''s name and `.d`. Also -MD'
-            cand --fail-fast 'Begin no further image once one did not build, and write nothing; by default all others are compiled, as by `make --keep-going`'
+            cand --fail-fast 'Begin no further image once one did not build, and write nothing; by default all others are compiled'
+            cand --keep-going 'Compile all others where an image does not build: the default, which undoes --fail-fast'
             cand --cache-only 'Compile into the cache and write no output'
             cand --report-schema 'Print the JSON schema of --report, and end'
             cand --install-driver 'Install Intel''s OpenCL CPU driver from PyPI for this user where no driver is found'

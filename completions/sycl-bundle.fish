@@ -60,6 +60,9 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_needs_command" -f -a "help" -d 'P
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l format -d 'The form of the output' -r -f -a "table\t'For people'
 json\t'One document'
 jsonl\t'One line per image'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l html -d 'Write also a page for a browser: a map of the bytes, kernels by targets, tables to filter and sort' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -s t -l for -d 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l device-config -d 'Add targets from a device configuration, in place of those of the same name (repeatable)' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l image -d 'Only these images, by number or range (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l kernel -d 'Only images with a kernel whose mangled or demangled name matches (repeatable)' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand inspect" -l state -d 'Only images of this state (repeatable)' -r -f -a "input\t'SPIR-V or other intermediate code'
@@ -104,6 +107,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand kernels" -s h -l
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l declared -d 'The aspects that `[[sycl::device_has()]]` lists, by SYCL name; \'\' for none' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l fixed-targets -d 'The targets of `-fsycl-fixed-targets`, as `targets` lists them' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand check" -l format -d 'The form of the output' -r -f -a "table\t'For people'
+matrix\t'Kernels by targets, a sign each; with -t'
 json\t'One document'
 jsonl\t'One line per finding'
 sarif\t'SARIF 2.1.0, for code scanning; with -t or --link'
@@ -185,6 +189,7 @@ lost-targets\t'A file has no image for a target any more'
 lost-kernels\t'A kernel is gone'
 gained-requirements\t'A kernel needs an aspect or a size that it did not'
 changed-arguments\t'A kernel has other arguments'"
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l html -d 'Write also a page for a browser: what became of each kernel, to filter and sort' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand diff" -l format -d 'The form of the output' -r -f -a "table\t'For people'
 json\t'One document'
 markdown\t'For a pull request'"
@@ -390,7 +395,8 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-cac
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-fold -d 'Compile every image, also those that are the same code as another but for the kernel\'s name'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l dry-run -d 'Say what would be compiled, and write nothing'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MD -d 'Write the files that the output depends on, for make and ninja, to the output\'s name and `.d`. Also -MD'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l fail-fast -d 'Begin no further image once one did not build, and write nothing; by default all others are compiled, as by `make --keep-going`'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l fail-fast -d 'Begin no further image once one did not build, and write nothing; by default all others are compiled'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l keep-going -d 'Compile all others where an image does not build: the default, which undoes --fail-fast'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l cache-only -d 'Compile into the cache and write no output'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l report-schema -d 'Print the JSON schema of --report, and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l install-driver -d 'Install Intel\'s OpenCL CPU driver from PyPI for this user where no driver is found'

@@ -21,7 +21,7 @@
 //! | [`policy`] | what does a project demand of its device code? |
 //! | [`rewrite`] | how does a changed bundle get back into a file? |
 //! | [`build`] | SPIR-V in, device binary out |
-//! | [`report`] | one set of facts, as a table and as JSON |
+//! | [`report`] | one set of facts, as a table, as JSON and as a page to look at |
 //! | [`docs`] | what holds of the whole (the threat model), and what is touched where it grows |
 //!
 //! # Use

@@ -37,7 +37,7 @@ fn arguments(command: &str) -> Vec<String> {
 fn run(folder: &Path, environment: &[(String, String)], command: &str, expected: i32) -> String {
     let mut arguments = arguments(command);
     let stdin = match arguments.iter().position(|argument| argument == "<") {
-        Some(at) => Stdio::from(std::fs::File::open(folder.join(&arguments.split_off(at)[1])).unwrap()),
+        Some(at) => Stdio::from(std::fs::File::open(folder.join(arguments.split_off(at).last().unwrap())).unwrap()),
         None => Stdio::null(),
     };
     let output = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"))

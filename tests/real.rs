@@ -52,6 +52,8 @@ mod numbers;
 mod ocloc;
 #[path = "real/operands.rs"]
 mod operands;
+#[path = "real/page.rs"]
+mod page;
 #[path = "real/probe.rs"]
 mod probe;
 #[path = "real/prune.rs"]
@@ -66,6 +68,8 @@ mod releases;
 mod relink;
 #[path = "real/relink_dpnp.rs"]
 mod relink_dpnp;
+#[path = "real/slurm.rs"]
+mod slurm;
 #[path = "real/specialize.rs"]
 mod specialize;
 #[path = "real/spirv_val.rs"]

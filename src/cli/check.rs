@@ -6,7 +6,7 @@ mod link;
 mod others;
 mod policy;
 
-pub use gate::named as named_targets;
+pub use gate::{Asked, Findings, linked_elsewhere, named as named_targets};
 
 use super::exit::Exit;
 use super::files::each_file;
@@ -54,6 +54,7 @@ property of the target is not known; `--strict` has that fail too.
 Examples:
   sycl-bundle check libfoo.so -t intel_gpu_acm_g10,pvc
   sycl-bundle check libfoo.so -t intel_gpu_acm_g10 --format sarif > device-code.sarif
+  sycl-bundle check libfoo.so -t dg1,acm-g10,pvc,bmg-g21 --format matrix
   sycl-bundle check libfoo.so -t spir64_x86_64 --require-native --kernel '*gemm*'
   sycl-bundle check --example-policy > sycl-bundle.toml
   sycl-bundle check libfoo.so --baseline device-code.json --format github
@@ -100,6 +101,8 @@ pub struct Args {
 enum Format {
     /// For people
     Table,
+    /// Kernels by targets, a sign each; with -t
+    Matrix,
     /// One document
     Json,
     /// One line per finding

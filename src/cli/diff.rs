@@ -16,6 +16,7 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::diff::{self as report, Pair, Report};
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::inspect::View;
+use sycl_bundle::report::page;
 use sycl_bundle::select::Selector;
 
 const AFTER_HELP: &str = "\
@@ -31,6 +32,7 @@ Examples:
   sycl-bundle diff old/libfoo.so new/libfoo.so
   sycl-bundle diff foo-1.0-*.whl foo-1.1-*.whl --format markdown >> \"$GITHUB_STEP_SUMMARY\"
   sycl-bundle diff old new --max-growth 5% --forbid lost-targets,gained-requirements
+  sycl-bundle diff old/libfoo.so new/libfoo.so --html libfoo.html
   sycl-bundle diff old.so new.so --ignore bytes,code --exit-code
   sycl-bundle diff a.so b.so --format json | jq '.files[].diffs[]|select(.fate==\"removed\").name'";
 
@@ -65,6 +67,9 @@ pub struct Args {
     /// What must not happen
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',', help_heading = "Budgets")]
     forbid: Vec<ForbiddenName>,
+    /// Write also a page for a browser: what became of each kernel, to filter and sort
+    #[arg(long, value_name = "FILE", conflicts_with = "schema")]
+    html: Option<PathBuf>,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
@@ -137,6 +142,7 @@ impl Args {
         let (Some(old), Some(new)) = (&self.old, &self.new) else {
             return Err(Error::new(ErrorKind::Usage, "two builds are compared"));
         };
+        self.html.as_deref().map(super::page::check).transpose()?;
         let budgets = self.budgets()?;
         let ignored: Vec<What> = self.ignore.iter().map(|name| what(*name)).collect();
         let selector = self.selection.selector()?;
@@ -156,6 +162,9 @@ impl Args {
             .collect();
         all.breaches = breaches(&budgets, &files);
         self.print(global, &all)?;
+        if let Some(path) = &self.html {
+            super::page::write(global, path, &page::builds(&all, Names { demangle: global.demangle })?)?;
+        }
         let fails = self.exit_code && all.differs() || !all.breaches.is_empty();
         Ok(match (first == Exit::Input || second == Exit::Input, fails) {
             (true, _) => Exit::Input,

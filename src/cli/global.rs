@@ -3,6 +3,7 @@
 //! The one place that asks the environment about the terminal.
 
 use std::io::{IsTerminal as _, Write as _};
+use sycl_bundle::report::draw::Drawing;
 
 /// Columns where the terminal does not tell.
 const WIDTH: usize = 100;
@@ -46,6 +47,8 @@ pub struct Global {
     width: usize,
     stdout_color: bool,
     stderr_color: bool,
+    stdout_terminal: bool,
+    unicode: bool,
 }
 
 impl GlobalArgs {
@@ -58,13 +61,16 @@ impl GlobalArgs {
             Color::Never => false,
             Color::Auto => !set("NO_COLOR") && (forced || terminal),
         };
+        let stdout_terminal = std::io::stdout().is_terminal();
         Global {
             quiet: self.quiet,
             verbose: self.verbose,
             demangle: !self.no_demangle,
             width: width(),
-            stdout_color: color(std::io::stdout().is_terminal()),
+            stdout_color: color(stdout_terminal),
             stderr_color: color(std::io::stderr().is_terminal()),
+            stdout_terminal,
+            unicode: unicode(),
         }
     }
 }
@@ -80,6 +86,13 @@ fn width() -> usize {
     terminal().or_else(columns).map_or(WIDTH, |width| width.clamp(40, 400))
 }
 
+/// Whether the locale's letters are Unicode's: the first of these variables that is set says so.
+fn unicode() -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(std::env::var_os);
+    let locale = names.map(|value| value.to_string_lossy().to_ascii_lowercase()).find(|value| !value.is_empty());
+    locale.is_some_and(|locale| locale.contains("utf-8") || locale.contains("utf8"))
+}
+
 impl Global {
     /// Columns to write in.
     pub fn width(&self) -> usize {
@@ -89,6 +102,16 @@ impl Global {
     /// Whether stdout is coloured.
     pub fn stdout_color(&self) -> bool {
         self.stdout_color
+    }
+
+    /// The letters that stdout takes.
+    pub fn letters(&self) -> Drawing {
+        if self.unicode { Drawing::Unicode } else { Drawing::Ascii }
+    }
+
+    /// What is drawn with beside words and numbers; nothing where nobody looks: scripts read what they always did.
+    pub fn drawing(&self) -> Option<Drawing> {
+        (self.stdout_terminal || self.stdout_color).then(|| self.letters())
     }
 
     /// Whether stderr is coloured.

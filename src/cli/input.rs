@@ -133,6 +133,14 @@ fn contents(file: &mut File, metadata: &std::fs::Metadata) -> std::io::Result<Da
     Ok(Data::Read(bytes))
 }
 
+/// The bytes of an open file, mapped, which stay while the map lives.
+///
+/// # Errors
+/// `Io` where it cannot be mapped.
+pub fn mapped(file: &File) -> Result<Mmap> {
+    map(file).map_err(|error| Error::io("cannot map", &error))
+}
+
 /// Maps a whole file, read-only and private.
 #[allow(unsafe_code, reason = "mapping is what keeps gigabytes of host code out of memory")]
 fn map(file: &File) -> std::io::Result<Mmap> {

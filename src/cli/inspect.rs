@@ -4,6 +4,7 @@ use super::exit::Exit;
 use super::files::{How, each_file, each_file_with, report_problems};
 use super::global::Global;
 use super::output;
+use super::page::{Draft, PageArgs};
 use super::selection::Selection;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ Examples:
   sycl-bundle inspect libfoo.so --kernel '*gemm*' --all
   sycl-bundle inspect *.so --sizes
   sycl-bundle inspect libfoo.so --clones
+  sycl-bundle inspect libfoo.so --html libfoo.html -t pvc,bmg-g21
   sycl-bundle inspect libfoo.so --format json | jq '.files[].images[].requirements.aspects'";
 
 /// Show the device images of files
@@ -46,6 +48,8 @@ pub struct Args {
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
+    #[command(flatten)]
+    page: PageArgs,
     // Last, for the heading it opens.
     #[command(flatten)]
     selection: Selection,
@@ -77,8 +81,13 @@ impl Args {
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
         let selector = self.selection.selector()?;
-        // Images are examined while they are written, by the same threads.
-        let unexamined = How { deferred: true, ..How::default() };
+        let table = self.page.table(global)?;
+        let mut draft = self.page.begin(global, &table, &selector, &self.files)?;
+        let add = |draft: &mut Option<Draft<'_>>, facts: &mut FileFacts<'_>| {
+            draft.iter_mut().for_each(|draft| draft.file(facts));
+        };
+        // Images are examined while they are written, by the same threads; those of a page before.
+        let how = How { deferred: !self.page.asked(), ..How::default() };
         let exit = match self.format {
             Format::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
@@ -86,29 +95,38 @@ impl Args {
                 let mut first = true;
                 let exit = each_file(global, &self.files, &selector, |facts| {
                     if facts.images.is_empty() && facts.problems.is_empty() || facts.bundle.is_none() {
+                        add(&mut draft, facts);
                         return Ok(());
                     }
                     totals.add(facts);
                     let gap = if std::mem::take(&mut first) { "" } else { "\n" };
-                    write!(out, "{gap}{}", self.page(facts, &view)).map_err(lost)
+                    write!(out, "{gap}{}", self.text(global, facts, &view)).map_err(lost)?;
+                    add(&mut draft, facts);
+                    Ok(())
                 })?;
                 out.write_all(totals.line(&view).as_bytes()).map_err(lost)?;
                 exit
             }
             Format::Json => {
                 let mut document = json::Document::open(&mut out)?;
-                let exit = each_file_with(global, &self.files, &selector, unexamined, |facts| document.file(facts))?;
+                let exit = each_file_with(global, &self.files, &selector, how, |facts| {
+                    document.file(facts)?;
+                    add(&mut draft, facts);
+                    Ok(())
+                })?;
                 document.close()?;
                 exit
             }
-            Format::Jsonl => each_file_with(global, &self.files, &selector, unexamined, |facts| {
+            Format::Jsonl => each_file_with(global, &self.files, &selector, how, |facts| {
                 json::lines(&mut out, facts)?;
+                add(&mut draft, facts);
                 // A line is an image: what is wrong with the file has no place among them.
                 report_problems(global, facts);
                 Ok(())
             })?,
         };
         out.flush().map_err(lost)?;
+        self.page.end(draft, &self.files)?;
         Ok(exit)
     }
 
@@ -142,14 +160,14 @@ impl Args {
         Ok(exit)
     }
 
-    fn page(&self, facts: &FileFacts<'_>, view: &View) -> String {
+    fn text(&self, global: &Global, facts: &FileFacts<'_>, view: &View) -> String {
         if self.selection.names_images() && !self.all && !self.sizes {
             let pages: Vec<String> = facts.images.iter().map(|one| image::image(facts, one, view)).collect();
             return pages.join("\n");
         }
         let body = match (self.all, self.sizes) {
             (true, _) => page::all(facts, view),
-            (_, true) => sizes::sizes(facts, view),
+            (_, true) => sizes::sizes(facts, view, global.drawing()),
             _ => page::groups(facts, view),
         };
         format!("{}\n{body}{}", page::header(facts, view), page::problems(facts, view))

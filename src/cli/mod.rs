@@ -39,6 +39,7 @@ mod link;
 mod live;
 mod man;
 mod output;
+mod page;
 mod pip;
 mod plan;
 mod policy_file;

@@ -64,12 +64,12 @@ fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(PREFIX).permissions(Permissions::from_mode(FILE_MODE)).tempfile_in(folder)
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cold]
-fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
+pub fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
     // The name of a temporary file, which `tempfile` appends, means nothing to anyone.
     let text = error.to_string();
     let reason = text.split_once(" at path \"").map_or(text.as_str(), |(reason, _)| reason);

@@ -1,6 +1,7 @@
 //! `split`: which images do the kernels of a module make?
 
 mod sources;
+mod spool;
 
 use super::edited::{self, Linked};
 use super::emit::{self, Emit, EmitArgs};
@@ -142,8 +143,15 @@ impl Args {
             let plain = demangle(name);
             groups.iter().position(|group| group.iter().any(|glob| glob.matches(name) || glob.matches(&plain)))
         };
-        let options =
-            Options { mode, explicit: &explicit, epoch, target_aspect: &|target| sources::aspect_of(target, epoch) };
+        // Memory in pages of 2 MiB would be held for what is given back in between.
+        rustix::thread::disable_transparent_huge_pages(true).ok();
+        let options = Options {
+            mode,
+            explicit: &explicit,
+            epoch,
+            target_aspect: &|target| sources::aspect_of(target, epoch),
+            spool: &|size| spool::open(&self.output, size),
+        };
         let mut made = Vec::new();
         let mut replaced = HashSet::new();
         let mut exit = gathered.exit;

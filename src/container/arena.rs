@@ -9,7 +9,31 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Slots of the chunk that holds slot `n` begin at 2^k - 1, k being the chunk's number.
-type Chunk = Box<[OnceLock<Vec<u8>>]>;
+type Chunk = Box<[OnceLock<Kept>]>;
+
+/// An owner of bytes that stay where they are while it lives.
+pub type Owner = Box<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Who owns a byte string.
+enum Kept {
+    Bytes(Vec<u8>),
+    Other(Owner),
+}
+
+impl Kept {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Kept::Bytes(bytes) => bytes,
+            Kept::Other(owner) => (**owner).as_ref(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.bytes().len())
+    }
+}
 
 /// An append-only store of byte strings.
 #[derive(Debug)]
@@ -38,8 +62,20 @@ impl Arena {
     /// # Errors
     /// `Input` where the arena would hold more than its limit.
     pub fn keep(&self, bytes: Vec<u8>) -> Result<&[u8]> {
+        self.put(Kept::Bytes(bytes))
+    }
+
+    /// Keeps an owner of bytes, such as a mapping of a file, for as long as the arena lives.
+    ///
+    /// # Errors
+    /// Those of [`Arena::keep`].
+    pub fn keep_owner(&self, owner: Owner) -> Result<&[u8]> {
+        self.put(Kept::Other(owner))
+    }
+
+    fn put(&self, kept: Kept) -> Result<&[u8]> {
         // A byte string costs its slot as well.
-        let cost = (bytes.len() as u64).saturating_add(32);
+        let cost = (kept.bytes().len() as u64).saturating_add(32);
         if self.bytes.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.limit {
             self.bytes.fetch_sub(cost, Ordering::Relaxed);
             return Err(full(self.limit));
@@ -49,7 +85,7 @@ impl Arena {
         let slots = self.chunks.get(chunk as usize).ok_or_else(|| full(self.limit))?;
         let slots = slots.get_or_init(|| (0..1usize << chunk).map(|_| OnceLock::new()).collect());
         let slot = slots.get(number ^ (1usize << chunk)).ok_or_else(|| full(self.limit))?;
-        Ok(slot.get_or_init(|| bytes))
+        Ok(slot.get_or_init(|| kept).bytes())
     }
 
     /// How many more bytes it takes.

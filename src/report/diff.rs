@@ -98,7 +98,7 @@ impl Report {
     }
 
     /// Requirements that kernels gained or lost, each with how many of them: `aspect fp64`, `sub-group size 16`.
-    fn requirements(&self) -> BTreeMap<String, [usize; 2]> {
+    pub(super) fn requirements(&self) -> BTreeMap<String, [usize; 2]> {
         let mut found: BTreeMap<String, [usize; 2]> = BTreeMap::new();
         for kernel in self.pairs.iter().flat_map(|pair| &pair.diff.diffs) {
             let mut own: BTreeMap<String, [bool; 2]> = BTreeMap::new();
@@ -158,7 +158,7 @@ fn share(sign: char, part: u64, whole: u64) -> String {
 }
 
 /// What became of a kernel, as a word.
-fn fate(fate: &Fate) -> &'static str {
+pub(super) fn fate(fate: &Fate) -> &'static str {
     match fate {
         Fate::Added => "added",
         Fate::Removed => "removed",
@@ -168,7 +168,7 @@ fn fate(fate: &Fate) -> &'static str {
 }
 
 /// A change in a line; the target where the kernel has several.
-fn line(change: &Change, kernel: &KernelDiff) -> String {
+pub(super) fn line(change: &Change, kernel: &KernelDiff) -> String {
     let target = if kernel.targets.len() > 1 && change.what != What::Targets {
         format!(" ({})", change.target)
     } else {

@@ -6,6 +6,7 @@ mod json;
 mod junit;
 pub mod links;
 mod markdown;
+mod matrix;
 mod providers;
 mod sarif;
 mod stream;
@@ -17,6 +18,7 @@ pub use github::github;
 pub use json::{Trouble, json, jsonl};
 pub use junit::junit;
 pub use markdown::markdown;
+pub use matrix::{SOME, matrix};
 pub use providers::providers;
 pub use sarif::sarif;
 pub use table::{EXAMPLES, table};
@@ -243,7 +245,7 @@ impl OfTarget {
 }
 
 /// Whether what counts of some items is sure; none where nothing counts.
-fn certain(items: &[Item]) -> Option<bool> {
+pub(super) fn certain(items: &[Item]) -> Option<bool> {
     items.iter().filter(|item| item.excused.is_none()).map(|item| item.against.certain).max()
 }
 

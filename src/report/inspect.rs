@@ -125,7 +125,7 @@ fn code(image: &Examined<'_, '_>) -> String {
 }
 
 /// The target; the one it was compiled for, the instruction set or the devices, where the image or its code tells.
-fn target(image: &Examined<'_, '_>) -> String {
+pub(super) fn target(image: &Examined<'_, '_>) -> String {
     let target = image.image.target;
     match (image.image.compile_target(), image.march, image.native.as_ref().and_then(super::native::devices)) {
         (Some(compiled), ..) if compiled != target => format!("{target} ({compiled})"),

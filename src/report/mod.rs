@@ -1,4 +1,4 @@
-//! One set of facts, as a table and as JSON.
+//! One set of facts, as a table, as JSON and as a page to look at.
 //!
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
@@ -10,6 +10,7 @@ pub mod costs;
 pub mod devices;
 pub mod diff;
 pub mod doctor;
+pub mod draw;
 pub mod edited;
 pub mod evidence;
 pub mod explain;
@@ -25,6 +26,7 @@ pub mod link;
 mod markdown;
 pub mod name;
 pub mod native;
+pub mod page;
 pub mod sizes;
 pub mod table;
 pub mod targets;

@@ -1,6 +1,7 @@
 //! Who takes the space?
 
 use super::FileFacts;
+use super::draw::Drawing;
 use super::inspect::View;
 use super::name;
 use super::table::{Column, render};
@@ -9,6 +10,8 @@ use std::collections::HashMap;
 
 /// Rows of the rankings.
 const SHOWN: usize = 20;
+/// Columns that a table needs so that bars leave room for names.
+const LEAST: usize = 70;
 
 #[derive(Default, Clone, Copy)]
 struct Sum {
@@ -26,8 +29,8 @@ impl Sum {
 }
 
 /// By target and format, by family of kernels, and the largest images. An image of several kernels counts for each
-/// with an equal part of its bytes.
-pub fn sizes(facts: &FileFacts<'_>, view: &View) -> String {
+/// with an equal part of its bytes. Where it is drawn there are bars, as long as what is stored.
+pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> String {
     let mut targets: HashMap<String, Sum> = HashMap::new();
     let mut families: HashMap<String, Sum> = HashMap::new();
     for image in &facts.images {
@@ -62,21 +65,42 @@ pub fn sizes(facts: &FileFacts<'_>, view: &View) -> String {
         ("Image", Column::Number),
         ("The largest images, by a kernel", Column::Text),
     ];
-    let mut out = ranking("Images", "Target and format", targets, facts.bytes, view);
+    let mut out = ranking("Images", "Target and format", targets, facts.bytes, (view, drawing));
     out.push('\n');
-    out.push_str(&ranking("Kernels", "Kernels of one template", families, facts.bytes, view));
+    out.push_str(&ranking("Kernels", "Kernels of one template", families, facts.bytes, (view, drawing)));
     out.push('\n');
-    out.push_str(&render(&columns, &images, view.width, view.color));
+    let stored = largest.iter().take(SHOWN).map(|image| Some(image.image.stored.len() as u64));
+    out.push_str(&with_bars(&columns, images, &stored.collect::<Vec<_>>(), (view, drawing)));
     out
 }
 
 /// Part `at` of `whole` in `parts` equal ones; the first takes what is left over.
-fn part(whole: u64, parts: u64, at: u64) -> u64 {
+pub(super) fn part(whole: u64, parts: u64, at: u64) -> u64 {
     let (each, rest) = (whole.checked_div(parts).unwrap_or(0), whole.checked_rem(parts).unwrap_or(0));
     if at == 0 { each.saturating_add(rest) } else { each }
 }
 
-fn ranking(things: &str, title: &str, sums: HashMap<String, Sum>, file: u64, view: &View) -> String {
+/// A table, with a bar in each row that has bytes, before the last column.
+fn with_bars(
+    columns: &[(&str, Column)],
+    mut rows: Vec<Vec<String>>,
+    stored: &[Option<u64>],
+    (view, drawing): (&View, Option<Drawing>),
+) -> String {
+    let Some(drawing) = drawing.filter(|_| view.width >= LEAST) else {
+        return render(columns, &rows, view.width, view.color);
+    };
+    let most = stored.iter().flatten().copied().max().unwrap_or(0);
+    for (row, stored) in rows.iter_mut().zip(stored) {
+        let bar = stored.map(|stored| drawing.bar(stored, most)).unwrap_or_default();
+        row.insert(row.len().saturating_sub(1), bar);
+    }
+    let mut columns = columns.to_vec();
+    columns.insert(columns.len().saturating_sub(1), ("", Column::Text));
+    render(&columns, &rows, view.width, view.color)
+}
+
+fn ranking(things: &str, title: &str, sums: HashMap<String, Sum>, file: u64, how: (&View, Option<Drawing>)) -> String {
     let mut sums: Vec<(String, Sum)> = sums.into_iter().collect();
     sums.sort_by(|one, other| other.1.stored.cmp(&one.1.stored).then_with(|| one.0.cmp(&other.0)));
     let mut rest = Sum::default();
@@ -87,8 +111,11 @@ fn ranking(things: &str, title: &str, sums: HashMap<String, Sum>, file: u64, vie
     }
     let more = sums.len().saturating_sub(SHOWN);
     sums.truncate(SHOWN);
+    // The rest is many, and would make every other bar short.
+    let mut stored: Vec<Option<u64>> = sums.iter().map(|(_, sum)| Some(sum.stored)).collect();
     if more > 0 {
         sums.push((format!("({} more)", count(more)), rest));
+        stored.push(None);
     }
     let columns = [
         ("Stored", Column::Number),
@@ -100,8 +127,7 @@ fn ranking(things: &str, title: &str, sums: HashMap<String, Sum>, file: u64, vie
     let row = |(name, sum): (String, Sum)| {
         vec![bytes(sum.stored), bytes(sum.inflated), share(sum.stored, file), count(sum.things), name]
     };
-    let rows: Vec<Vec<String>> = sums.into_iter().map(row).collect();
-    render(&columns, &rows, view.width, view.color)
+    with_bars(&columns, sums.into_iter().map(row).collect(), &stored, how)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::world::world;
 
 /// The first block of README.md in a language that holds a text, with its line ends.
-fn block(language: &str, holding: &str) -> String {
+pub fn block(language: &str, holding: &str) -> String {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let fence = format!("```{language}\n");
     let blocks = readme.split(&fence).skip(1).map(|rest| rest.split("\n```").next().unwrap());

@@ -17,7 +17,7 @@ use sycl_bundle::compat::aspects::{Code, Graph};
 use sycl_bundle::container::Host;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::rewrite::settle::{Payload, store};
-use sycl_bundle::rewrite::split::{Input, Mode, Options, Source, split};
+use sycl_bundle::rewrite::split::{Input, Mode, Options, Source, split, spool};
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::kernel::kernels;
@@ -36,7 +36,8 @@ pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) 
         fixed_targets: None,
     };
     let input = Input { image, label: "", sources: &[source], epoch };
-    let options = Options { mode, explicit: &|_| None, epoch, target_aspect: &|name| aspect::number(epoch, name) };
+    let target_aspect = &|name: &str| aspect::number(epoch, name);
+    let options = Options { mode, explicit: &|_| None, epoch, target_aspect, spool: &spool::in_memory };
     split(arena, &input, &options).unwrap_or_else(|error| panic!("image {}: {error}", image.index)).images
 }
 

@@ -3,6 +3,7 @@
 //! A test file says `mod support;` and uses what it needs; the rest is dead code there.
 #![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+pub mod browser;
 pub mod host;
 pub mod read;
 pub mod spirv;

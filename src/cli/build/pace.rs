@@ -9,10 +9,12 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Build systems")]
 pub struct PaceArgs {
-    /// Begin no further image once one did not build, and write nothing; by default all others are compiled, as by
-    /// `make --keep-going`
-    #[arg(long)]
+    /// Begin no further image once one did not build, and write nothing; by default all others are compiled
+    #[arg(long, overrides_with = "keep_going")]
     pub fail_fast: bool,
+    /// Compile all others where an image does not build: the default, which undoes --fail-fast
+    #[arg(long, overrides_with = "fail_fast")]
+    keep_going: bool,
     /// Compile only so much at once that all workers together stay within this much memory (16GiB), by an estimate from
     /// the modules' sizes; a module that needs more is compiled alone
     #[arg(long, value_name = "SIZE", value_parser = size)]

@@ -3,7 +3,8 @@
 mod asked;
 mod findings;
 
-pub use asked::named;
+pub use asked::{Asked, named};
+pub use findings::Findings;
 
 use super::super::device_config::DeviceConfigs;
 use super::super::exit::Exit;
@@ -11,7 +12,6 @@ use super::super::files::{How, each_file_with, report_problems};
 use super::super::global::Global;
 use super::super::output;
 use super::{Format, baseline, others, policy};
-use findings::Findings;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,6 +82,7 @@ impl GateArgs {
         // What is shown of a few kernels is looked for in these alone; which they are, a baseline decides later.
         let depth = match format {
             Format::Table | Format::Markdown if !self.baseline.asked() => Depth::First(report::EXAMPLES),
+            Format::Matrix => Depth::First(0),
             _ => Depth::All,
         };
         let mut findings = Findings::new(asked, states, policy.as_ref(), today, depth);
@@ -97,20 +98,8 @@ impl GateArgs {
             Ok(())
         })?;
         let mut providers = Vec::new();
-        // What one file lacks another may have, or an image that was not selected.
-        let others = open && (count > 1 || !selector.is_all());
-        if others && !files.iter().any(|file| file == Path::new("-")) {
-            let arena = Arena::with_limit(u64::MAX);
-            let offers = others::collect(global, files, &arena)?;
-            findings = findings.again();
-            let how = How { again: true, ..how };
-            each_file_with(global, files, &selector, how, |facts| {
-                let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
-                let mut lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
-                findings.file(facts, &lent, wanted);
-                providers.append(&mut lent.providers);
-                Ok(())
-            })?;
+        if open && (count > 1 || !selector.is_all()) {
+            (findings, providers) = linked_elsewhere(global, files, &selector, findings, wanted)?;
         }
         if !findings.any && exit == Exit::Done {
             if !kernels.is_empty() {
@@ -142,12 +131,43 @@ impl GateArgs {
     }
 }
 
+/// Judges files once more, now that all have been seen: what one lacks another may have, or an image that was not
+/// selected. Also gives who has it. Standard input is not read again.
+///
+/// # Errors
+/// What cannot be read.
+pub fn linked_elsewhere<'f>(
+    global: &Global,
+    files: &[PathBuf],
+    selector: &Selector,
+    findings: Findings<'f>,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<(Findings<'f>, Vec<Provider>)> {
+    let mut providers = Vec::new();
+    if files.iter().any(|file| file == Path::new("-")) {
+        return Ok((findings, providers));
+    }
+    let arena = Arena::with_limit(u64::MAX);
+    let offers = others::collect(global, files, &arena)?;
+    let mut findings = findings.again();
+    let how = How { unhashed: true, again: true, ..How::default() };
+    each_file_with(global, files, selector, how, |facts| {
+        let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
+        let mut lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
+        findings.file(facts, &lent, &wanted);
+        providers.append(&mut lent.providers);
+        Ok(())
+    })?;
+    Ok((findings, providers))
+}
+
 fn print(global: &Global, targets: &[OfTarget], shape: &Shape<'_>) -> Result<()> {
     let names = Names { demangle: global.demangle };
     let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
     let mut out = output::stdout();
     let text = match shape.format {
-        Format::Table => report::table(targets, &view),
+        Format::Table => report::table(targets, &view, global.drawing()),
+        Format::Matrix => report::matrix(targets, &view, global.letters(), usize::MAX),
         Format::Github => report::github(targets, names),
         Format::Markdown => report::markdown(targets, names),
         Format::Json => {

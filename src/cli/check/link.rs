@@ -12,7 +12,7 @@ use std::sync::Arc;
 use sycl_bundle::compat::aspects::codes_where;
 use sycl_bundle::compat::kernels::bodies;
 use sycl_bundle::compat::link::{self, Piece};
-use sycl_bundle::error::Result;
+use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::{Trouble, links};
@@ -46,6 +46,11 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
         Format::Table => {
             let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
             report::table(&linked, partial, &view)
+        }
+        Format::Matrix => {
+            let error =
+                Error::new(ErrorKind::Usage, "a matrix is of kernels and targets, which --link asks nothing about");
+            return Err(error.with_remedy("use another --format, or -t in place of --link"));
         }
         Format::Github => links::github(&linked, names),
         Format::Markdown => links::markdown(&linked, names),

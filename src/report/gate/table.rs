@@ -1,6 +1,8 @@
 //! What did the gate find, for people?
 
+use super::matrix::{SOME, matrix};
 use super::{Counts, Group, OfTarget, word};
+use crate::report::draw::Drawing;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
 use crate::report::name::shorten;
@@ -11,8 +13,9 @@ use std::fmt::Write as _;
 /// Kernels that are named for each thing that is found; `--format json` has all.
 pub const EXAMPLES: usize = 3;
 
-/// A line for each target, then what was found, with the kernels that it is found of.
-pub fn table(targets: &[OfTarget], view: &View) -> String {
+/// A line for each target, where they are drawn a line for each sort of kernels, then what was found, with the kernels that
+/// it is found of.
+pub fn table(targets: &[OfTarget], view: &View, drawing: Option<Drawing>) -> String {
     let columns = [
         ("Target", Column::Text),
         ("Run", Column::Number),
@@ -31,6 +34,11 @@ pub fn table(targets: &[OfTarget], view: &View) -> String {
     };
     let rows: Vec<Vec<String>> = targets.iter().map(row).collect();
     let mut out = render(&columns, &rows, view.width, view.color);
+    let drawn = drawing.filter(|_| targets.len() > 1).map(|drawing| matrix(targets, view, drawing, SOME));
+    for picture in drawn.iter().filter(|picture| !picture.is_empty()) {
+        out.push('\n');
+        out.push_str(picture);
+    }
     for one in targets {
         for group in one.groups() {
             out.push('\n');

@@ -7,6 +7,7 @@ use crate::compat::gate::Matter;
 use crate::compat::gate::judged::{Grouping, Whose};
 use crate::compat::gate::kernels::Kernels;
 use crate::report::evidence::Names;
+use crate::report::inspect::View;
 use crate::spirv::lines::Place;
 
 const NAMES: Names = Names { demangle: true };
@@ -174,4 +175,27 @@ fn what_a_baseline_holds_is_known_as_often_as_it_counts() {
     let gone: Vec<&str> = compared.gone.iter().map(|one| one.kernel.as_str()).collect();
     assert_eq!(gone, ["wide", "open"]);
     assert_eq!(known.apply("b", &mut fine, &["other.so".into()]).gone, []);
+}
+
+#[test]
+fn the_matrix_leaves_blank_what_was_not_asked() {
+    use crate::report::draw::Drawing;
+    let mut answers = answers();
+    // A second target of which a policy asks about one kernel, and demands something of the file.
+    let mut of = answers[0].files[0].clone();
+    of.judged = Judged {
+        kernels: Arc::new(Kernels::new(vec![("fine".into(), vec![0])], vec![0])),
+        grouping: Arc::new(Grouping::new(vec![0])),
+        items: vec![Vec::new()],
+    };
+    let whole = OfFile::whole("a & b.so".into(), Vec::new());
+    answers.push(OfTarget { target: "cpu".to_owned(), files: vec![whole, of] });
+    let view = View { width: 60, demangle: true, color: false };
+    let ascii = matrix(&answers, &view, Drawing::Ascii, SOME);
+    let lines: Vec<&str> = ascii.lines().collect();
+    assert_eq!(lines[..4], [", gpu", "| , cpu", "x    1  wide", "?    1  open"], "{ascii}");
+    assert_eq!(lines[4], "+ +  1  runs on all of them", "{ascii}");
+    let few = matrix(&answers, &View { color: true, ..view }, Drawing::Unicode, 1);
+    assert!(few.contains("\x1b[31m✗\x1b[0m") && few.contains("and 1 kernel more") && !few.contains("open"), "{few}");
+    assert!(few.contains("runs on all of them"), "{few}");
 }

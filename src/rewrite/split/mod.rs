@@ -12,6 +12,7 @@
 //! | `group` | which of them stay together? |
 //! | [`check`] | which functions need more than their callers' image says? |
 //! | `carry` | which property sets does each image have? |
+//! | [`spool`] | where do images wait while others are cut? |
 //! | `constants` | which specialization constants are left, with which defaults? |
 
 mod carry;
@@ -19,6 +20,7 @@ pub mod check;
 mod constants;
 pub mod entry;
 mod group;
+pub mod spool;
 
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Declared;
@@ -87,6 +89,9 @@ pub struct Options<'o> {
     pub epoch: Epoch,
     /// The number of the aspect that stands for a fixed target.
     pub target_aspect: &'o dyn Fn(&str) -> Option<u32>,
+    /// Where the images of a module of so many bytes wait while others are cut; [`spool::in_memory`] for a module as large
+    /// as a few times the memory allows.
+    pub spool: &'o spool::Opening<'o>,
 }
 
 /// The images of one input.
@@ -138,6 +143,7 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
     let mut room = size.saturating_mul(limits::MAX_SPLIT_RATIO).max(limits::MAX_SPLIT_FLOOR);
     let (mut images, mut warnings) = (Vec::with_capacity(groups.len()), Vec::new());
     let mut made = Vec::with_capacity(groups.len());
+    let mut waiting = spool::Waiting::begin(options.spool, size)?;
     let scoped = variables.iter().filter(|variable| variable.image_scope).map(|variable| variable.symbol.as_str());
     let mut users: HashMap<&str, Option<usize>> = scoped.map(|symbol| (symbol, None)).collect();
     let everywhere: Vec<u32> =
@@ -174,7 +180,7 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
         images.push(Image {
             index: images.len(),
             entries: members.iter().map(|entry| text(arena, &entry.name)).collect::<Result<Vec<_>>>()?,
-            stored: arena.keep(bytes)?,
+            stored: waiting.add(arena, bytes)?,
             ..common.clone()
         });
         made.push((members, carry::Symbols::of(facts), checked, here));
@@ -182,6 +188,7 @@ pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>)
     // All is cut: what was needed for it takes several times the module.
     drop(cutter);
     drop(index);
+    waiting.end(arena, &mut images)?;
     // Constants that no part uses are nobody's, and stay with all.
     let constants: HashSet<u32> =
         made.iter().flat_map(|(_, symbols, ..)| symbols.spec_constants.iter().copied()).collect();

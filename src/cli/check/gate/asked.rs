@@ -20,7 +20,12 @@ pub struct Asked<'t> {
     pub native: bool,
 }
 
-impl Asked<'_> {
+impl<'t> Asked<'t> {
+    /// A target of which nothing more is demanded.
+    pub fn plain(target: &'t Target) -> Asked<'t> {
+        Asked { target, march: None, demanded: None, native: false }
+    }
+
     /// The kernels that must run; all where there is none.
     pub fn globs(&self) -> &[Pattern] {
         self.demanded.as_ref().map(|demanded| demanded.kernels.as_slice()).unwrap_or_default()

@@ -1,0 +1,39 @@
+//! On which disk do the images of a large module wait while it is split?
+
+use crate::cli::input;
+use crate::cli::output::{cannot_write, folder_of};
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use sycl_bundle::container::arena::Owner;
+use sycl_bundle::error::Result;
+use sycl_bundle::rewrite::split::spool::Spool;
+
+/// Modules of fewer bytes stay in memory.
+const LARGE: u64 = 4 << 20;
+
+/// A file without a name, on the disk of the output.
+struct Unnamed<'p> {
+    output: &'p Path,
+    file: BufWriter<File>,
+}
+
+impl Spool for Unnamed<'_> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|error| cannot_write(self.output, &error))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Owner> {
+        let file = self.file.into_inner().map_err(|error| cannot_write(self.output, error.error()))?;
+        Ok(Box::new(input::mapped(&file)?))
+    }
+}
+
+/// Opens a file for the images of a module of so many bytes, where it is large.
+pub fn open(output: &Path, size: u64) -> Result<Option<Box<dyn Spool + '_>>> {
+    if size < LARGE {
+        return Ok(None);
+    }
+    let file = tempfile::tempfile_in(folder_of(output)).map_err(|error| cannot_write(output, &error))?;
+    Ok(Some(Box::new(Unnamed { output, file: BufWriter::new(file) })))
+}

@@ -1,0 +1,42 @@
+//! How is device code looked at rather than read?
+//!
+//! One HTML page that holds all it shows: its data as JSON, and the scripts and the style of `page/*.js` and
+//! `page/*.css`. It loads nothing, and forbids itself to. What names say is shown and never read as markup or code:
+//! they are whatever the file holds.
+
+mod builds;
+mod escape;
+mod files;
+mod frame;
+mod matrix;
+mod names;
+mod static_part;
+mod texts;
+
+pub use builds::builds;
+pub use files::Files;
+
+use super::evidence::Names;
+use super::gate::OfTarget;
+use crate::error::Result;
+use frame::Frame;
+
+/// The page of some files: who takes the space, what runs on `targets`, and which kernels and images there are.
+///
+/// # Errors
+/// `Input` where what is known cannot be written as JSON.
+pub fn library(files: &Files, targets: &[OfTarget], names: Names) -> Result<String> {
+    let mut table = files.names(names);
+    for of in targets.iter().flat_map(|target| &target.files) {
+        table.extend(of.judged.kernels.names().map(|name| &**name));
+    }
+    let table = table.sorted();
+    let frame = Frame {
+        title: files.title(),
+        facts: files.facts(),
+        static_part: static_part::library(files, targets, names),
+        data: files.data(&table, matrix::matrix(targets, files, &table, names))?,
+        scripts: &[frame::CORE, frame::GRID, frame::TREEMAP, frame::MATRIX, frame::LIBRARY],
+    };
+    Ok(frame.html())
+}

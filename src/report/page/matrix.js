@@ -1,0 +1,156 @@
+// Kernels by targets. Kernels of a template share a row that opens; a cell says whether they run, on hover and focus why not.
+
+const VERDICTS = [["✓", "runs", "runs"], ["?", "unknown", "unknown"], ["✗", "cannot run", "cannot"]];
+
+function matrix(own, files) {
+  const several = files.length > 1;
+  const cellOf = (row, target) => own.cells[own.classes[own.class[row]][target]];
+  const whys = new Map();
+  for (const [row, aspect, text] of own.why) {
+    if (!whys.has(row)) whys.set(row, []);
+    whys.get(row).push([own.texts[aspect], own.texts[text]]);
+  }
+  const lower = own.name.map((name) => names[name].toLowerCase());
+
+  // Rows of one template, in the order of names.
+  const groups = new Map();
+  own.name.forEach((name, row) => {
+    const family = familyOf[name];
+    if (!groups.has(family)) groups.set(family, []);
+    groups.get(family).push(row);
+  });
+  const order = [...groups.keys()].sort((one, other) => (families[one] < families[other] ? -1 : families[one] > families[other] ? 1 : 0));
+  for (const rows of groups.values()) {
+    rows.sort((one, other) => own.name[one] - own.name[other] || own.file[one] - own.file[other]);
+  }
+  const open = new Set(own.name.length <= 60 ? order : []);
+  let filter = [], only = "all";
+
+  const wanted = (row) => {
+    if (only !== "all" && !own.targets.some((_, target) => cellOf(row, target)[0] === Number(only))) return false;
+    return has(lower[row], filter);
+  };
+
+  // How many of some kernels run on a target, are unknown, and cannot run.
+  function tally(rows, target) {
+    const counts = [0, 0, 0];
+    for (const row of rows) counts[cellOf(row, target)[0]] += 1;
+    return counts;
+  }
+
+  function lines() {
+    const all = [];
+    let kernels = 0;
+    for (const family of order) {
+      const rows = groups.get(family).filter(wanted);
+      if (!rows.length) continue;
+      kernels += rows.length;
+      if (rows.length === 1) {
+        all.push({ row: rows[0], alone: true });
+        continue;
+      }
+      all.push({ family, rows, open: open.has(family) });
+      if (open.has(family)) rows.forEach((row) => all.push({ row }));
+    }
+    return [all, kernels];
+  }
+
+  const worst = (counts) => (counts[2] ? 2 : counts[1] ? 1 : 0);
+  const totals = own.targets.map((_, target) => tally(own.name.keys(), target));
+
+  const columns = [{
+    title: "Kernel", fixed: true, value: () => "",
+    show: (line, letters) => {
+      if (line.family !== undefined) {
+        return [make("span", { class: "twist" }, line.open ? "▾ " : "▸ "), fitEnd(families[line.family], letters - 10),
+          make("span", { class: "dim" }, "  " + number(line.rows.length))];
+      }
+      const name = names[own.name[line.row]];
+      const place = several ? "  " + fit(baseName(files[own.file[line.row]].path), 22) : "";
+      // Below its template a kernel is told by its arguments.
+      const rest = line.alone ? "" : name.slice(families[familyOf[own.name[line.row]]].length);
+      return [make("span", { class: line.alone ? "" : "within" }, rest
+        ? "…" + fit(rest, letters - 6 - place.length) : fitName(own.name[line.row], letters - (line.alone ? 2 : 5) - place.length)),
+        place ? make("span", { class: "dim" }, place) : null];
+    },
+  }].concat(own.targets.map((target, at) => ({
+    title: target, fixed: true, focus: true, width: 96, kind: "verdict",
+    head: () => {
+      const cut = /^(intel_gpu_|nvidia_gpu_|amd_gpu_)/.exec(target);
+      const lost = totals[at][2] ? `${number(totals[at][2])} cannot` : totals[at][1] ? `${number(totals[at][1])} unknown` : "all run";
+      return [make("span", { class: "dim" }, cut ? cut[0] : "\u00a0"), make("span", {}, cut ? target.slice(cut[0].length) : target),
+        make("span", { class: "total" }, lost)];
+    },
+    class: (line) => VERDICTS[line.family === undefined ? cellOf(line.row, at)[0] : worst(tally(line.rows, at))][2],
+    value: () => "",
+    show: (line) => {
+      if (line.family === undefined) return VERDICTS[cellOf(line.row, at)[0]][0];
+      const counts = tally(line.rows, at);
+      const sign = VERDICTS[worst(counts)][0];
+      return counts.filter((one) => one).length < 2 ? sign : `${sign} ${number(counts[worst(counts)])}/${number(line.rows.length)}`;
+    },
+  })));
+
+  const table = grid({
+    id: "matrix-grid", label: "kernels by targets", columns, all: own.name, cells: true,
+    rowClass: (line) => (line.family === undefined ? null : "family"),
+    pick: (line) => {
+      if (line.family === undefined) return;
+      if (!open.delete(line.family)) open.add(line.family);
+      refresh(true);
+    },
+  });
+
+  function refresh(stay) {
+    const port = table.element.querySelector(".port");
+    const top = port.scrollTop;
+    const [all, kernels] = lines();
+    table.show(all, counted(kernels, "kernel") + (kernels < own.name.length ? " of " + number(own.name.length) : ""));
+    if (stay) port.scrollTop = top;
+  }
+
+  function because(reasons, row) {
+    return reasons.map((reason) => {
+      const [certain, rule, message, remedy, aspect] = own.reasons[reason];
+      const why = aspect === null || row === undefined ? null : (whys.get(row) || []).find((one) => one[0] === own.texts[aspect]);
+      return make("div", { class: "reason" }, make("p", {}, `${message} (${rule}${certain ? "" : ", not sure"})`),
+        why ? make("p", { class: "why" }, why[1]) : null, make("p", { class: "help" }, "help: " + remedy));
+    });
+  }
+
+  tips(table.element, "td", (cell) => {
+    const line = rowAt(table, cell);
+    const target = Number(cell.dataset.column) - 1;
+    if (!line) return null;
+    if (target < 0) {
+      if (line.family !== undefined) return [make("b", {}, families[line.family]), make("p", {}, counted(line.rows.length, "kernel"))];
+      return [make("b", {}, names[own.name[line.row]]), make("p", { class: "dim" }, mangled[own.name[line.row]])];
+    }
+    if (line.family !== undefined) {
+      const counts = tally(line.rows, target);
+      const said = counts.map((one, verdict) => (one ? `${number(one)} ${VERDICTS[verdict][1]}` : null)).filter((one) => one);
+      const reasons = new Map();
+      line.rows.forEach((row) => cellOf(row, target)[1].forEach((reason) => reasons.set(reason, (reasons.get(reason) || 0) + 1)));
+      const most = [...reasons].sort((one, other) => other[1] - one[1] || one[0] - other[0]).slice(0, 4);
+      return [make("b", {}, families[line.family]), make("p", {}, `${own.targets[target]}: ${said.join(", ")}`), because(most.map((one) => one[0]))];
+    }
+    const [verdict, reasons] = cellOf(line.row, target);
+    return [make("b", {}, names[own.name[line.row]]), make("p", { class: VERDICTS[verdict][2] }, `${VERDICTS[verdict][0]} ${VERDICTS[verdict][1]} on ${own.targets[target]}`),
+      because(reasons, line.row)];
+  });
+  tips(table.element, "th", (cell) => {
+    const target = Number(cell.dataset.column) - 1;
+    if (target < 0) return null;
+    const said = totals[target].map((one, verdict) => `${number(one)} ${VERDICTS[verdict][1]}`);
+    return [make("b", {}, own.targets[target]), make("p", {}, said.join(", "))];
+  });
+
+  const tools = make("div", { class: "tools" },
+    search("Filter kernels of the matrix", (text) => { filter = words(text); refresh(); }),
+    choice("which kernels", [["all", "all"], ["2", "✗ cannot run somewhere"], ["1", "? unknown somewhere"]], "all",
+      (value) => { only = value; refresh(); }),
+    make("button", { type: "button", onclick: () => { if (open.size) open.clear(); else order.forEach((one) => open.add(one)); refresh(); } }, "open or close all"),
+    table.count);
+  refresh();
+  return [tools, table.element];
+}

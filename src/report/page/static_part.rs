@@ -1,0 +1,86 @@
+//! What does a page show where no script runs?
+
+use super::escape::html;
+use super::files::Files;
+use crate::report::diff::{Counts, Report};
+use crate::report::evidence::Names;
+use crate::report::gate::{self, OfTarget};
+use crate::report::name::family;
+use crate::report::units::{bytes, count, share};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// Rows of a table: who has no scripts has `inspect` too.
+const ROWS: usize = 50;
+
+/// Files, targets with how many kernels run there, and the largest templates.
+pub(super) fn library(files: &Files, targets: &[OfTarget], names: Names) -> String {
+    let mut out = String::new();
+    let rows = files.all.iter().map(|file| {
+        let of = share(file.stored, file.bytes);
+        vec![file.path.clone(), count(file.images), count(file.kernels), bytes(file.stored), bytes(file.size), of]
+    });
+    table(&mut out, "Files", &["File", "Images", "Kernels", "Stored", "Inflated", "Of file"], rows);
+    let rows = targets.iter().map(|one| {
+        let gate::Counts { compatible, unknown, incompatible } = one.counts();
+        vec![one.name().to_owned(), count(compatible), count(unknown), count(incompatible)]
+    });
+    table(&mut out, "Where kernels run", &["Target", "Run", "Unknown", "Cannot run"], rows);
+    let mut families: HashMap<String, (usize, u64)> = HashMap::new();
+    for (name, stored) in files.stored() {
+        let (kernels, sum) = families.entry(family(&names.show(name)).to_owned()).or_default();
+        (*kernels, *sum) = (kernels.saturating_add(1), sum.saturating_add(stored));
+    }
+    let mut families: Vec<_> = families.into_iter().collect();
+    families.sort_by(|(one, (_, stored)), (other, (_, more))| more.cmp(stored).then_with(|| one.cmp(other)));
+    let rows = families.into_iter().map(|(name, (kernels, stored))| vec![name, count(kernels), bytes(stored)]);
+    table(&mut out, "Kernels of one template", &["Template", "Kernels", "Stored"], rows);
+    out
+}
+
+/// What became of the kernels of each file, and what they gained and lost.
+pub(super) fn builds(report: &Report) -> String {
+    let mut out = String::new();
+    let rows = report.pairs.iter().filter(|pair| pair.differs()).map(|pair| {
+        let Counts { added, removed, renamed, changed, unchanged } = pair.counts();
+        let [old, new] = pair.diff.totals();
+        let mut row = vec![pair.name.clone()];
+        row.extend([added, removed, renamed, changed, unchanged].map(count));
+        row.extend([bytes(old.bytes), bytes(new.bytes)]);
+        row
+    });
+    let titles = ["File", "Added", "Removed", "Renamed", "Changed", "Same", "Bytes before", "after"];
+    table(&mut out, "Files that differ", &titles, rows);
+    let rows = report.requirements().into_iter();
+    let rows = rows.map(|(name, [gained, lost])| vec![name, count(gained), count(lost)]);
+    table(&mut out, "Requirements", &["Requirement", "Gained by kernels", "Lost by kernels"], rows);
+    let rows =
+        report.breaches.iter().map(|breach| vec![breach.file.clone().unwrap_or_default(), breach.message.clone()]);
+    table(&mut out, "Budgets that are not kept", &["File", "What"], rows);
+    out
+}
+
+fn table(out: &mut String, title: &str, titles: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    // Writing to a string does not fail.
+    let _ = write!(out, "<h2>{}</h2>\n<table><thead><tr>", html(title));
+    titles.iter().for_each(|title| {
+        let _ = write!(out, "<th>{}</th>", html(title));
+    });
+    out.push_str("</tr></thead><tbody>\n");
+    for row in rows.by_ref().take(ROWS) {
+        out.push_str("<tr>");
+        row.iter().for_each(|cell| {
+            let _ = write!(out, "<td>{}</td>", html(cell));
+        });
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table>\n");
+    let more = rows.count();
+    if more > 0 {
+        let _ = writeln!(out, "<p>and {} more</p>", count(more));
+    }
+}

@@ -1,0 +1,74 @@
+//! Does the matrix say of every kernel what `check` says?
+
+use crate::make::{Desk, text};
+use crate::support::spirv;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The data of a page.
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// Kernels of each target by verdict: those that run, of which it is not known, that cannot.
+fn counts(matrix: &Value) -> BTreeMap<String, [u64; 3]> {
+    let number = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
+    let mut all = BTreeMap::new();
+    for (at, target) in matrix["targets"].as_array().unwrap().iter().enumerate() {
+        let counts: &mut [u64; 3] = all.entry(target.as_str().unwrap().to_owned()).or_default();
+        for class in matrix["class"].as_array().unwrap() {
+            let cell = number(&matrix["classes"][number(class)][at]);
+            counts[number(&matrix["cells"][cell][0])] += 1;
+        }
+    }
+    all
+}
+
+#[test]
+fn every_cell_is_what_check_says() {
+    let desk = Desk::new();
+    let names = ["chain", "exporter", "importer", "inlined", "pointers", "recursion"];
+    for name in names {
+        desk.put(&format!("{name}.spv"), &spirv::module_of("aspects", name));
+    }
+    let all = names.map(|name| format!("{name}.spv"));
+    let targets = "pvc,acm-g10,dg1,spir64,spir64_x86_64";
+    // Each alone, where what is imported is not known, all together, where it is, and some kernels only.
+    let mut sets: Vec<Vec<&str>> = all.iter().map(|file| vec![file.as_str()]).collect();
+    sets.push(all.iter().map(String::as_str).collect());
+    sets.push(all.iter().map(String::as_str).chain(["--kernel", "f*"]).collect());
+    let mut seen = [0; 3];
+    for files in sets {
+        let selected = files.contains(&"--kernel");
+        let page = text(&desk.page(&[&["inspect"], files.as_slice(), &["-t", targets]].concat()));
+        let check = desk.run(&[&["check"], files.as_slice(), &["-t", targets, "--format", "json"]].concat());
+        if check.status.code() == Some(6) {
+            assert_eq!(files, ["exporter.spv"], "no kernel is in it");
+            continue;
+        }
+        let check: Value = serde_json::from_slice(&check.stdout).unwrap();
+        let data = data(&page);
+        let own = counts(&data["matrix"]);
+        for target in check["targets"].as_array().unwrap() {
+            let known = ["compatible", "unknown", "incompatible"].map(|name| target["kernels"][name].as_u64().unwrap());
+            let counts = own[target["target"].as_str().unwrap()];
+            // Images are selected, and a page shows all kernels of an image.
+            if !selected {
+                assert_eq!(counts, known, "{files:?} {}", target["target"]);
+            }
+            for (sum, own) in seen.iter_mut().zip(counts) {
+                *sum += own;
+            }
+            for finding in target["findings"].as_array().unwrap() {
+                let said = data["matrix"]["reasons"].as_array().unwrap();
+                let wanted = [&finding["certain"], &finding["rule"], &finding["message"], &finding["remedy"]];
+                let same = |one: &Value| (0..4).all(|at| one[at] == *wanted[at]);
+                assert!(said.iter().any(same), "{files:?}: {finding}");
+            }
+            assert_eq!(target["kernels"].as_object().unwrap().len(), 3);
+        }
+        assert_eq!(own.len(), 5);
+    }
+    assert!(seen.iter().all(|sum| *sum > 0), "{seen:?}");
+}

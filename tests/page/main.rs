@@ -1,0 +1,15 @@
+//! Is a page usable: does a person who filters, sorts, clicks, hovers and presses keys see what there is?
+//!
+//! Pages are made by the program from modules made here, and opened by a browser. What is expected stands in no script of
+//! the page: counts and names come from the modules, verdicts from `check`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod gate;
+mod hostile;
+mod large;
+mod make;
+mod people;
+mod two_builds;
+
+#[path = "../support/mod.rs"]
+mod support;
