@@ -125,12 +125,8 @@ pub fn keep_needing(kernels: &mut Vec<KernelFacts>, aspects: &[String]) {
 impl Selector {
     /// Whether everything is selected.
     pub fn is_all(&self) -> bool {
-        self.images.is_empty()
-            && self.kernels.is_empty()
-            && self.states.is_empty()
-            && self.targets.is_empty()
-            && self.aspects.is_empty()
-            && self.conditions.is_empty()
+        let none = self.images.is_empty() && self.kernels.is_empty() && self.states.is_empty();
+        none && self.targets.is_empty() && self.aspects.is_empty() && self.conditions.is_empty()
     }
 
     /// Whether an image is selected. `demangle` gives a kernel's name as the source has it.

@@ -1,10 +1,11 @@
-//! Do the dependencies keep to `.ci/deny.toml`?
+//! Do the dependencies keep to `.ci/deny.toml`, and has the library alone no more of them than it needs?
 //!
 //! Licences, sources and bans, without a network and without cargo-deny, which reads the same file and also asks for
 //! advisories.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -39,7 +40,7 @@ fn licences_and_sources_are_those_that_may_be() {
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let packages = document["packages"].as_array().unwrap();
     assert!(packages.len() > 50, "{}", packages.len());
-    let mut sources = std::collections::BTreeSet::new();
+    let mut sources = BTreeSet::new();
     let mut wrong = Vec::new();
     for package in packages {
         let (name, licence) = (package["name"].as_str().unwrap(), package["license"].as_str().unwrap_or("none"));
@@ -74,5 +75,39 @@ fn alternatives_are_told_from_what_holds_together() {
         ("none", false),
     ] {
         assert_eq!(allowed(expression, &allow), expected, "{expression}");
+    }
+}
+
+/// What draws a command line, calls drivers or maps files is the program's: whoever uses the library builds none of it.
+#[test]
+fn the_library_alone_has_no_command_line() {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let root = env!("CARGO_MANIFEST_DIR");
+    let tree = |more: &[&str]| {
+        let mut command = Command::new(&cargo);
+        command.args(["tree", "--offline", "--locked", "-e", "normal", "--prefix", "none"]).args(more);
+        let output = command.current_dir(root).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect::<BTreeSet<String>>()
+    };
+    let (all, library) = (tree(&[]), tree(&["--no-default-features"]));
+    for name in [
+        "clap",
+        "clap_complete",
+        "clap_mangen",
+        "indicatif",
+        "signal-hook",
+        "memmap2",
+        "mimalloc",
+        "opencl3",
+        "libloading",
+        "tempfile",
+    ] {
+        assert!(
+            all.contains(name),
+            "{name} is no dependency any more: take it off this list and the features of Cargo.toml"
+        );
+        assert!(!library.contains(name), "{name}: make it `optional`, and name it in feature `cli` of Cargo.toml");
     }
 }

@@ -389,36 +389,3 @@ fn the_debian_package_is_whole() {
         assert!(assets.contains(&script), "Cargo.toml: {script} is not in the package");
     }
 }
-
-/// What draws a command line, calls drivers or maps files is the program's: whoever uses the library builds none of it.
-#[test]
-fn the_library_alone_has_no_command_line() {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let tree = |more: &[&str]| {
-        let mut command = Command::new(&cargo);
-        command.args(["tree", "--offline", "--locked", "-e", "normal", "--prefix", "none"]).args(more);
-        let output = command.current_dir(root()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect::<BTreeSet<String>>()
-    };
-    let (all, library) = (tree(&[]), tree(&["--no-default-features"]));
-    for name in [
-        "clap",
-        "clap_complete",
-        "clap_mangen",
-        "indicatif",
-        "signal-hook",
-        "memmap2",
-        "mimalloc",
-        "opencl3",
-        "libloading",
-        "tempfile",
-    ] {
-        assert!(
-            all.contains(name),
-            "{name} is no dependency any more: take it off this list and the features of Cargo.toml"
-        );
-        assert!(!library.contains(name), "{name}: make it `optional`, and name it in feature `cli` of Cargo.toml");
-    }
-}

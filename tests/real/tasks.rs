@@ -151,7 +151,7 @@ fn answer(place: &Place, task: &str, commands: &[String]) -> String {
         let (code, text) = place.run(command);
         let no = at + 1 == commands.len() && code == Some(1);
         assert!(code == Some(0) || no || command.starts_with("./app"), "{task}: {command}: {code:?}\n{text}");
-        write!(said, "{text}--- {code:?}\n").unwrap();
+        writeln!(said, "{text}--- {code:?}").unwrap();
     }
     said
 }
