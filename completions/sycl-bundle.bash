@@ -191,7 +191,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__build)
-            opts="-t -o -j -q -v -h --for --device --output --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --schema --no-cache --no-fold --shard --dry-run --stamp --MD --MF --MT --fail-fast --keep-going --max-memory --cache-only --unit --save-temps --report --report-schema --time-trace --install-driver --driver-version --options --link-options --spec --spec-id --spec-defaults --policy --no-policy --example-policy --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --device --output --in-place --march --ocloc --all-or-nothing --no-spirv --jobs --timeout --format --schema --no-cache --no-fold --shard --dry-run --stamp --MD --MF --MT --fail-fast --keep-going --max-memory --cache-only --unit --save-temps --report --report-schema --time-trace --install-driver --driver-version --options --link-options --spec --spec-id --spec-defaults --policy --no-policy --example-policy --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -349,6 +349,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -391,7 +395,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__check)
-            opts="-t -q -v -h --declared --fixed-targets --external --link --format --schema --for --require-native --strict --policy --no-policy --example-policy --baseline --write-baseline --device-config --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-t -q -v -h --declared --fixed-targets --external --link --format --schema --for --require-native --strict --policy --no-policy --example-policy --baseline --write-baseline --device-config --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -449,6 +453,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -465,7 +473,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__compile)
-            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -j -q -v -h --for --output --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -551,6 +559,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -615,7 +627,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__diff)
-            opts="-q -v -h --all --ignore --exit-code --max-growth --max-kernel-growth --max-spill-growth --forbid --html --format --schema --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-q -v -h --all --ignore --exit-code --max-growth --max-kernel-growth --max-spill-growth --forbid --html --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -665,6 +677,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -711,7 +727,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__embed)
-            opts="-o -q -v -h --replace --as-target --output --drop-signature --format --schema --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --replace --as-target --output --in-place --drop-signature --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -746,6 +762,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --aspect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -815,7 +835,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__extract)
-            opts="-o -q -v -h --output --stored --format --schema --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --stored --format --schema --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -877,6 +897,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -893,7 +917,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__filter)
-            opts="-t -o -q -v -h --for --output --drop-signature --format --schema --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-t -o -q -v -h --for --output --drop-signature --format --schema --device-config --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -964,6 +988,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --aspect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1389,7 +1417,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__inspect)
-            opts="-t -q -v -h --all --sizes --clones --format --schema --html --for --device-config --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-t -q -v -h --all --sizes --clones --format --schema --html --for --device-config --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1431,6 +1459,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1447,7 +1479,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__join)
-            opts="-o -q -v -h --output --fold-clones --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --fold-clones --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1505,6 +1537,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1521,7 +1557,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__kernels)
-            opts="-j -q -v -h --all --device --jobs --format --schema --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-j -q -v -h --all --device --jobs --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1559,6 +1595,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1575,7 +1615,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__link)
-            opts="-o -t -j -q -v -h --output --each --partial --internalize --for --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-o -t -j -q -v -h --output --each --partial --internalize --for --march --jobs --timeout --install-driver --driver-version --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1661,6 +1701,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1721,7 +1765,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__prune)
-            opts="-o -q -v -h --drop --keep --lose-kernels --output --drop-signature --format --schema --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --drop --keep --lose-kernels --output --in-place --drop-signature --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1763,6 +1807,10 @@ _sycl__bundle() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1779,7 +1827,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__split)
-            opts="-o -q -v -h --output --mode --entry --fixed-targets --abi --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --mode --entry --fixed-targets --abi --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1850,6 +1898,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --aspect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1929,7 +1981,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__wrap)
-            opts="-o -q -v -h --output --properties --symbols --as-target --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --where --color --quiet --verbose --no-demangle --help"
+            opts="-o -q -v -h --output --properties --symbols --as-target --emit --host --descriptor-version --entries --compress --syclbin-version --syclbin-state --offload-binary-version --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1996,6 +2048,10 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --aspect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
