@@ -4,7 +4,7 @@
 //! `shared/offline_compiler/source/ocloc_api.h`), which takes half the time of a process per module. Where there is no
 //! library, [`program`] runs the program `ocloc`. Both are called in a worker process: what they load may crash or hang.
 //!
-//! The library is loaded by its name, and called through two of its functions: [`call`].
+//! The library is loaded by its name, and called through two of its functions: `call`.
 
 mod call;
 pub mod program;
