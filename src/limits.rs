@@ -81,6 +81,9 @@ pub const MAX_CONFIG: usize = 1 << 20;
 /// Lists and mappings inside each other in a device configuration. Its grammar needs three.
 pub const MAX_CONFIG_DEPTH: usize = 16;
 
+/// Other kernels of the same code that are listed with each kernel. Lists of all would grow as the square of their number.
+pub const MAX_CLONES_TOLD: usize = 1000;
+
 /// Kernels and their arguments in one native payload.
 pub const MAX_NATIVE_ITEMS: usize = 1 << 19;
 

@@ -110,6 +110,36 @@ fn the_same_code_under_two_names_is_found() {
     }
 }
 
+/// Of many kernels that are the same code each lists a thousand others: lists of all grow as the square of the module.
+#[test]
+fn clones_without_end_are_listed_to_a_thousand() {
+    const COUNT: usize = 1200;
+    let entries: String = (0..COUNT).map(|at| format!("OpEntryPoint Kernel %f{at} \"same{at:04}\"\n")).collect();
+    let bodies: String = (0..COUNT)
+        .map(|at| format!("%f{at} = OpFunction %void None %plain\n%l{at} = OpLabel\nOpReturn\nOpFunctionEnd\n"))
+        .collect();
+    let text = format!(
+        "OpCapability Addresses\nOpCapability Kernel\nOpMemoryModel Physical64 OpenCL\n{entries}%void = OpTypeVoid\n\
+         %plain = OpTypeFunction %void\n{bodies}"
+    );
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("m.spv"), spirv::assemble(&text).unwrap()).unwrap();
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let output = tool.args(["kernels", "m.spv", "--format", "json"]).current_dir(place.path()).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let kernels = report["kernels"].as_array().unwrap();
+    assert_eq!(kernels.len(), COUNT);
+    for (at, kernel) in kernels.iter().enumerate() {
+        let listed = kernel["clones"].as_array().unwrap();
+        assert_eq!(listed.len(), 1000);
+        let first = if at == 0 { "same0001" } else { "same0000" };
+        assert!(listed[0] == first && !listed.contains(&kernel["name"]), "{at}");
+    }
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let output = tool.args(["inspect", "m.spv", "--clones"]).current_dir(place.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// One kernel of a text, assembled, as a page and as JSON.
 fn of_fixture(folder: &str, name: &str) -> (String, Value) {
     let place = tempfile::tempdir().unwrap();

@@ -12,6 +12,7 @@ use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
 use crate::bundle::spec_constants;
+use crate::limits;
 use crate::native::Kernel as NativeKernel;
 use crate::spirv::index::Index;
 use crate::spirv::kernel::argument::Argument;
@@ -21,6 +22,7 @@ use crate::spirv::kernel::constant::SpecConstant;
 use crate::spirv::kernel::{self, Kernel};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// What is known of a kernel in one image.
 #[derive(Debug, Clone, Default)]
@@ -62,11 +64,26 @@ pub struct KernelFacts {
     pub native: Vec<(String, NativeKernel)>,
     /// The images of the file that hold a kernel of this name, by number.
     pub images: Vec<usize>,
-    /// The mangled names of other kernels of the file that are the same code.
-    pub clones: Vec<String>,
+    /// The names of all kernels of the file that are the same code, this one's among them, where any others are. Shared by
+    /// these kernels: each listing all others would cost the square of their number.
+    same: Option<Arc<[String]>>,
     body: Option<[u8; 32]>,
     /// Whether the compiler recorded properties of its image at all.
     recorded: bool,
+}
+
+impl KernelFacts {
+    /// The mangled names of other kernels of the file that are the same code, in order, at most
+    /// [`limits::MAX_CLONES_TOLD`]; none where kernels were not compared.
+    pub fn clones(&self) -> impl Iterator<Item = &String> {
+        let others = self.same.iter().flat_map(|names| names.iter()).filter(|name| **name != self.name);
+        others.take(limits::MAX_CLONES_TOLD)
+    }
+
+    /// The first name of all kernels of the file that are the same code, which may be its own.
+    pub fn first_alike(&self) -> &str {
+        self.same.as_ref().and_then(|names| names.first()).unwrap_or(&self.name)
+    }
 }
 
 /// An argument of the source.
@@ -156,13 +173,17 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
             bodies.entry(body).or_default().push(kernel.name.clone());
         }
     }
+    let groups: HashMap<[u8; 32], Arc<[String]>> = bodies
+        .into_iter()
+        .filter_map(|(body, mut names)| {
+            names.sort_unstable();
+            names.dedup();
+            (names.len() > 1).then(|| (body, names.into()))
+        })
+        .collect();
     for kernel in &mut all {
         kernel.images = holders.get(kernel.name.as_str()).cloned().unwrap_or_else(|| vec![kernel.image]);
-        let same = kernel.body.and_then(|body| bodies.get(&body)).into_iter().flatten();
-        let mut clones: Vec<String> = same.filter(|name| **name != kernel.name).cloned().collect();
-        clones.sort_unstable();
-        clones.dedup();
-        kernel.clones = clones;
+        kernel.same = kernel.body.and_then(|body| groups.get(&body)).cloned();
     }
     all
 }

@@ -73,7 +73,7 @@ pub fn find(facts: &FileFacts<'_>) -> Clones {
     // Of kernels that are the same code the first name stands for all; equal images have equal lists of these.
     let mut groups: BTreeMap<Vec<&str>, Vec<usize>> = BTreeMap::new();
     for (image, kernels) in &by_image {
-        let mut key: Vec<&str> = kernels.iter().map(|kernel| first_name(kernel)).collect();
+        let mut key: Vec<&str> = kernels.iter().map(|kernel| kernel.first_alike()).collect();
         key.sort_unstable();
         groups.entry(key).or_default().push(*image);
         clones.stored = clones.stored.saturating_add(examined.get(image).map_or(0, |(stored, _)| *stored));
@@ -101,10 +101,6 @@ pub fn find(facts: &FileFacts<'_>) -> Clones {
         other.redundant_stored.cmp(&one.redundant_stored).then_with(|| one.images.cmp(&other.images))
     });
     clones
-}
-
-fn first_name(kernel: &KernelFacts) -> &str {
-    kernel.clones.iter().map(String::as_str).chain([kernel.name.as_str()]).min().unwrap_or_default()
 }
 
 /// The clones of a file as a table.

@@ -62,9 +62,9 @@ pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> String
         let traits: Vec<&str> = traits.into_iter().filter(|(there, _)| *there).map(|(_, text)| text).collect();
         page.optional("Traits", Some(traits.join(", ")).filter(|traits| !traits.is_empty()));
     }
-    if !kernel.clones.is_empty() {
+    if kernel.clones().next().is_some() {
         page.line("Same code", "");
-        for clone in &kernel.clones {
+        for clone in kernel.clones() {
             field(
                 &mut page.out,
                 4,
