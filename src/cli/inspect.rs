@@ -82,7 +82,7 @@ impl Args {
         let lost = |error: std::io::Error| output::lost(&error);
         let selector = self.selection.selector()?;
         let table = self.page.table(global)?;
-        let mut draft = self.page.begin(global, &table, &selector, &self.files)?;
+        let mut draft = self.page.begin(global, table.as_deref(), &selector, &self.files)?;
         let add = |draft: &mut Option<Draft<'_>>, facts: &mut FileFacts<'_>| {
             draft.iter_mut().for_each(|draft| draft.file(facts));
         };

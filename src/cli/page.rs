@@ -64,17 +64,18 @@ impl PageArgs {
         self.html.is_some()
     }
 
-    /// The targets that there are.
+    /// The targets that there are, where a page is asked for: reading them takes longer than reading many a file.
     ///
     /// # Errors
     /// `Usage` where a device configuration is given and no page; what is wrong with it.
-    pub fn table(&self, global: &Global) -> Result<Cow<'static, TargetTable>> {
+    pub fn table(&self, global: &Global) -> Result<Option<Cow<'static, TargetTable>>> {
         if self.html.is_none() && !self.configs.files().is_empty() {
             let error = Error::new(ErrorKind::Usage, "`--device-config` is for the targets of `--html`");
             return Err(error.with_remedy("say `--html FILE` too"));
         }
-        self.html.as_deref().map(check).transpose()?;
-        self.configs.table(global)
+        let Some(html) = &self.html else { return Ok(None) };
+        check(html)?;
+        self.configs.table(global).map(Some)
     }
 
     /// Begins a page, where one is asked for.
@@ -84,13 +85,11 @@ impl PageArgs {
     pub fn begin<'d>(
         &self,
         global: &'d Global,
-        table: &'d TargetTable,
+        table: Option<&'d TargetTable>,
         selector: &'d Selector,
         paths: &[PathBuf],
     ) -> Result<Option<Draft<'d>>> {
-        if self.html.is_none() {
-            return Ok(None);
-        }
+        let Some(table) = table else { return Ok(None) };
         let named = named_targets(global, table, &self.targets)?;
         let mut draft = Draft {
             global,

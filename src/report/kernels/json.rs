@@ -140,7 +140,7 @@ fn one(out: &mut String, file: &FileKernels<'_>, keys: &[String], kernel: &Kerne
     object.field("device_globals", names(module.map(|module| &module.device_globals)));
     object.field("imports", names(module.map(|module| &module.imports)));
     object.field("exports", names(module.map(|module| &module.exports)));
-    object.field("clones", &kernel.clones().collect::<Vec<_>>());
+    object.field("clones", kernel.clones().collect::<Vec<_>>());
     object.field("native", List(kernel.native.iter().map(|one| With(move |out: &mut String| native(out, one)))));
     object.field(
         "devices",
