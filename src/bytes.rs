@@ -1,9 +1,21 @@
 //! How are bytes read without ever panicking?
 //!
 //! Little-endian reads at an offset of a slice. Nothing here indexes; an offset beyond the end is `None`. [`size`] reads
-//! what people write for a number of them.
+//! what people write for a number of them; [`hex`] writes them as people read them.
 
 pub mod size;
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |&digit| char::from(digit));
+    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
+}
 
 /// The `len` bytes at `at`.
 pub fn slice_at(data: &[u8], at: usize, len: usize) -> Option<&[u8]> {

@@ -139,7 +139,10 @@ impl Selector {
         any(self.images.is_empty(), self.images.iter().any(|range| range.contains(&image.image.index)))
             && any(self.states.is_empty(), self.states.contains(&image.state))
             && any(self.targets.is_empty(), self.targets.iter().any(target))
-            && any(self.aspects.is_empty(), self.aspects.iter().any(|aspect| requires(image, aspect)))
+            && any(
+                self.aspects.is_empty(),
+                field::aspects(image).any(|known| self.aspects.iter().any(|aspect| aspect == known)),
+            )
             && any(self.kernels.is_empty(), image.kernels.iter().any(|name| self.takes_kernel(name, demangle)))
             && self.conditions.iter().all(|condition| condition.holds(image, demangle))
     }
@@ -178,12 +181,6 @@ impl Selector {
         parts.extend(self.conditions.iter().map(|condition| format!("--where '{}'", condition.text())));
         parts.join(" ")
     }
-}
-
-/// Whether an image requires an aspect: it is recorded, or a module without records shows it.
-fn requires(image: &Examined<'_, '_>, aspect: &str) -> bool {
-    let shown = || image.module.as_ref().is_some_and(|module| module.used_aspects.contains(aspect));
-    image.requirements.aspects.iter().any(|known| known == aspect) || shown()
 }
 
 /// The demangled kernel name that shares most with what was asked, by groups of three letters, if it shares three

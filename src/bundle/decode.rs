@@ -111,7 +111,7 @@ fn arguments(property: &Property<'_>) -> Option<Decoded> {
 fn values(all: &Properties<'_>, blob: &[u8]) -> Option<Decoded> {
     let found: Option<Vec<(String, String)>> = laid_out(all, Some(blob))
         .iter()
-        .map(|one| Some((one.name.to_owned(), one.default?.iter().map(|byte| format!("{byte:02x}")).collect())))
+        .map(|one| Some((one.name.to_owned(), crate::bytes::hex(one.default?))))
         .collect();
     found.filter(|found| !found.is_empty()).map(Decoded::Defaults)
 }

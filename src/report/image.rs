@@ -2,7 +2,7 @@
 
 use super::FileFacts;
 use super::inspect::{View, requires};
-use super::name::{self, hex};
+use super::name;
 use super::native as words;
 use super::text::field;
 use super::units::{bytes, counted};
@@ -10,6 +10,7 @@ use crate::bundle::aspect::Epoch;
 use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::image::EntryLayout;
 use crate::bundle::property::{Properties, Property, Value};
+use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::native::Native;
 use crate::spirv::{Module, names};

@@ -2,6 +2,7 @@
 //!
 //! By the names that `inspect --format json` gives them.
 
+use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::spirv::names;
 use std::borrow::Cow;
@@ -127,16 +128,14 @@ impl Text {
             Text::CompileTarget => image.compile_target().map(Cow::Borrowed).into_iter().collect(),
             Text::March => examined.march.map(|march| march.name().into()).into_iter().collect(),
             Text::Compression => image.compression().map(|kind| kind.name().into()).into_iter().collect(),
-            Text::Blake3 => vec![examined.blake3.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()],
+            Text::Blake3 => vec![hex(&examined.blake3).into()],
             Text::CompileOptions => vec![image.compile_options.into()],
             Text::LinkOptions => vec![image.link_options.into()],
             Text::Kernels => borrowed(&examined.kernels),
             Text::Exports => borrowed(&examined.exports),
             Text::Imports => borrowed(&examined.imports),
             Text::Aspects => {
-                let recorded = examined.requirements.aspects.iter().map(String::as_str);
-                let shown = examined.module.iter().flat_map(|module| &module.used_aspects).copied();
-                let mut aspects: Vec<&str> = recorded.chain(shown).collect();
+                let mut aspects: Vec<&str> = aspects(examined).collect();
                 aspects.sort_unstable();
                 aspects.dedup();
                 aspects.into_iter().map(Cow::Borrowed).collect()
@@ -161,6 +160,12 @@ impl Text {
     pub(super) fn is_symbols(self) -> bool {
         matches!(self, Text::Kernels | Text::Exports | Text::Imports)
     }
+}
+
+/// The aspects that the compiler recorded for an image, and those that its module shows; some twice.
+pub(super) fn aspects<'e>(examined: &'e Examined<'_, '_>) -> impl Iterator<Item = &'e str> {
+    let recorded = examined.requirements.aspects.iter().map(String::as_str);
+    recorded.chain(examined.module.iter().flat_map(|module| &module.used_aspects).copied())
 }
 
 fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {

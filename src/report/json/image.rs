@@ -7,6 +7,7 @@ use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::property::{Properties, Property, PropertySet, Value};
 use crate::bundle::requirements::Requirements;
 use crate::bundle::spec_constants::SpecConstant;
+use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::native::Native;
 use crate::report::{FileFacts, name};
@@ -45,7 +46,7 @@ pub(super) fn put(
     object.field("offset", image.offset);
     object.field("uri", uri);
     object.field("descriptor", image.origin.map(|origin| origin.descriptor));
-    object.field("blake3", name::hex(&examined.blake3));
+    object.field("blake3", hex(&examined.blake3));
     object.field("compile_options", image.compile_options);
     object.field("link_options", image.link_options);
     object.field("kernels", &examined.kernels);
