@@ -305,6 +305,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --stamp 'Write this empty file when all is done: an output that did not change keeps its time'
             cand --MF 'Write them to this file. Also -MF FILE'
             cand --MT 'The target of the rule, instead of the output. Also -MT NAME'
+            cand --retries 'How many further attempts follow one that ended the driver''s process or overran; by default 2. A repeated command tries failed images again'
             cand --max-memory 'Compile only so much at once that all workers together stay within this much memory (16GiB), by an estimate from the modules'' sizes; a module that needs more is compiled alone'
             cand --unit 'With --cache-only: this image for this target alone, as `plan` writes it (12:intel_gpu_pvc)'
             cand --save-temps 'Keep in this folder of each image and target the module that the compiler gets (.spv, with .1.spv and so on for what it is linked with), its options (.opts), its binary (.bin) and what the compiler said (.log), by the number of the image and the name of the target: 12.intel_gpu_pvc.spv'

@@ -211,6 +211,10 @@ pub trait Tokens: std::fmt::Debug + Send + Sync {
     fn release(&self);
 }
 
+/// How many further attempts are usual. A driver that dies of a module mostly dies of it again; one that the machine was
+/// short of memory for does not.
+pub const RETRIES: u32 = 2;
+
 /// How the pool works.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -241,7 +245,7 @@ impl Settings {
             jobs,
             timeout,
             startup_timeout,
-            retries: 2,
+            retries: RETRIES,
             tokens: None,
             interrupted: None,
             fail_fast: false,

@@ -8,7 +8,7 @@ use super::global::Global;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use sycl_bundle::build::target::{CPU_SPEC, Target};
-use sycl_bundle::build::{Failure, Job};
+use sycl_bundle::build::{Failure, Job, RETRIES};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
@@ -86,6 +86,7 @@ impl CompilerArgs {
             ocloc: None,
             jobs: self.jobs,
             timeout,
+            retries: RETRIES,
             cache: None,
             shard: None,
             fold: false,

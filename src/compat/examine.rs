@@ -3,6 +3,7 @@
 //! One pass over the payload of every image, in parallel: size, hash, SPIR-V facts, kernels, requirements. A damaged
 //! payload costs that image its facts, not the file.
 
+use super::built_in::can_be_imported;
 use super::digest::digests;
 use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
@@ -40,6 +41,9 @@ pub struct Examined<'b, 'a> {
     pub exports: Vec<String>,
     /// Symbols that other images must define.
     pub imports: Vec<String>,
+    /// Symbols that the module imports though the image does not list them, so that the runtime links nothing to them;
+    /// but those that the device brings.
+    pub unlisted_imports: Vec<String>,
     /// The state in the kernel-bundle model.
     pub state: State,
     /// What the compiler recorded that a device must offer.
@@ -137,6 +141,9 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
         }
         _ => (owned(image.kernels()), owned(image.exports()), owned(image.imports())),
     };
+    let unlisted_imports = module.iter().flat_map(|module| &module.imports);
+    let missing = |symbol: &&String| !imports.contains(symbol) && can_be_imported(symbol);
+    let unlisted_imports: Vec<String> = unlisted_imports.filter(missing).cloned().collect();
     let examined = Examined {
         image,
         format,
@@ -148,6 +155,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
         kernels,
         exports,
         imports,
+        unlisted_imports,
         state,
         requirements: Requirements::of(image, epoch),
         problem,

@@ -70,6 +70,8 @@ pub enum Rule {
     Target,
     /// Symbols that other images must define.
     Imports,
+    /// Symbols that the module needs and the image does not list.
+    UnlistedImports,
     /// The image could not be read to its end.
     Damaged,
 }
@@ -88,6 +90,7 @@ impl Rule {
             Rule::Extension => "spirv-extension",
             Rule::Target => "target",
             Rule::Imports => "imports",
+            Rule::UnlistedImports => "unlisted-imports",
             Rule::Damaged => "damaged",
         }
     }

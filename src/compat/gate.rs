@@ -15,8 +15,8 @@ pub mod remedy;
 mod tests;
 mod uses;
 
-use super::aspects::graph::of_the_device;
 use super::aspects::{Code, Graph};
+use super::built_in::of_the_device;
 use super::choice::choose_among;
 use super::examine::Examined;
 use super::fit::{Finding, Fit, Rule, Subject, fit_with};

@@ -7,7 +7,7 @@
 
 use super::aspects::Code;
 use super::aspects::code::Kind;
-use super::aspects::graph::of_the_device;
+use super::built_in::of_the_device;
 use super::examine::Examined;
 use super::fit;
 use crate::bundle::format::Format;

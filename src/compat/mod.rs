@@ -20,6 +20,7 @@
 //! ```
 
 pub mod aspects;
+pub mod built_in;
 pub mod choice;
 pub mod diff;
 mod digest;

@@ -4,7 +4,7 @@
 //! format; and images that share a set of virtual functions are linked together.
 
 use super::aspects::Sets;
-use super::aspects::graph::of_the_device;
+use super::built_in::of_the_device;
 use super::examine::{Examined, examine_image};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;

@@ -6,11 +6,14 @@
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
 use crate::bundle::property::{Property, PropertySet, Value, key, set};
+use crate::compat::built_in::can_be_imported;
 use crate::compat::examine::Examined;
 use crate::container::arena::Arena;
 use crate::container::inflate;
 use crate::error::{Error, ErrorKind, Result};
-use crate::rewrite::property_sets::byte_array;
+use crate::rewrite::property_sets::{byte_array, names};
+use crate::spirv::index::{Index, LinkageKind};
+use crate::spirv::subset;
 
 /// How a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +77,9 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
         let properties = set.properties.iter().map(property).collect::<Result<Vec<_>>>()?;
         copy.properties.sets.push(PropertySet { name: text(set.name)?, properties });
     }
+    if speaks_for_itself(image) {
+        linkage(arena, examined, &mut copy)?;
+    }
     let arch = copy.arch;
     if named_arch(arch) && copy.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_none() {
         compile_target(arena, &mut copy, Some(arch))?;
@@ -84,14 +90,38 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
 /// What is listed for an image; for a module of which its container says nothing its kernels, and for one without
 /// kernels what it exports: the runtime passes over an image without entries.
 pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
-    let image = examined.image;
-    if image.origin.is_some() || !image.entries.is_empty() {
-        image.entries.clone()
-    } else if examined.kernels.is_empty() {
-        image.exports()
-    } else {
-        examined.kernels.iter().map(String::as_str).collect()
+    if !speaks_for_itself(examined.image) {
+        return examined.image.entries.clone();
     }
+    let listed = if examined.kernels.is_empty() { &examined.exports } else { &examined.kernels };
+    listed.iter().map(String::as_str).collect()
+}
+
+/// Whether nothing lists what is in an image, so that the runtime must be told what its module says.
+fn speaks_for_itself(image: &Image<'_>) -> bool {
+    image.origin.is_none() && image.entries.is_empty()
+}
+
+/// Lists the functions that the module exports and imports, where no property set does; what DPC++ lists: functions alone,
+/// and none that the device defines.
+fn linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Image<'k>) -> Result<()> {
+    if examined.module.is_none() || examined.exports.is_empty() && examined.imports.is_empty() {
+        return Ok(());
+    }
+    let contents = examined.image.contents()?;
+    let index = Index::read(&contents)?;
+    let exported: Vec<String> = subset::exported(&index).into_iter().map(|(_, symbol)| symbol).collect();
+    let declared = index.functions.iter().filter(|function| !function.defined);
+    let linked = declared.filter_map(|function| index.linkage(function.id));
+    let imported = linked.filter(|linkage| linkage.kind == LinkageKind::Import).map(|linkage| linkage.name);
+    let imported = imported.filter(|symbol| can_be_imported(symbol)).collect();
+    for (set, symbols) in [(set::EXPORTED, exported), (set::IMPORTED, imported)] {
+        let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
+        if copy.properties.set(set).is_empty() {
+            copy.properties.sets.extend(names(arena, set, &symbols)?);
+        }
+    }
+    Ok(())
 }
 
 /// The target of an image whose container names none: tables and bare files do not. What the image was compiled for

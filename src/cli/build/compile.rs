@@ -65,6 +65,8 @@ pub struct Order<'o> {
     pub jobs: Option<NonZeroUsize>,
     /// How long one image may take in one attempt.
     pub timeout: Duration,
+    /// How many further attempts follow one that ended the driver's process or overran.
+    pub retries: u32,
     /// Where binaries are kept; none for no cache.
     pub cache: Option<&'o Cache>,
     /// Which part of the modules is compiled, of how many.
@@ -206,6 +208,7 @@ fn run(
     let interrupted = interrupt::interrupted();
     let settings = Settings {
         timeout: order.timeout,
+        retries: order.retries,
         tokens: Jobserver::from_environment(),
         interrupted: Some(interrupted.clone()),
         fail_fast: order.fail_fast,

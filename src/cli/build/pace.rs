@@ -15,6 +15,10 @@ pub struct PaceArgs {
     /// Compile all others where an image does not build: the default, which undoes --fail-fast
     #[arg(long, overrides_with = "fail_fast")]
     keep_going: bool,
+    /// How many further attempts follow one that ended the driver's process or overran; by default 2. A repeated command
+    /// tries failed images again
+    #[arg(long, value_name = "N")]
+    pub retries: Option<u32>,
     /// Compile only so much at once that all workers together stay within this much memory (16GiB), by an estimate from
     /// the modules' sizes; a module that needs more is compiled alone
     #[arg(long, value_name = "SIZE", value_parser = size)]

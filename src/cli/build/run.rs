@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use sycl_bundle::build::{Job, Unit};
+use sycl_bundle::build::{Job, RETRIES, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
@@ -233,6 +233,7 @@ impl Args {
             ocloc: self.ocloc.as_deref(),
             jobs: self.jobs,
             timeout: self.timeout,
+            retries: self.pace.retries.unwrap_or(RETRIES),
             cache: cache.as_ref(),
             shard: self.shard(),
             fold: !self.no_fold,

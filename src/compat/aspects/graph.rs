@@ -9,6 +9,7 @@ use super::code::{Call, Code, Kernel, Kind, Node, Use};
 use super::origin;
 use super::rules::{Aspect, aspects};
 use super::sets::Linked;
+use crate::compat::built_in::of_the_device;
 use crate::limits;
 use crate::spirv::calls::Via;
 use crate::spirv::lines::{Inlined, Place};
@@ -334,12 +335,6 @@ impl<'m> Graph<'m> {
             }
         }
     }
-}
-
-/// Whether an import is what the device's compiler or the runtime brings: built-in functions of SPIR-V, and DPC++'s device
-/// library, of which the runtime links the part that the device can do with.
-pub fn of_the_device(symbol: &str) -> bool {
-    symbol.contains("__spirv_") || symbol.starts_with("__devicelib_")
 }
 
 /// Adds the functions that the compiler inlined into the last one of the chain.

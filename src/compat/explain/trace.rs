@@ -3,8 +3,8 @@
 use super::said::{Message, Said};
 use crate::bundle::property::set;
 use crate::bundle::requirements::Requirements;
-use crate::compat::aspects::graph::of_the_device;
 use crate::compat::aspects::{Aspect, Evidence, Graph};
+use crate::compat::built_in::of_the_device;
 use crate::compat::examine::Examined;
 use crate::compat::fit::spec;
 use crate::native::Native;

@@ -87,15 +87,25 @@ pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     if let Some(needed) = image.march {
         instruction_set(needed, subject, fit);
     }
-    let Some(first) = image.imports.first() else { return };
-    let more = image.imports.len().saturating_sub(1);
-    let names = if more == 0 { format!("`{first}`") } else { format!("`{first}` and {more} more") };
+    if let Some(names) = named(&image.unlisted_imports) {
+        let message = format!(
+            "The module imports {names}, which the image does not list, so that the runtime links nothing to it."
+        );
+        fit.reason(Rule::UnlistedImports, message);
+    }
+    let Some(names) = named(&image.imports) else { return };
     if spec == "spir64" || spec == "spir64_gen" {
         fit.gap(Rule::Imports, format!("the image imports {names}, which other images must define"));
     } else {
         let message = format!("Cannot resolve external symbols, linking is unsupported for the backend: {names}.");
         fit.reason(Rule::Imports, message);
     }
+}
+
+/// The first of some symbols, and how many more there are; none of none.
+fn named(symbols: &[String]) -> Option<String> {
+    let (first, more) = symbols.split_first()?;
+    Some(if more.is_empty() { format!("`{first}`") } else { format!("`{first}` and {} more", more.len()) })
 }
 
 /// Code for a newer instruction set than the machine's is refused with -42.

@@ -32,8 +32,10 @@ impl<'i> Kind<'i> {
         let property = |set, name| image.image.properties.get(set, name);
         let text = |name| property(set::REQUIREMENTS, name).and_then(|value| value.text().map(str::to_owned));
         let esimd = property(set::MISC, "isEsimdImage").and_then(|value| value.number());
-        let alone =
-            !image.imports.is_empty() || image.problem.is_some() || crate::compat::fit::spec(image.image) == "amdgcn";
+        let alone = !image.imports.is_empty()
+            || !image.unlisted_imports.is_empty()
+            || image.problem.is_some()
+            || crate::compat::fit::spec(image.image) == "amdgcn";
         Kind {
             target: (image.image.target, image.image.compile_target(), image.image.origin.is_some()),
             format: (image.format.name(), image.state as u8),

@@ -5,7 +5,7 @@ use crate::compat::fit::Rule;
 
 impl Matter {
     /// All there are.
-    pub const ALL: [Matter; 21] = [
+    pub const ALL: [Matter; 22] = [
         Matter::Image(Rule::FixedTarget),
         Matter::Image(Rule::Aspect),
         Matter::Image(Rule::Matrix),
@@ -16,6 +16,7 @@ impl Matter {
         Matter::Image(Rule::Extension),
         Matter::Image(Rule::Target),
         Matter::Image(Rule::Imports),
+        Matter::Image(Rule::UnlistedImports),
         Matter::Image(Rule::Damaged),
         Matter::NoImage,
         Matter::State,
@@ -53,6 +54,7 @@ impl Matter {
             Matter::Image(Rule::Extension) => "A SPIR-V extension that the device's compiler may not take",
             Matter::Image(Rule::Target) => "The image is compiled for another device",
             Matter::Image(Rule::Imports) => "The image imports symbols that nothing defines",
+            Matter::Image(Rule::UnlistedImports) => "The code imports symbols that the image does not list",
             Matter::Image(Rule::Damaged) => "The image could not be read to its end",
             Matter::NoImage => "The runtime has no image of the kernel for the device",
             Matter::State => "No image of the kernel is of the demanded state",
@@ -69,6 +71,9 @@ impl Matter {
             }
             Matter::Image(Rule::SpirvVersion | Rule::Capability | Rule::Extension | Rule::Damaged) => {
                 "The device's compiler may refuse the image when the kernel is first submitted."
+            }
+            Matter::Image(Rule::UnlistedImports) => {
+                "The runtime links nothing to the image, and building it fails when a kernel is first submitted."
             }
             Matter::Image(Rule::Imports) => "Linking fails when the kernel is first submitted.",
             Matter::State | Matter::NotNative => {

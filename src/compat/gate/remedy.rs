@@ -29,6 +29,11 @@ pub fn of(finding: &Finding, target: &Target) -> String {
         Rule::Imports => {
             "check the library that defines the symbols together with this one, or link them at build time".into()
         }
+        Rule::UnlistedImports => {
+            "list them in the property set \"SYCL/imported symbols\", or link the module with the one that defines them \
+             (sycl-bundle link)"
+                .into()
+        }
         Rule::Damaged => "build the file again".into(),
     }
 }

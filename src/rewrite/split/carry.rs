@@ -12,6 +12,7 @@ use super::constants::Constants;
 use super::entry::{Entry, Kind, Variable};
 use super::{Input, Options};
 use crate::bundle::property::{Properties, Property, PropertySet, set};
+use crate::compat::built_in::can_be_imported;
 use crate::container::arena::Arena;
 use crate::error::Result;
 use crate::rewrite::property_sets::{ImageFacts, KernelFacts, names, of_code, requirements};
@@ -202,7 +203,7 @@ impl<'c, 'k> Carried<'c, 'k> {
                 })
                 .collect(),
             exported,
-            imported: part.symbols.imports.iter().filter(|symbol| !of_compiler(symbol)).cloned().collect(),
+            imported: part.symbols.imports.iter().filter(|symbol| can_be_imported(symbol)).cloned().collect(),
         }
     }
 }
@@ -231,10 +232,4 @@ fn subject<'c>(set: &str, property: &Property<'c>, whole: &Whole<'c>, symbols: &
         set::DEVICE_GLOBALS => symbols.get(property.name).map_or(About::All, |symbol| About::Export(symbol)),
         _ => About::All,
     }
-}
-
-/// Whether an import is a function that the device's compiler has built in, which DPC++ does not list.
-fn of_compiler(symbol: &str) -> bool {
-    let name = symbol.strip_prefix("_Z").map_or(symbol, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    ["__spirv_", "__sycl_", "__esimd", "__builtin_"].iter().any(|prefix| name.starts_with(prefix))
 }
