@@ -13,7 +13,7 @@ use crate::build::query::sycl::{Answer, Value};
 use crate::compat::kernels::KernelFacts;
 use crate::error::Problem;
 use crate::spirv::kernel::attributes::SubGroup;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
 /// Kernels that have a row each unless all are asked for.
 const ROWS: usize = 40;
@@ -71,8 +71,8 @@ impl Answers<'_> {
 /// The kernels of a file as a table: rows, or groups where there are many and not `all` are asked for.
 pub fn table(file: &FileKernels<'_>, all: bool, view: &View) -> String {
     let kernels = &file.kernels;
-    let names: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    let images: BTreeSet<usize> = kernels.iter().map(|kernel| kernel.image).collect();
+    let names: HashSet<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    let images: HashSet<usize> = kernels.iter().map(|kernel| kernel.image).collect();
     let mut sentence = format!("{} in {}", counted(kernels.len(), "kernel"), counted(images.len(), "image"));
     if names.len() < kernels.len() {
         sentence.push_str(&format!(", {}", counted(names.len(), "name")));
@@ -176,14 +176,27 @@ fn rows(file: &FileKernels<'_>, view: &View) -> String {
 
 fn groups(file: &FileKernels<'_>, view: &View) -> String {
     let columns = Columns::of(file);
-    let mut places = HashMap::new();
+    // By what cells are made of, then by the cells: most kernels are like one before them, and need none made.
+    let (mut alike, mut places): (HashMap<Facts<'_>, usize>, HashMap<Vec<String>, usize>) = Default::default();
     let mut groups: Vec<(Vec<String>, Vec<&KernelFacts>)> = Vec::new();
     for kernel in &file.kernels {
-        let cells = columns.cells(kernel);
-        let place = *places.entry(cells.clone()).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some((_, group)) => group.push(kernel),
-            None => groups.push((cells, vec![kernel])),
+        let known = Facts::of(file, kernel).map(|facts| alike.entry(facts).or_insert(usize::MAX));
+        let place = match known {
+            Some(place) if *place != usize::MAX => *place,
+            known => {
+                let cells = columns.cells(kernel);
+                let place = *places.entry(cells.clone()).or_insert(groups.len());
+                if place == groups.len() {
+                    groups.push((cells, Vec::new()));
+                }
+                if let Some(known) = known {
+                    *known = place;
+                }
+                place
+            }
+        };
+        if let Some((_, group)) = groups.get_mut(place) {
+            group.push(kernel);
         }
     }
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
@@ -203,6 +216,28 @@ fn groups(file: &FileKernels<'_>, view: &View) -> String {
         rows.push(row);
     }
     drawn(titles, rows, view) + &columns.legend()
+}
+
+/// What the cells of a kernel are made of, where no device and no native code has a say.
+#[derive(PartialEq, Eq, Hash)]
+struct Facts<'f> {
+    aspects: (&'f [String], &'f [String], bool, bool),
+    sizes: (Option<&'f [u64]>, Option<&'f [u64]>, Option<SubGroup>),
+    local: Option<u64>,
+}
+
+impl<'f> Facts<'f> {
+    fn of(file: &FileKernels<'_>, kernel: &'f KernelFacts) -> Option<Facts<'f>> {
+        (file.devices.is_empty() && kernel.native.is_empty()).then(|| Facts {
+            aspects: (&kernel.declared, &kernel.used, kernel.module.is_some(), kernel.esimd),
+            sizes: (
+                kernel.reqd_work_group_size.as_deref(),
+                kernel.work_group_size_hint.as_deref(),
+                kernel.reqd_sub_group_size,
+            ),
+            local: kernel.local_memory(),
+        })
+    }
 }
 
 /// The table without columns in which nothing stands, whose room the last one gets.

@@ -92,6 +92,43 @@ fn an_object_makes_a_plain_program_run_kernels() {
     assert_eq!(output.status.code(), Some(4));
 }
 
+/// Modules without property sets, one of which calls a function of the other: `wrap` lists what each exports and imports, so
+/// that the runtime links them, also where they come from two objects. The control lists nothing, and `check` says so.
+#[test]
+fn modules_that_need_each_other_are_linked_by_the_runtime() {
+    const EXPORTER: &str = "\
+        OpCapability Addresses\nOpCapability Linkage\nOpCapability Kernel\nOpMemoryModel Physical64 OpenCL\n\
+        OpDecorate %imported LinkageAttributes \"imported\" Export\n%uint = OpTypeInt 32 0\n%one = OpConstant %uint 1\n\
+        %unary = OpTypeFunction %uint %uint\n%imported = OpFunction %uint None %unary\n\
+        %x = OpFunctionParameter %uint\n%entry = OpLabel\n%next = OpIAdd %uint %x %one\nOpReturnValue %next\n\
+        OpFunctionEnd\n";
+    let folder = folder();
+    let folder = folder.path();
+    std::fs::write(folder.join("caller.spv"), spirv::module("calls_import")).unwrap();
+    std::fs::write(folder.join("callee.spv"), spirv::assemble(EXPORTER).unwrap()).unwrap();
+    wrap(folder, &["caller.spv", "callee.spv", "-o", "both.o"]);
+    wrap(folder, &["caller.spv", "-o", "caller.o"]);
+    wrap(folder, &["callee.spv", "-o", "callee.o"]);
+    for objects in [&["both.o"][..], &["caller.o", "callee.o"]] {
+        let output = succeed(world().command(link(folder, objects)).args(["calls_import", "8"]));
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1 2 3 4 5 6 7 8", "{objects:?}");
+    }
+    let check = |files: &[&str]| {
+        let mut check = tool();
+        check.current_dir(folder).arg("check").args(files).args(["-t", "spir64_x86_64", "--format", "json"]);
+        let told: Value = serde_json::from_slice(&check.output().unwrap().stdout).unwrap();
+        (told["verdict"].as_str().unwrap().to_owned(), told["targets"][0]["findings"][0]["rule"].clone())
+    };
+    assert_eq!(check(&["caller.o", "callee.o"]), ("compatible".to_owned(), Value::Null));
+    // With entries beside it the module has its say: nothing is listed but those.
+    std::fs::write(folder.join("caller.sym"), "calls_import\n").unwrap();
+    wrap(folder, &["caller.spv", "-o", "silent.o"]);
+    let program = link(folder, &["silent.o", "callee.o"]);
+    let output = world().command(&program).args(["calls_import", "8"]).output().unwrap();
+    assert_ne!(output.status.code(), Some(0), "{}", tail(&output.stdout));
+    assert_eq!(check(&["silent.o", "callee.o"]), ("incompatible".to_owned(), "unlisted-imports".into()));
+}
+
 /// An image larger than the threshold is compressed, and the runtime inflates it.
 #[test]
 fn the_runtime_inflates_compressed_images() {

@@ -39,7 +39,7 @@ pub struct Attributes {
 }
 
 /// A required sub-group size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SubGroup {
     /// So many work-items.
     Size(u32),
