@@ -25,7 +25,8 @@ be represented in a device image of the state and runs on one of the targets at 
 --kernel, where one kernel is so. A kernel's image is of its own state and can become what
 follows: SPIR-V is input, and what the device makes of it object and executable. A bundle of input
 needs aspect::online_compiler of all targets, one of objects aspect::online_linker. What is not
-known is `unknown`, which is no yes. A name that no kernel has is an error, as it is for
+known is `unknown`, which is no yes. Where code needs more than is recorded for its image, the
+runtime says yes and throws at the launch; this says no. A name that no kernel has is an error, as it is for
 get_kernel_id.
 
 Examples:

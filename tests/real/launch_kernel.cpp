@@ -1,10 +1,13 @@
 // What does the runtime do with a kernel that a program launches by its name, as compiled programs do?
 //
 //   launch_kernel LIBRARY KERNEL ARGUMENTS SIZE[xSIZE[xSIZE]]
+//   launch_kernel LIBRARY KERNEL has
 //
 // Opens LIBRARY for the images that it registers (`-` for none) and launches one work-group of SIZE (slowest dimension
 // first); the kernel has that many arguments, each a pointer to 64 KiB of zeros. Prints a line: `runs`, or `throws`, the
 // category and the number of the error code and the exception's text, separated by tabs, control characters escaped.
+// With `has` nothing is launched: the line is `has` and what sycl::has_kernel_bundle does for input, object and
+// executable: `yes`, `no` or `throws`.
 #include <cstring>
 #include <dlfcn.h>
 #include <iostream>
@@ -36,6 +39,12 @@ static void launch(sycl::queue &queue, const std::string &name, int count, const
   queue.wait_and_throw();
 }
 
+template <sycl::bundle_state S> static std::string bundle(const sycl::queue &queue, const sycl::kernel_id &id) try {
+  return sycl::has_kernel_bundle<S>(queue.get_context(), {queue.get_device()}, {id}) ? "yes" : "no";
+} catch (const sycl::exception &) {
+  return "throws";
+}
+
 static std::string escaped(const char *text) {
   std::string out;
   for (; *text; ++text)
@@ -44,18 +53,25 @@ static std::string escaped(const char *text) {
 }
 
 int main(int argc, char **argv) try {
-  if (argc != 5)
+  const bool has = argc == 4 && !std::strcmp(argv[3], "has");
+  if (argc != 5 && !has)
     return 2;
   if (std::strcmp(argv[1], "-") && !dlopen(argv[1], RTLD_NOW)) {
     std::cerr << dlerror() << '\n';
     return 3;
   }
+  // As sycl::get_kernel_id does, which throws where there is none; launching one that is not there ends the process.
+  const sycl::kernel_id id = sycl::detail::get_kernel_id_impl(std::string_view(argv[2]));
+  sycl::queue queue;
+  if (has) {
+    std::cout << "has\t" << bundle<sycl::bundle_state::input>(queue, id) << '\t'
+              << bundle<sycl::bundle_state::object>(queue, id) << '\t'
+              << bundle<sycl::bundle_state::executable>(queue, id) << '\n';
+    return 0;
+  }
   std::vector<size_t> sizes;
   for (const char *at = argv[4]; *at; at += *at == 'x')
     sizes.push_back(std::strtoul(at, const_cast<char **>(&at), 10));
-  // As sycl::get_kernel_id does, which throws where there is none; launching one that is not there ends the process.
-  sycl::detail::get_kernel_id_impl(std::string_view(argv[2]));
-  sycl::queue queue;
   const int count = std::stoi(argv[3]);
   if (sizes.size() == 1)
     launch<1>(queue, argv[2], count, sizes);
