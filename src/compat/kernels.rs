@@ -20,6 +20,7 @@ use crate::spirv::kernel::attributes::{Attributes, SubGroup};
 use crate::spirv::kernel::body::{self, Numbers};
 use crate::spirv::kernel::constant::SpecConstant;
 use crate::spirv::kernel::{self, Kernel};
+use crate::spirv::reach::Reach;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub struct KernelFacts {
     pub arguments: Vec<SourceArgument>,
     /// Whether the compiler recorded which arguments of the source it removed.
     pub from_source: bool,
-    /// What the module says; none for native code.
+    /// What the module says but for arguments, and without lists of what the kernel reaches; none for native code.
     pub module: Option<Kernel>,
     /// The required work-group size in the order of the source, the slowest dimension of a SYCL range first.
     pub reqd_work_group_size: Option<Vec<u64>>,
@@ -274,13 +275,13 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
 fn one(
     examined: &Examined<'_, '_>,
     name: &str,
-    owned: Option<Kernel>,
+    mut owned: Option<Kernel>,
     body: Option<(&Index<'_>, &mut Numbers)>,
 ) -> KernelFacts {
     let image = examined.image;
+    let passed = owned.as_mut().map(|module| std::mem::take(&mut module.arguments)).unwrap_or_default();
     let module = owned.as_ref();
     let attributes = module.map(|module| &module.attributes);
-    let passed = module.map_or(&[][..], |module| module.arguments.as_slice());
     let mask = source_mask(examined, name, passed.len());
     let from_source = mask.is_some();
     let esimd = module.is_some_and(|module| module.esimd)
@@ -315,7 +316,8 @@ fn one(
         }),
         ..KernelFacts::default()
     };
-    KernelFacts { module: owned, ..facts }
+    let reach = |module: &Kernel| Reach { complete: module.reach.complete, ..Reach::default() };
+    KernelFacts { module: owned.map(|module| Kernel { reach: reach(&module), ..module }), ..facts }
 }
 
 /// Which arguments of the source were removed; none where that is not recorded, or the record does not fit the module.
@@ -333,10 +335,10 @@ fn source_mask(examined: &Examined<'_, '_>, name: &str, passed: usize) -> Option
     (count.checked_sub(removed.len()) == Some(passed)).then_some((count, removed))
 }
 
-fn arguments(passed: &[Argument], mask: Option<(usize, HashSet<usize>)>) -> Vec<SourceArgument> {
+fn arguments(passed: Vec<Argument>, mask: Option<(usize, HashSet<usize>)>) -> Vec<SourceArgument> {
     let (count, removed) = mask.unwrap_or((passed.len(), HashSet::new()));
-    let mut rest = passed.iter();
-    let mut next = |index| if removed.contains(&index) { None } else { rest.next().cloned() };
+    let mut rest = passed.into_iter();
+    let mut next = |index| if removed.contains(&index) { None } else { rest.next() };
     (0..count).map(|index| SourceArgument { index, argument: next(index) }).collect()
 }
 
@@ -388,11 +390,11 @@ mod tests {
             alignment: Some(4),
             by_value: false,
         };
-        let passed = [argument("a"), argument("b")];
-        let all = arguments(&passed, Some((4, HashSet::from([1, 3]))));
+        let passed = vec![argument("a"), argument("b")];
+        let all = arguments(passed.clone(), Some((4, HashSet::from([1, 3]))));
         let names: Vec<Option<&str>> =
             all.iter().map(|one| one.argument.as_ref().and_then(|argument| argument.name.as_deref())).collect();
         assert_eq!(names, [Some("a"), None, Some("b"), None]);
-        assert_eq!(arguments(&passed, None).len(), 2);
+        assert_eq!(arguments(passed, None).len(), 2);
     }
 }
