@@ -24,7 +24,7 @@ use sycl_bundle::report::name::demangle;
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::convert::out_image;
 use sycl_bundle::rewrite::image_data::OutImage;
-use sycl_bundle::rewrite::split::{Mode, Options, split};
+use sycl_bundle::rewrite::split::{Mode, Options, split, split_indexed};
 use sycl_bundle::select::Pattern;
 
 const AFTER_HELP: &str = "\
@@ -155,12 +155,18 @@ impl Args {
         let mut made = Vec::new();
         let mut replaced = HashSet::new();
         let mut exit = gathered.exit;
-        let units = sources::units(&arena, &gathered, mode, theirs, &fixed, emit == Emit::Embed)?;
-        for unit in &units {
-            let outcome = match split(&arena, &unit.input(), &options).context(|| unit.label.clone()) {
+        let mut units = sources::units(&arena, &gathered, mode, theirs, &fixed, emit == Emit::Embed)?;
+        let several = units.len() > 1;
+        for unit in &mut units {
+            let index = unit.index.take();
+            let outcome = match index {
+                Some(index) => split_indexed(&arena, &unit.input(), index, &options),
+                None => split(&arena, &unit.input(), &options),
+            };
+            let outcome = match outcome.context(|| unit.label.clone()) {
                 Ok(outcome) => outcome,
                 // One image that cannot be taken apart does not keep the others from it.
-                Err(error) if error.kind() == ErrorKind::Input && units.len() > 1 => {
+                Err(error) if error.kind() == ErrorKind::Input && several => {
                     exit = report(global, &error);
                     made.push(unit.image.clone());
                     continue;

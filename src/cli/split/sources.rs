@@ -85,6 +85,8 @@ pub struct Unit<'k> {
     pub label: String,
     /// The image, linked where it is made of several.
     pub image: Image<'k>,
+    /// The index of its module, where it is the only one.
+    pub index: Option<Index<'k>>,
     sources: Vec<Source>,
     epoch: Epoch,
     /// The images of the input that it stands for.
@@ -123,18 +125,23 @@ pub fn units<'k>(
         pieces.entry(first).or_default().push(at);
     }
     let mut units = Vec::with_capacity(pieces.len());
+    let only = pieces.len() == 1;
     for members in pieces.into_values() {
         let of = |at: &usize| Some((images.get(*at)?, gathered.labels.get(*at)?, *is_code.get(*at)?, files.get(*at)?));
         let members: Vec<_> = members.iter().filter_map(of).collect();
         if spirv && !members.iter().all(|(_, _, is_code, _)| *is_code) {
             continue;
         }
+        // One that is linked of several has another module than these; of many images all indexes are too much to keep.
+        let (alone, mut kept) = (only && members.len() == 1, None);
         let source = |(image, _, is_code, file): &(&Image<'k>, &String, bool, &&str)| -> Source {
             let index = Some(image.stored).filter(|_| *is_code).and_then(|bytes| Index::read(bytes).ok());
+            let code = index.as_ref().map(Code::read).unwrap_or_default();
+            kept = index.filter(|_| alone);
             let requirements = Requirements::of(image, epoch);
             let recorded = image.properties.get(set::REQUIREMENTS, "aspects").is_some();
             Source {
-                code: index.map(|index| Code::read(&index)).unwrap_or_default(),
+                code,
                 recorded: recorded.then(|| requirements.aspects.iter().cloned().collect()),
                 sub_group: requirements.reqd_sub_group_size,
                 fixed_targets: fixed.of(file),
@@ -150,9 +157,11 @@ pub fn units<'k>(
                 link(arena, &inputs, &options).map_err(|errors| first(errors, &label))?.image
             }
         };
+        let sources = members.iter().map(source).collect();
         units.push(Unit {
             image,
-            sources: members.iter().map(source).collect(),
+            index: kept,
+            sources,
             epoch,
             replaces: members.iter().filter(|(_, _, is_code, _)| *is_code).map(|(image, ..)| image.index).collect(),
             label,

@@ -109,14 +109,32 @@ pub struct Outcome<'k> {
 /// `Input` where the module cannot be taken apart; `Usage` where a device global would be in two images that may have one
 /// only, or the epoch lacks an aspect.
 pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>) -> Result<Outcome<'k>> {
+    if is_whole(input.image) {
+        return Ok(Outcome { images: vec![input.image.clone()], warnings: Vec::new() });
+    }
+    split_indexed(arena, input, Index::read(input.image.stored)?, options)
+}
+
+/// Whether an image is found by other means than by the names of kernels, and as a whole.
+fn is_whole(image: &Image<'_>) -> bool {
+    !image.properties.set(set::DEVICELIB).is_empty()
+        || image.properties.get(set::VIRTUAL_FUNCTIONS, "virtual-functions-set").is_some()
+}
+
+/// The same where the index of the image's module is there already, which takes about as much memory as the module.
+///
+/// # Errors
+/// Those of [`split`].
+pub fn split_indexed<'k>(
+    arena: &'k Arena,
+    input: &Input<'_, 'k>,
+    index: Index<'k>,
+    options: &Options<'_>,
+) -> Result<Outcome<'k>> {
     let image = input.image;
-    // These are found by other means than by the names of kernels, and as a whole.
-    let whole = !image.properties.set(set::DEVICELIB).is_empty()
-        || image.properties.get(set::VIRTUAL_FUNCTIONS, "virtual-functions-set").is_some();
-    if whole {
+    if is_whole(image) {
         return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
     }
-    let index = Index::read(image.stored)?;
     let (entries, variables) = (entry::entries(&index, input)?, entry::variables(&index, image));
     let fixed = |source: usize| -> Vec<String> {
         let targets = input.sources.get(source).and_then(|source| source.fixed_targets.as_ref());
