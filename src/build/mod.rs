@@ -200,6 +200,8 @@ pub struct Launch {
     pub args: Vec<OsString>,
     /// Variables set in addition to those the caller has.
     pub env: Vec<(OsString, OsString)>,
+    /// The folder that it works in, where that is not the caller's.
+    pub folder: Option<PathBuf>,
 }
 
 /// Who allows more than one worker at a time: the jobserver of the `make` that called.

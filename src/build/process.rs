@@ -47,6 +47,9 @@ impl Worker {
     pub fn start(launch: &Launch) -> Result<Worker> {
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &launch.folder {
+            command.current_dir(folder);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
             let program = launch.program.display();

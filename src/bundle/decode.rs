@@ -48,7 +48,7 @@ pub fn decode(all: &Properties<'_>, set_name: &str, property: &Property<'_>, epo
     let words = || value.words().map(|words| Decoded::Numbers(words.into_iter().map(u64::from).collect()));
     let list = |separator| value.text().map(|text| Decoded::Names(split(text, separator)));
     match (set_name, property.name) {
-        (set::REQUIREMENTS, "aspects") => {
+        (set::REQUIREMENTS, "aspects") | (set::KERNEL_ASPECTS, _) => {
             Some(Decoded::Names(value.words()?.into_iter().map(|number| aspect::label(epoch, number)).collect()))
         }
         (set::REQUIREMENTS, "reqd_work_group_size_uint64_t") => value.double_words().map(Decoded::Numbers),

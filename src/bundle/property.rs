@@ -168,6 +168,9 @@ pub mod set {
     pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
     /// Marks images of the device library.
     pub const DEVICELIB: &str = "SYCL/devicelib metadata";
+    /// By kernel, the aspects that its image required before it was linked with others and that its code does not show.
+    /// This tool's own: `link` writes it, `split` goes by it, the runtime passes over it.
+    pub const KERNEL_ASPECTS: &str = "sycl-bundle/kernel aspects";
 }
 
 #[cfg(test)]

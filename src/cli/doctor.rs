@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sycl_bundle::build::{Engine, Inventory, Offline, Open, inventory, offline};
+use sycl_bundle::build::{Inventory, Offline, inventory, offline};
 use sycl_bundle::device::selector::{Selector, VARIABLE};
 use sycl_bundle::error::Result;
 use sycl_bundle::report::doctor::{self as page, Device, Doctor, Driver, Ocloc, Trouble};
@@ -110,7 +110,7 @@ impl Findings {
     fn gather(ocloc: Option<PathBuf>) -> Result<Findings> {
         let launch = worker::launch(None)?;
         let opencl = inventory(&launch, PATIENCE);
-        let ocloc = offline(&Engine { launch, open: Open::Ocloc(ocloc) }, &[], PATIENCE);
+        let ocloc = offline(&worker::offline(ocloc.as_deref())?, &[], PATIENCE);
         let set = |name| env::var_os(name).map(|value| (name, value.to_string_lossy().into_owned()));
         let variables: Vec<(&'static str, String)> = VARIABLES.into_iter().filter_map(set).collect();
         let selector = variables.iter().find(|(name, _)| *name == VARIABLE).map_or("", |(_, value)| value);

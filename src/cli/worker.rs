@@ -6,14 +6,14 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, Signal};
-use sycl_bundle::build::Launch;
 use sycl_bundle::build::ocloc::Surroundings;
 use sycl_bundle::build::serve::serve;
 use sycl_bundle::build::worker::Compilers;
+use sycl_bundle::build::{Engine, Launch, Open};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, Result};
 
@@ -75,7 +75,37 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
     if let Some(march) = march {
         env.push(("CL_CONFIG_CPU_TARGET_ARCH".into(), march.driver_name().into()));
     }
-    Ok(Launch { program: program()?, args: vec![VERB.into()], env })
+    Ok(Launch { program: program()?, args: vec![VERB.into()], env, folder: None })
+}
+
+/// A worker that calls Intel's offline compiler, and which of it. It works where nobody can make a file: the graphics
+/// compiler writes what is wrong with an explicit-SIMD kernel to `KERNEL.errors.txt` in the folder it works in.
+///
+/// # Errors
+/// `Io` where this program's own file, or the folder that it works in, cannot be found.
+pub fn offline(ocloc: Option<&Path>) -> Result<Engine> {
+    let mut launch = launch(None)?;
+    let failed = |error: io::Error| Error::io("finding the folder that the program works in", &error);
+    // A name alone is looked for where libraries and programs are.
+    let named = |path: &&Path| path.components().count() > 1;
+    let ocloc = ocloc
+        .map(|path| if named(&path) { std::path::absolute(path) } else { Ok(path.to_path_buf()) })
+        .transpose()
+        .map_err(failed)?;
+    let nowhere = Path::new("/proc");
+    if nowhere.join("self").exists() {
+        launch.folder = Some(nowhere.to_path_buf());
+        if let Some(paths) = std::env::var_os("LD_LIBRARY_PATH") {
+            let whole = std::env::split_paths(&paths).map(|path| match path.as_os_str().is_empty() {
+                true => std::env::current_dir(),
+                false => std::path::absolute(path),
+            });
+            let whole = whole.collect::<io::Result<Vec<PathBuf>>>().map_err(failed)?;
+            // What came apart at colons has none.
+            launch.env.extend(std::env::join_paths(whole).ok().map(|paths| ("LD_LIBRARY_PATH".into(), paths)));
+        }
+    }
+    Ok(Engine { launch, open: Open::Ocloc(ocloc) })
 }
 
 /// The running program, also where its file has been replaced since.

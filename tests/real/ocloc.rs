@@ -23,6 +23,7 @@ use sycl_bundle::spirv::index::Index;
 
 use crate::compiler::compiled;
 use crate::corpus_aspects::{codes, in_source};
+use crate::tool::tool;
 use crate::world::world;
 
 const WITHOUT: &str = "dg1";
@@ -45,7 +46,8 @@ fn compile(module: &[u8], device: &str) -> Verdict {
     std::fs::write(&file, module).unwrap();
     let mut command = Command::new("ocloc");
     command.args(["compile", "-spirv_input", "-device", device, "-output_no_suffix", "-file"]).arg(&file);
-    let output = command.arg("-out_dir").arg(folder.path()).output();
+    // It writes what is wrong with an explicit-SIMD kernel to where it works.
+    let output = command.current_dir(folder.path()).arg("-out_dir").arg(folder.path()).output();
     let output = output.unwrap_or_else(|error| panic!("ocloc (package intel-opencl-icd): {error}"));
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     if output.status.success() {
@@ -265,6 +267,28 @@ fn kernels_of_our_sources_need_fp64_where_ocloc_names_them() {
     println!("{refused} kernels refused by name, {accepted} images accepted, {other} not judged");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(refused >= 30 && accepted >= 60, "too few were judged");
+}
+
+/// The graphics compiler writes `KERNEL.errors.txt` to the folder that it works in, which is not the user's.
+#[test]
+fn a_kernel_that_the_graphics_compiler_gives_up_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = world().root().join("venv/lib/libmkl_sycl_blas.so.6");
+    let mut build = tool();
+    build.current_dir(folder.path()).arg("build").arg(library).args(["--image", "1143", "-t", "skl"]);
+    let output = build.args(["--retries", "0", "-o", "out/out.table"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(5), "no folder for the output: {said}");
+    std::fs::create_dir(folder.path().join("out")).unwrap();
+    let output = build.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("LLVM ERROR") && said.contains("died of SIGABRT"), "{said}");
+    assert!(!said.contains("attempts"), "{said}");
+    let names = |path: &Path| -> Vec<String> {
+        let entries = std::fs::read_dir(path).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    assert_eq!(names(folder.path()), ["out"]);
 }
 
 /// What the cache of GPU binaries goes by: without IGC's file a new one would be given what an old one made.

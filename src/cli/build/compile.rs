@@ -269,9 +269,7 @@ fn run(
 pub fn engine(target: &Target, ocloc: Option<&Path>) -> Result<Engine> {
     Ok(match &target.backend {
         Backend::Cpu(march) => Engine { launch: worker::launch(Some(*march))?, open: Open::Cpu },
-        Backend::Ocloc { .. } => {
-            Engine { launch: worker::launch(None)?, open: Open::Ocloc(ocloc.map(Path::to_path_buf)) }
-        }
+        Backend::Ocloc { .. } => worker::offline(ocloc)?,
         Backend::Live { place, march, .. } => Engine { launch: worker::launch(*march)?, open: Open::Device(*place) },
     })
 }

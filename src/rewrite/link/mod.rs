@@ -11,9 +11,11 @@
 //! |---|---|
 //! | `properties` | which property sets does the result have? |
 //! | `constants` | which specialization constants does it have? |
+//! | `hidden` | which aspects does an image require that its code does not show? |
 //! | [`providers`] | which images does an image need to be complete? |
 
 mod constants;
+mod hidden;
 mod properties;
 pub mod providers;
 
@@ -26,6 +28,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::spirv::Module;
 use crate::spirv::link::{Linked, Options, Source, link as link_modules};
 use constants::Plan;
+use hidden::OfKernel;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -76,7 +79,8 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
     }
     let mut linked = link_modules(&sources, options)?;
     let module = std::mem::take(&mut linked.bytes);
-    let image = combine(arena, inputs, module, &linked, &constants)?;
+    let hidden = hidden::hidden(inputs, &contents).map_err(|error| vec![error])?;
+    let image = combine(arena, inputs, module, &linked, (&constants, &hidden))?;
     Ok(Outcome { image, linked })
 }
 
@@ -86,23 +90,23 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
 /// `Usage` where the objects cannot be one, `Build` where their properties contradict each other.
 pub fn executable<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], binary: Vec<u8>) -> Result<Image<'k>, Vec<Error>> {
     agree(inputs, State::Object)?;
-    let image = combine(arena, inputs, binary, &Linked::default(), &constants::plan(inputs)?)?;
+    let image = combine(arena, inputs, binary, &Linked::default(), (&constants::plan(inputs)?, &[]))?;
     Ok(Image { declared: Declared::from(NATIVE), ..image })
 }
 
 /// `sycl_device_binary_type`: native code.
 const NATIVE: u8 = 1;
 
-/// The image of several with this payload.
+/// The image of several with this payload; `hidden` is what their kernels require that code does not show.
 fn combine<'k>(
     arena: &'k Arena,
     inputs: &[Input<'_, '_>],
     payload: Vec<u8>,
     linked: &Linked,
-    constants: &Plan,
+    (constants, hidden): (&Plan, &[OfKernel<'_>]),
 ) -> Result<Image<'k>, Vec<Error>> {
     let one = |error| vec![error];
-    let properties = properties::merge(arena, inputs, linked, constants)?;
+    let properties = properties::merge(arena, inputs, linked, (constants, hidden))?;
     let first = inputs.first().ok_or_else(nothing)?.image;
     let keep = |value: &str| text(arena, value).map_err(one);
     let mut image = Image {

@@ -2,6 +2,7 @@
 
 use super::Input;
 use super::constants::Plan;
+use super::hidden::OfKernel;
 use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,13 +29,14 @@ pub fn merge<'k>(
     arena: &'k Arena,
     inputs: &[Input<'_, '_>],
     linked: &Linked,
-    constants: &Plan,
+    (constants, hidden): (&Plan, &[OfKernel<'_>]),
 ) -> Result<Properties<'k>, Vec<Error>> {
     let mut merge = Merge { arena, inputs, errors: Vec::new() };
     let mut names: Vec<&str> = Vec::new();
     for input in inputs {
         names.extend(input.image.properties.sets.iter().map(|set| set.name));
     }
+    names.extend((!hidden.is_empty()).then_some(set::KERNEL_ASPECTS));
     let mut there = HashSet::new();
     names.retain(|name| there.insert(*name));
     let mut properties = Properties::default();
@@ -46,6 +48,7 @@ pub fn merge<'k>(
             set::SPEC_CONSTANTS => merge.constants(constants),
             set::SPEC_DEFAULTS => merge.defaults(constants),
             set::VIRTUAL_FUNCTIONS => merge.virtual_functions(),
+            set::KERNEL_ASPECTS => merge.kernel_aspects(hidden),
             // It marks the device library's own images; what is linked with others is none.
             set::DEVICELIB if !inputs.iter().all(|input| has(input, name)) => Ok(Vec::new()),
             _ => merge.united(name),
@@ -180,6 +183,20 @@ impl<'m, 'k> Merge<'m, 'k> {
         let gathered = self.gathered(set::REQUIREMENTS, &[ASPECTS, TEXTS[0], TEXTS[1]], false);
         self.in_all_with_kernels(set::REQUIREMENTS, &[WORK_GROUP[0], WORK_GROUP[1], WORK_GROUP[2], FIXED]);
         properties.extend(self.kept(gathered)?);
+        Ok(properties)
+    }
+
+    /// What was listed of kernels by an earlier linking, and what is to be.
+    fn kernel_aspects(&mut self, hidden: &[OfKernel<'_>]) -> Result<Vec<Property<'k>>> {
+        let mut properties = self.united(set::KERNEL_ASPECTS)?;
+        let mut there: HashSet<&str> = properties.iter().map(|property| property.name).collect();
+        for (kernel, numbers) in hidden {
+            let name = text(self.arena, kernel)?;
+            if there.insert(name) {
+                let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+                properties.push(Property { name, value: byte_array(self.arena, &bytes)? });
+            }
+        }
         Ok(properties)
     }
 

@@ -139,6 +139,8 @@ impl<'c, 'k> Carried<'c, 'k> {
             rest = after;
             match set.name {
                 set::REQUIREMENTS | set::SPEC_DEFAULTS => {}
+                // Of one kernel the requirements say it.
+                set::KERNEL_ASPECTS if part.members.len() < 2 => {}
                 set::SPEC_CONSTANTS => sets.extend(self.constants.of_part(arena, &part.symbols.spec_constants)?),
                 set::EXPORTED => {
                     let symbols: Vec<&str> = facts.exported.iter().map(String::as_str).collect();
@@ -219,6 +221,7 @@ fn subject<'c>(set: &str, property: &Property<'c>, whole: &Whole<'c>, symbols: &
         set::PARAM_OPT if whole.kernels.contains(property.name) => About::Kernel(property.name),
         set::PARAM_OPT if whole.functions.contains(property.name) => About::Function(property.name),
         set::KERNEL_NAMES
+        | set::KERNEL_ASPECTS
         | "SYCL/assert used"
         | "SYCL/malloc used"
         | "SYCL/implicit local arg"

@@ -5,6 +5,7 @@
 //! a module without records, the aspects are those that DPC++ would record.
 
 use super::{Input, Source};
+use crate::bundle::aspect;
 use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::image::Image;
 use crate::bundle::property::{Property, set};
@@ -107,7 +108,7 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
 /// The kernels and exported functions of an image, in the order of the module: kernels by their entry points, then
 /// functions. Where property sets tell what is exported, that counts.
 pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<Entry>> {
-    let needs: Vec<Needs> = input.sources.iter().map(Needs::of).collect();
+    let needs: Vec<Needs> = input.sources.iter().map(|source| Needs::of(source, &listed_aspects(input))).collect();
     let recorded = Requirements::of(input.image, input.epoch);
     let dimensions = Dimensions::of(input.image, &recorded);
     let told = !input.image.properties.sets.is_empty();
@@ -189,7 +190,8 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(source: &Source) -> Needs {
+    /// `listed` are the aspects that a linked image lists by kernel.
+    fn of(source: &Source, listed: &HashMap<&str, Vec<String>>) -> Needs {
         let graph = Graph::of(std::slice::from_ref(&source.code));
         let used = |node: Option<usize>| -> BTreeSet<Aspect> {
             node.map(|node| graph.used(0, node).into_iter().collect()).unwrap_or_default()
@@ -207,9 +209,15 @@ impl Needs {
         let aspects = match &source.recorded {
             Some(recorded) => {
                 let shown: BTreeSet<String> = found.values().flat_map(names).collect();
-                let hidden: BTreeSet<String> = recorded.difference(&shown).cloned().collect();
-                let of = |aspects| names(aspects).filter(|name| recorded.contains(name)).chain(hidden.iter().cloned());
-                found.iter().map(|(name, aspects)| (name.clone(), of(aspects).collect())).collect()
+                let of_one: HashSet<&String> = listed.values().flatten().collect();
+                let hidden: Vec<&String> =
+                    recorded.difference(&shown).filter(|aspect| !of_one.contains(aspect)).collect();
+                let of = |name: &String, aspects| -> BTreeSet<String> {
+                    let own = listed.get(name.as_str()).into_iter().flatten();
+                    let used = names(aspects).filter(|aspect| recorded.contains(aspect));
+                    used.chain(hidden.iter().copied().chain(own).cloned()).collect()
+                };
+                found.iter().map(|(name, aspects)| (name.clone(), of(name, aspects))).collect()
             }
             None => {
                 let of = |aspects: &BTreeSet<Aspect>| {
@@ -224,6 +232,16 @@ impl Needs {
         };
         Needs { aspects }
     }
+}
+
+/// The aspects that a linked image lists by kernel, since no code shows whose they are.
+fn listed_aspects<'k>(input: &Input<'_, 'k>) -> HashMap<&'k str, Vec<String>> {
+    let listed = input.image.properties.set(set::KERNEL_ASPECTS).iter();
+    let names = |property: &Property<'k>| {
+        let numbers = property.value.words().unwrap_or_default();
+        (property.name, numbers.into_iter().map(|number| aspect::label(input.epoch, number)).collect())
+    };
+    listed.map(names).collect()
 }
 
 fn names(aspects: &BTreeSet<Aspect>) -> impl Iterator<Item = String> + '_ {

@@ -1,0 +1,49 @@
+//! Which aspects does an image require that its code does not show?
+//!
+//! A declared one, or one whose use the optimiser removed. In a linked image, whose requirements are those of all its
+//! parts, nothing would tell whose they are; so they are listed by kernel, and `split` gives them back.
+
+use super::Input;
+use crate::bundle::aspect::{self, Epoch};
+use crate::bundle::property::set;
+use crate::error::Result;
+use crate::spirv::Module;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// A kernel, and numbers of aspects.
+pub type OfKernel<'i> = (&'i str, Vec<u32>);
+
+/// The aspects that images of kernels require and their modules do not show, by kernel; nothing where all these images
+/// are alike in that.
+///
+/// # Errors
+/// `Input` where a module has no whole header.
+pub fn hidden<'i>(inputs: &'i [Input<'_, '_>], contents: &[Cow<'_, [u8]>]) -> Result<Vec<OfKernel<'i>>> {
+    let mut all: Vec<OfKernel<'i>> = Vec::new();
+    for (input, module) in inputs.iter().zip(contents) {
+        let kernels = input.image.kernels();
+        if kernels.is_empty() {
+            continue;
+        }
+        let recorded = input.image.properties.get(set::REQUIREMENTS, "aspects").and_then(|value| value.words());
+        // Of an image that was linked before it is known whose some are.
+        let listed = input.image.properties.set(set::KERNEL_ASPECTS).iter();
+        let known: HashSet<u32> = listed.filter_map(|property| property.value.words()).flatten().collect();
+        let mut numbers: Vec<u32> = recorded.into_iter().flatten().filter(|number| !known.contains(number)).collect();
+        if !numbers.is_empty() {
+            let shown = Module::parse(module)?.used_aspects;
+            // Some numbers mean one aspect to one generation of the runtime and another to the next.
+            let is_shown = |number: u32| {
+                [Epoch::Before2023, Epoch::From2023, Epoch::From2026]
+                    .into_iter()
+                    .any(|epoch| aspect::name(epoch, number).is_some_and(|name| shown.contains(name)))
+            };
+            numbers.retain(|number| !is_shown(*number));
+        }
+        all.extend(kernels.into_iter().map(|kernel| (kernel, numbers.clone())));
+    }
+    let alike = all.windows(2).all(|pair| pair.first().map(|one| &one.1) == pair.last().map(|one| &one.1));
+    all.retain(|(_, numbers)| !alike && !numbers.is_empty());
+    Ok(all)
+}
