@@ -30,6 +30,11 @@ impl Trace {
             } else if line.contains("<--- urProgramCreateWithBinary(") {
                 trace.binary_programs += 1;
                 native.insert(created(line), true);
+            } else if line.contains("<--- urProgramLink(") || line.contains("<--- urProgramLinkExp(") {
+                // Of images that need each other: native where all of them are.
+                let parts = between(line, ".phPrograms = ", "}").unwrap().split_once('{').unwrap().1;
+                let all = parts.split(", ").all(|part| native.get(part) == Some(&true));
+                native.insert(created(line), all);
             } else if line.contains("<--- urKernelCreate(") {
                 let program = between(line, ".hProgram = ", ",").unwrap();
                 let name = between(line, ".pKernelName = ", "), .phKernel").unwrap();
@@ -63,9 +68,12 @@ fn a_handle_used_again_counts_for_its_latest_program() {
          <--- urKernelCreate(.hProgram = 0xa0, .pKernelName = 0x9 (_ZTS1a), .phKernel = 0x8 (0x7)) -> UR_RESULT_SUCCESS;\n\
          <--- urProgramCreateWithBinary(.hContext = 0x1, .phProgram = 0x7f (0xa0)) -> UR_RESULT_SUCCESS;\n\
          <--- urKernelCreate(.hProgram = 0xa0, .pKernelName = 0x9 (_ZTS1b), .phKernel = 0x8 (0x7)) -> UR_RESULT_SUCCESS;\n\
+         <--- urProgramCreateWithIL(.hContext = 0x1, .phProgram = 0x7f (0xb0)) -> UR_RESULT_SUCCESS;\n\
+         <--- urProgramLink(.hContext = 0x1, .count = 2, .phPrograms = 0x6 {0xa0, 0xb0}, .pOptions = 0x5 (), .phProgram = 0x7f (0xc0)) -> UR_RESULT_SUCCESS;\n\
+         <--- urKernelCreate(.hProgram = 0xc0, .pKernelName = 0x9 (_ZTS1c), .phKernel = 0x8 (0x7)) -> UR_RESULT_SUCCESS;\n\
          <--- urProgramCreateWithIL(.hContext = 0x1, .phProgram = 0x7f (0x0)) -> UR_RESULT_ERROR_UNKNOWN;\n",
     );
-    assert_eq!(trace.from_il, BTreeSet::from(["_ZTS1a".to_owned()]));
+    assert_eq!(trace.from_il, ["_ZTS1a", "_ZTS1c"].map(str::to_owned).into());
     assert_eq!(trace.from_binary, BTreeSet::from(["_ZTS1b".to_owned()]));
-    assert_eq!((trace.il_programs, trace.binary_programs), (1, 1));
+    assert_eq!((trace.il_programs, trace.binary_programs), (2, 1));
 }
