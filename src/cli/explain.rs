@@ -109,7 +109,7 @@ impl Args {
                 Err(_) => {}
             }
             let wanted = |name: &str| takes(&patterns, message.as_ref(), name);
-            look(facts, message.as_ref(), &patterns, &mut explanation)?;
+            look(facts, message.as_ref(), &patterns, &mut explanation);
             explanation.ways.extend(ways(facts, &asked, &wanted));
             explanation.built.extend(ask(global, facts, &live, &wanted)?);
             Ok(())
@@ -225,13 +225,8 @@ fn matching(facts: &FileFacts<'_>, patterns: &[Pattern]) -> Result<()> {
 }
 
 /// What the message is about in a file.
-fn look(
-    facts: &FileFacts<'_>,
-    message: Option<&Message>,
-    patterns: &[Pattern],
-    explanation: &mut Explanation,
-) -> Result<()> {
-    let Some(message) = message else { return Ok(()) };
+fn look(facts: &FileFacts<'_>, message: Option<&Message>, patterns: &[Pattern], explanation: &mut Explanation) {
+    let Some(message) = message else { return };
     let file: Arc<str> = facts.path.into();
     let codes = codes(&facts.images);
     let looked = Looked::new(&facts.images, Graph::of(&codes));
@@ -244,7 +239,6 @@ fn look(
         let note = note(facts, said, message, concerns.is_empty());
         told.files.push(OfFile { file: file.clone(), concerns, note });
     }
-    Ok(())
 }
 
 /// What is to be said of the file itself.

@@ -11,7 +11,6 @@ use crate::bundle::image::Image;
 use crate::bundle::property::{Property, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Graph, code};
-use crate::error::Result;
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::kernel::attributes::{Attributes, SubGroup};
 use crate::spirv::subset;
@@ -107,7 +106,7 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
 
 /// The kernels and exported functions of an image, in the order of the module: kernels by their entry points, then
 /// functions. Where property sets tell what is exported, that counts.
-pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<Entry>> {
+pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Vec<Entry> {
     let needs: Vec<Needs> = input.sources.iter().map(|source| Needs::of(source, &listed_aspects(input))).collect();
     let recorded = Requirements::of(input.image, input.epoch);
     let dimensions = Dimensions::of(input.image, &recorded);
@@ -147,7 +146,7 @@ pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Result<Vec<En
             max_work_group: None,
         });
     }
-    Ok(entries)
+    entries
 }
 
 /// How many dimensions sources gave for work-group sizes, where property sets tell.

@@ -135,7 +135,7 @@ pub fn split_indexed<'k>(
     if is_whole(image) {
         return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
     }
-    let (entries, variables) = (entry::entries(&index, input)?, entry::variables(&index, image));
+    let (entries, variables) = (entry::entries(&index, input), entry::variables(&index, image));
     let fixed = |source: usize| -> Vec<String> {
         let targets = input.sources.get(source).and_then(|source| source.fixed_targets.as_ref());
         targets.into_iter().flatten().cloned().collect()

@@ -227,7 +227,7 @@ impl<'g, 'a> Globals<'g, 'a> {
         };
         let key = match merging {
             Merging::Never => None,
-            merging => self.key(place, &instruction, merging)?,
+            merging => self.key(place, &instruction, merging),
         };
         if instruction.opcode >= op::SPEC_CONSTANT_TRUE && instruction.opcode <= op::SPEC_CONSTANT {
             self.check_number(place, &instruction)?;
@@ -287,8 +287,8 @@ impl<'g, 'a> Globals<'g, 'a> {
     }
 
     /// What makes a definition equal to another; none where what is said of it has no ids yet.
-    fn key(&self, place: Place, instruction: &Instruction<'_>, merging: Merging) -> Result<Option<Box<[u32]>>> {
-        let Some(part) = self.parts.get(place.part) else { return Ok(None) };
+    fn key(&self, place: Place, instruction: &Instruction<'_>, merging: Merging) -> Option<Box<[u32]>> {
+        let part = self.parts.get(place.part)?;
         let mut key = vec![first_word(instruction.opcode, instruction.len())];
         let mut is_known = true;
         let mut push = |key: &mut Vec<u32>, instruction: &Instruction<'_>, empty: Option<usize>| {
@@ -320,7 +320,7 @@ impl<'g, 'a> Globals<'g, 'a> {
             Merging::BuiltIn(number) => key.push(number),
             Merging::Unique | Merging::Never => {}
         }
-        Ok(is_known.then(|| key.into_boxed_slice()))
+        is_known.then(|| key.into_boxed_slice())
     }
 
     fn spec_id(&self, part: usize, number: u32) -> u32 {
