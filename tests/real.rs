@@ -54,6 +54,8 @@ mod ocloc;
 mod operands;
 #[path = "real/page.rs"]
 mod page;
+#[path = "real/peers.rs"]
+mod peers;
 #[path = "real/probe.rs"]
 mod probe;
 #[path = "real/prune.rs"]
