@@ -95,14 +95,15 @@ pub fn offline(ocloc: Option<&Path>) -> Result<Engine> {
     let nowhere = Path::new("/proc");
     if nowhere.join("self").exists() {
         launch.folder = Some(nowhere.to_path_buf());
-        if let Some(paths) = std::env::var_os("LD_LIBRARY_PATH") {
+        for name in ["LD_LIBRARY_PATH", "TMPDIR"] {
+            let Some(paths) = std::env::var_os(name).filter(|paths| !paths.is_empty()) else { continue };
             let whole = std::env::split_paths(&paths).map(|path| match path.as_os_str().is_empty() {
                 true => std::env::current_dir(),
                 false => std::path::absolute(path),
             });
             let whole = whole.collect::<io::Result<Vec<PathBuf>>>().map_err(failed)?;
             // What came apart at colons has none.
-            launch.env.extend(std::env::join_paths(whole).ok().map(|paths| ("LD_LIBRARY_PATH".into(), paths)));
+            launch.env.extend(std::env::join_paths(whole).ok().map(|paths| (name.into(), paths)));
         }
     }
     Ok(Engine { launch, open: Open::Ocloc(ocloc) })

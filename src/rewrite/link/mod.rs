@@ -23,6 +23,7 @@ use super::property_sets::{names, text};
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::{Image, State};
 use crate::bundle::property::set;
+use crate::compat::built_in::can_be_imported;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use crate::spirv::Module;
@@ -146,7 +147,8 @@ pub fn list_symbols<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
     }
     let module = Module::parse(&image.contents()?)?;
     for (set, symbols) in [(set::EXPORTED, &module.exports), (set::IMPORTED, &module.imports)] {
-        let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
+        let of_images = symbols.iter().filter(|symbol| set == set::EXPORTED || can_be_imported(symbol));
+        let symbols: Vec<&str> = of_images.map(String::as_str).collect();
         image.properties.sets.extend(names(arena, set, &symbols)?);
     }
     Ok(())
