@@ -20,14 +20,14 @@ use sycl_bundle::report::name::{demangle, display};
 use sycl_bundle::select::{Pattern, Selector};
 
 const AFTER_HELP: &str = "\
-As sycl::has_kernel_bundle<State>(context, devices, kernel_ids) answers: yes where each kernel can
-be represented in a device image of the state and runs on one of the targets at least; without
---kernel, where one kernel is so. A kernel's image is of its own state and can become what
-follows: SPIR-V is input, and what the device makes of it object and executable. A bundle of input
-needs aspect::online_compiler of all targets, one of objects aspect::online_linker. What is not
-known is `unknown`, which is no yes. Where code needs more than is recorded for its image, the
-runtime says yes and throws at the launch; this says no. A name that no kernel has is an error, as it is for
-get_kernel_id.
+As sycl::has_kernel_bundle<State>(context, devices, kernel_ids) answers: yes where each kernel
+can be represented in a device image of the state and runs on one of the targets at least;
+without --kernel, where one kernel is so. A kernel's image is of its own state and can become
+what follows: SPIR-V is input, and what the device makes of it object and executable. A bundle
+of input needs aspect::online_compiler of all targets, one of objects aspect::online_linker.
+What is not known is `unknown`, which is no yes. Where code needs more than is recorded for its
+image, the runtime says yes and throws at the launch; this says no. A name that no kernel has
+is an error, as it is for get_kernel_id.
 
 Examples:
   sycl-bundle has libfoo.so -t intel_gpu_pvc --kernel 'acme::solve<double>' && echo it runs
