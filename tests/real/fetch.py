@@ -12,57 +12,27 @@ Several processes may call this at once: one works, the others wait. Whatever ca
 """
 
 import fcntl
-import hashlib
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from fetching import PYTHON, environment, fail, interpreter, once, run  # noqa: E402
+
 REQUIREMENTS = HERE / "requirements.txt"
 WHEELS = HERE / "wheels.txt"
 DEFAULT = HERE.parent.parent / "target" / "real-world"
-# The hashes of dpctl, dpnp and numpy are those of the wheels for this interpreter.
-PYTHON = (3, 11)
-
-
-def fail(message):
-    print(f"fetch.py: {message}", file=sys.stderr)
-    sys.exit(1)
-
-
-def interpreter():
-    """A CPython of the version the wheels are for."""
-    wanted = "python{}.{}".format(*PYTHON)
-    if sys.version_info[:2] == PYTHON and sys.implementation.name == "cpython":
-        return sys.executable
-    found = shutil.which(wanted)
-    if not found:
-        have = sys.version.split()[0]
-        fail(f"the wheels of requirements.txt are for CPython {wanted[6:]}; this is {have} and there is no {wanted} on PATH")
-    return found
-
-
-def run(doing, command):
-    """Runs a command whose output goes to stderr; a failure ends the script and says what was being done."""
-    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
-    if result.returncode:
-        fail(f"{doing} failed (exit code {result.returncode}): {' '.join(map(str, command))}")
 
 
 def install(root):
-    venv = root / "venv"
-    for stale in (venv, root / "icd"):
-        if stale.exists():
-            shutil.rmtree(stale)
-    run("making the virtual environment (package python3-venv?)", [interpreter(), "-m", "venv", venv])
-    pip = [venv / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", "--no-input", "--quiet"]
-    pip += ["--require-hashes", "--only-binary", ":all:", "--retries", "5", "-r", REQUIREMENTS]
-    run("fetching the wheels (network?)", pip)
-    driver = venv / "lib" / "libintelocl.so"
+    if (root / "icd").exists():
+        shutil.rmtree(root / "icd")
+    options = ["install", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", REQUIREMENTS]
+    run("fetching the wheels (network?)", [*environment(root), *options])
+    driver = root / "venv" / "lib" / "libintelocl.so"
     if not driver.exists():
         fail(f"the wheels installed, but {driver} is not among them")
     (root / "icd").mkdir()
@@ -129,18 +99,7 @@ def main():
     if len(sys.argv) > 2 or sys.argv[1:2] == ["--help"]:
         sys.exit(__doc__)
     root = Path(sys.argv[1] if len(sys.argv) == 2 else DEFAULT).absolute()
-    root.mkdir(parents=True, exist_ok=True)
-    # The folder is part of the key: a virtual environment does not survive being moved.
-    key = hashlib.sha256(REQUIREMENTS.read_bytes() + os.fsencode(root)).hexdigest()
-    stamp = root / "ready"
-    with open(root / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists() or stamp.read_text() != key:
-            stamp.unlink(missing_ok=True)
-            install(root)
-            partial = root / "ready.partial"
-            partial.write_text(key)
-            partial.replace(stamp)
+    once(root, [REQUIREMENTS], install)
     print(root)
 
 

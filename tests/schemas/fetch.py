@@ -9,11 +9,9 @@ files are checked by their SHA-256. DIR/ready holds the hash of all that and com
 at once: one works, the others wait. Whatever cannot be had is an error (exit code 1).
 """
 
-import fcntl
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -21,33 +19,15 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import fetching  # noqa: E402
+from fetching import environment, fail, once, run  # noqa: E402
+
 DEFAULT = HERE.parent.parent / "target" / "schemas"
-PYTHON = (3, 11)
 CRATE = "serde-sarif", "0.8.0"
 SARIF = "af47e7b67f24efe74076621fd3a5fbe7398add9e84fe820c971219a385895cea"
 XSD = "xunit-plugin/14c6e39c38408b9ed6280361484a13c6f5becca7/junit-10.xsd"
 JUNIT = "1f30c63616d5b57fadaad990a831c84b263f3e540bf5ba8b4a92d76470345e20"
-
-
-def fail(message):
-    print(f"fetch.py: {message}", file=sys.stderr)
-    sys.exit(1)
-
-
-def interpreter():
-    """A CPython of the version that the hashes are for."""
-    wanted = "python{}.{}".format(*PYTHON)
-    if sys.version_info[:2] == PYTHON and sys.implementation.name == "cpython":
-        return sys.executable
-    return shutil.which(wanted) or fail(f"the packages of requirements.txt are for CPython {wanted[6:]}, which is not on PATH")
-
-
-def run(doing, command, **options):
-    """Runs a command; a failure ends the script and says what was being done."""
-    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=options.pop("stdout", sys.stderr), check=False, **options)
-    if result.returncode:
-        fail(f"{doing} failed (exit code {result.returncode}): {' '.join(map(str, command))}")
-    return result.stdout
 
 
 def keep(path, text, digest):
@@ -84,10 +64,7 @@ def junit(root, pip):
 
 
 def install(root):
-    if (root / "venv").exists():
-        shutil.rmtree(root / "venv")
-    run("making the virtual environment (package python3-venv?)", [interpreter(), "-m", "venv", root / "venv"])
-    pip = [root / "venv" / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "5"]
+    pip = environment(root)
     options = ["install", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", HERE / "requirements.txt"]
     run("fetching the packages (network?)", [*pip, *options])
     junit(root, pip)
@@ -98,19 +75,7 @@ def main():
     if len(sys.argv) > 2 or sys.argv[1:2] == ["--help"]:
         sys.exit(__doc__)
     root = Path(sys.argv[1] if len(sys.argv) == 2 else DEFAULT).absolute()
-    root.mkdir(parents=True, exist_ok=True)
-    texts = [HERE / "requirements.txt", HERE / "sources.txt", Path(__file__)]
-    # The folder is part of the key: a virtual environment does not survive being moved.
-    key = hashlib.sha256(b"".join(text.read_bytes() for text in texts) + os.fsencode(root)).hexdigest()
-    stamp = root / "ready"
-    with open(root / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists() or stamp.read_text() != key:
-            stamp.unlink(missing_ok=True)
-            install(root)
-            partial = root / "ready.partial"
-            partial.write_text(key)
-            partial.replace(stamp)
+    once(root, [HERE / "requirements.txt", HERE / "sources.txt", Path(__file__), Path(fetching.__file__)], install)
     print(root)
 
 
