@@ -1,8 +1,9 @@
 //! How are bytes read without ever panicking?
 //!
-//! Little-endian reads at an offset of a slice. Nothing here indexes; an offset beyond the end is `None`. [`size`] reads
-//! what people write for a number of them; [`hex`] writes them as people read them.
+//! Little-endian reads at an offset of a slice. Nothing here indexes; an offset beyond the end is `None`. [`lines`] are
+//! those of a text; [`size`] reads what people write for a number of bytes; [`hex`] writes them as people read them.
 
+pub mod lines;
 pub mod size;
 
 /// Bytes as hexadecimal digits.

@@ -8,7 +8,7 @@
 use super::blob::Reader;
 use super::image::Image;
 use super::property::{Properties, Property, PropertySet, Value, set};
-use crate::bytes;
+use crate::bytes::{self, lines};
 use crate::container::Host;
 use crate::container::address::find;
 use crate::container::place::Place;
@@ -48,11 +48,9 @@ impl<'a> Node<'a> {
 /// Parses the text. Offsets in errors count from its start.
 fn parse(text: &str) -> Result<Node<'_>> {
     let mut open = vec![Node::default()];
-    let mut at = 0usize;
-    for line in text.split_inclusive('\n') {
+    for (at, line) in lines::lines(text) {
         let here = at as u64;
         let content = line.trim();
-        at = at.saturating_add(line.len());
         let error = |what: &str| Err(Error::at(here, format!("a line of the HCF text {what}")));
         if let Some(name) = content.strip_prefix("{.") {
             if open.len() > limits::MAX_METADATA_DEPTH {
@@ -74,7 +72,7 @@ fn parse(text: &str) -> Result<Node<'_>> {
     }
     match (open.pop(), open.is_empty()) {
         (Some(root), true) => Ok(root),
-        _ => Err(Error::at(at as u64, "the HCF text ends within a node")),
+        _ => Err(Error::at(text.len() as u64, "the HCF text ends within a node")),
     }
 }
 
@@ -93,7 +91,7 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
     let end = find(data, APPENDIX).ok_or_else(|| Error::at(data.len() as u64, "it has no binary appendix"))?;
     let text = data.get(..end).unwrap_or_default();
     reader.spend(text.len())?;
-    let text = std::str::from_utf8(text).map_err(|error| Error::at(error.valid_up_to() as u64, "it is not UTF-8"))?;
+    let text = lines::text(text, "it is not UTF-8")?;
     let start = end.saturating_add(APPENDIX.len());
     let root = parse(text)?;
     let mut kernels: HashMap<&str, Vec<&'a str>> = HashMap::new();

@@ -7,7 +7,7 @@
 
 use super::dpcpp_base64;
 use super::property::{Properties, Property, PropertySet, Value};
-use crate::bytes;
+use crate::bytes::{self, lines};
 use crate::error::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -49,14 +49,9 @@ fn unfit(what: &str, name: &str, why: &str) -> Error {
 /// # Errors
 /// `Input` with the offset of the line that cannot be read, and what `keep` returns.
 pub fn read<'a>(bytes: &'a [u8], mut keep: impl FnMut(Vec<u8>) -> Result<&'a [u8]>) -> Result<Properties<'a>> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| Error::at(error.valid_up_to() as u64, "the property sets are not UTF-8"))?;
     let mut read = Properties::default();
-    let mut offset = 0u64;
-    for line in text.split_inclusive('\n') {
-        let here = offset;
-        offset = offset.saturating_add(line.len() as u64);
-        let line = line.trim_end_matches(['\n', '\r']);
+    for (here, line) in lines::lines(lines::text(bytes, "the property sets are not UTF-8")?) {
+        let here = here as u64;
         if line.is_empty() {
             continue;
         }

@@ -3,6 +3,7 @@
 //! The file table that DPC++'s tools exchange (`llvm/lib/Support/SimpleTable.cpp`): a first line of column titles
 //! in brackets, then one row per image; cells are separated by `|` and may be empty.
 
+use crate::bytes::lines;
 use crate::error::{Error, Result};
 
 /// A file table: titled columns of file names.
@@ -48,14 +49,8 @@ impl Table {
     /// # Errors
     /// `Input` with the offset of the line, where it is not UTF-8 or a row has another width than the first line.
     pub fn read(bytes: &[u8]) -> Result<Table> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| Error::at(error.valid_up_to() as u64, "the file table is not UTF-8"))?;
         let mut table = Table { titles: Vec::new(), rows: Vec::new() };
-        let mut offset = 0u64;
-        for line in text.split_inclusive('\n') {
-            let here = offset;
-            offset = offset.saturating_add(line.len() as u64);
-            let line = line.trim_end_matches(['\n', '\r']);
+        for (here, line) in lines::lines(lines::text(bytes, "the file table is not UTF-8")?) {
             if line.is_empty() {
                 continue;
             }
@@ -69,7 +64,7 @@ impl Table {
                 if table.titles.is_empty() { table.rows.first().map(Vec::len) } else { Some(table.titles.len()) };
             if width.is_some_and(|width| width != row.len()) {
                 return Err(Error::at(
-                    here,
+                    here as u64,
                     format!("a row of {} cells in a file table of {}", row.len(), width.unwrap_or(0)),
                 ));
             }

@@ -4,6 +4,7 @@
 //! sequences told by indentation, `[ 1, 2 ]` on one line or wrapped, plain and quoted scalars. Whoever writes more is
 //! refused with the line's offset.
 
+use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
 
@@ -67,15 +68,13 @@ impl<'a> Node<'a> {
 /// `Input`, with the offset of the line, where the text is not of this form.
 pub fn read(text: &str) -> Result<Node<'_>> {
     let mut lines = Vec::new();
-    let mut at = 0usize;
-    for line in text.split_inclusive('\n') {
-        let content = line.trim_end_matches(['\n', '\r', '\0', ' ']);
+    for (at, line) in bytes::lines::lines(text) {
+        let content = line.trim_end_matches(['\0', ' ']);
         let inner = content.trim_start_matches(' ');
         // A comment stands on a line of its own; the writer adds none behind values.
         if !inner.is_empty() && !inner.starts_with('#') && content != "---" && content != "..." {
             lines.push(Line { indent: content.len() - inner.len(), text: inner, at });
         }
-        at = at.saturating_add(line.len());
     }
     let mut parser = Parser { lines: &lines, next: 0 };
     let node = parser.block(0, 0)?;
