@@ -25,12 +25,15 @@
 //! | [`ocloc`] | how does Intel's offline compiler make code for a GPU that is not there? |
 //! | `validate` | is what a compiler delivered usable? |
 //! | [`worker`] | which compiler does a worker hand a request to? |
+//! | [`loading`] | can this program load libraries while it runs? |
 
 pub mod cache;
 pub mod choose;
 pub mod failure;
 pub mod fold;
 pub mod inventory;
+#[cfg(feature = "drivers")]
+pub mod loading;
 mod memory;
 #[cfg(feature = "drivers")]
 pub mod ocloc;

@@ -10,7 +10,8 @@ mod call;
 pub mod program;
 
 use super::inventory::Offline;
-use super::serve::Compiled;
+use super::loading::{self, LOADS};
+use super::protocol::Compiled;
 use crate::error::{Error, ErrorKind, Result};
 use call::{Free, INPUT, Invoke, Invoked};
 use libloading::{Library, Symbol};
@@ -214,7 +215,7 @@ fn load(path: OsString) -> Result<Library> {
     let library = unsafe { Library::new(&path) }.map_err(|error| {
         // The binding's sentence leaves out what the system says.
         let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        Error::new(ErrorKind::Environment, format!("`{shown}` cannot be loaded: {said}")).with_remedy(REMEDY)
+        not_loaded(&shown, &said, LOADS)
     })?;
     // SAFETY: the symbols are only looked up here.
     let whole =
@@ -223,6 +224,14 @@ fn load(path: OsString) -> Result<Library> {
         return Ok(library);
     }
     Err(Error::new(ErrorKind::Environment, format!("`{shown}` is no libocloc")).with_remedy(REMEDY))
+}
+
+/// Why a library is not there, in a build that loads libraries or not.
+fn not_loaded(path: &str, said: &str, loads: bool) -> Error {
+    if !loads {
+        return loading::no_library(path);
+    }
+    Error::new(ErrorKind::Environment, format!("`{path}` cannot be loaded: {said}")).with_remedy(REMEDY)
 }
 
 /// Runs a command in memory; the reason where it cannot be called.
@@ -267,5 +276,15 @@ mod tests {
             panic!("found what is not there")
         };
         assert!(error.to_string().contains("/nowhere/libocloc.so"), "{error}");
+    }
+
+    #[test]
+    fn a_static_build_asks_for_the_program() {
+        let error = not_loaded("libocloc.so", "Dynamic loading not supported", false);
+        assert_eq!(error.kind(), ErrorKind::Environment);
+        assert!(error.message().contains("`libocloc.so` cannot be loaded: this is a static build"), "{error}");
+        assert!(error.remedy().unwrap().contains("--ocloc /usr/bin/ocloc"), "{:?}", error.remedy());
+        let other = not_loaded("libocloc.so", "no such file", true);
+        assert!(other.message().ends_with("no such file") && other.remedy() == Some(REMEDY), "{other}");
     }
 }

@@ -27,8 +27,9 @@ use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_program};
 
 use super::Open;
 use super::inventory::{Device, Inventory, Offline};
+use super::protocol::Compiled;
 use super::query::Query;
-use super::serve::{Asked, Compiled, Compiler};
+use super::serve::{Asked, Compiler};
 use crate::error::{Error, ErrorKind, Result};
 use devices::{devices, loader_path, no_device};
 

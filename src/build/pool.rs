@@ -12,15 +12,18 @@ use std::time::{Duration, Instant};
 
 use super::memory::{self, Queue, Share, Taken};
 use super::process::{NoReply, Worker, environment};
-use super::protocol::{Reply, Request};
+use super::protocol::{Compiled, Reply, Request};
 use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Outcome, Settings, Step, Tokens};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How often in a row workers may fail to start before the machine is held to be at fault.
 const START_ATTEMPTS: usize = 3;
 
-/// Compiles every job, each by the engine at the place of its target. The outcomes stand in the order of the jobs. A job that fails does so alone; an error means
-/// that the machine cannot compile at all, and then everything stops.
+/// Compiles every job, each by the engine at the place of its target. The outcomes stand in the order of the jobs; one that
+/// fails does so alone.
+///
+/// # Errors
+/// `Environment` where the machine cannot compile at all, at which everything stops.
 pub fn run(
     jobs: &[Job<'_>],
     engines: &[Engine],
@@ -89,9 +92,9 @@ impl Task for Job<'_> {
 
     fn product(&self, reply: Reply, elapsed: Duration, attempts: u32) -> std::result::Result<Artifact, Reply> {
         match reply {
-            Reply::Built { binary, log } => {
+            Reply::Compiled(Compiled::Built { binary, log }) => {
                 if let Some(reason) = self.flaw(&binary) {
-                    return Err(Reply::Hollow { reason, log });
+                    return Err(Reply::Compiled(Compiled::Hollow { reason, log }));
                 }
                 Ok(Artifact { image: self.image, target: self.target, binary, log, elapsed, attempts })
             }
@@ -304,8 +307,10 @@ impl<'p, T: Task> Slot<'p, T> {
                         Err(reply) => reply,
                     };
                     let (cause, log) = match reply {
-                        Reply::Refused { code, name, log } => (FailureCause::Refused { code, name }, log),
-                        Reply::Hollow { reason, log } => (FailureCause::BadOutput(reason), log),
+                        Reply::Compiled(Compiled::Refused { code, name, log }) => {
+                            (FailureCause::Refused { code, name }, log)
+                        }
+                        Reply::Compiled(Compiled::Hollow { reason, log }) => (FailureCause::BadOutput(reason), log),
                         Reply::Unavailable { message, remedy } => return Err(environment(message, remedy).into()),
                         other => (
                             FailureCause::BadOutput(format!("the worker process answered with {other:?}")),

@@ -220,6 +220,9 @@ fn silent(none: NoReply) -> Error {
 }
 
 /// Asks a worker of its own what loader, platforms and devices there are: merely looking can end the process.
+///
+/// # Errors
+/// `Environment` where no worker starts, or the one that looks dies or stays silent.
 pub fn inventory(launch: &Launch, timeout: Duration) -> Result<Inventory> {
     let mut worker = Worker::start(launch)?;
     match worker.ask(&Request::Inventory, timeout, &|| false)? {

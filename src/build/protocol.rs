@@ -86,7 +86,25 @@ pub enum Reply {
         /// What the user can do.
         remedy: String,
     },
-    /// A device binary.
+    /// What the compiler made of a module, or why it would not build what was asked about.
+    Compiled(Compiled),
+    /// What there is.
+    Inventory(Inventory),
+    /// What the offline compiler is like.
+    Offline(Offline),
+    /// What the driver answered about each kernel, in the order asked.
+    Answers {
+        /// The kernels.
+        kernels: Vec<KernelAnswers>,
+        /// The build log.
+        log: String,
+    },
+}
+
+/// What the compiler made of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compiled {
+    /// A device binary and the build log.
     Built {
         /// As the driver gave it.
         binary: Vec<u8>,
@@ -109,21 +127,13 @@ pub enum Reply {
         /// The build log.
         log: String,
     },
-    /// What there is.
-    Inventory(Inventory),
-    /// What the offline compiler is like.
-    Offline(Offline),
-    /// What the driver answered about each kernel, in the order asked.
-    Answers {
-        /// The kernels.
-        kernels: Vec<KernelAnswers>,
-        /// The build log.
-        log: String,
-    },
 }
 
 impl Request<'_> {
     /// The whole frame.
+    ///
+    /// # Errors
+    /// `Input` where a field is larger than a frame can say.
     pub fn encode(&self) -> Result<Vec<u8>> {
         match self {
             Request::Open(Open::Cpu) => frame(1, &[]),
@@ -150,6 +160,9 @@ impl Request<'_> {
     }
 
     /// The next request, or nothing at the end of input.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be read, `Input` where it is cut or of a kind that is not known.
     pub fn read(input: &mut dyn Read) -> Result<Option<Request<'static>>> {
         let Some((kind, payload)) = read_frame(input)? else { return Ok(None) };
         let mut fields = Fields(&payload);
@@ -196,13 +209,18 @@ impl Request<'_> {
 
 impl Reply {
     /// The whole frame.
+    ///
+    /// # Errors
+    /// `Input` where a field is larger than a frame can say.
     pub fn encode(&self) -> Result<Vec<u8>> {
         match self {
             Reply::Ready(device) => frame(1, &[device.as_bytes()]),
             Reply::Unavailable { message, remedy } => frame(2, &[message.as_bytes(), remedy.as_bytes()]),
-            Reply::Built { binary, log } => frame(3, &[binary, log.as_bytes()]),
-            Reply::Refused { code, name, log } => frame(4, &[&code.to_le_bytes(), name.as_bytes(), log.as_bytes()]),
-            Reply::Hollow { reason, log } => frame(5, &[reason.as_bytes(), log.as_bytes()]),
+            Reply::Compiled(Compiled::Built { binary, log }) => frame(3, &[binary, log.as_bytes()]),
+            Reply::Compiled(Compiled::Refused { code, name, log }) => {
+                frame(4, &[&code.to_le_bytes(), name.as_bytes(), log.as_bytes()])
+            }
+            Reply::Compiled(Compiled::Hollow { reason, log }) => frame(5, &[reason.as_bytes(), log.as_bytes()]),
             Reply::Inventory(inventory) => frame(6, &slices(&inventory.encode())),
             Reply::Offline(offline) => {
                 let files: Vec<&str> = offline.files.iter().filter_map(|file| file.to_str()).collect();
@@ -220,6 +238,9 @@ impl Reply {
     }
 
     /// Writes the frame and flushes.
+    ///
+    /// # Errors
+    /// Those of [`Reply::encode`]; `Io` where it cannot be written.
     pub fn write(&self, output: &mut dyn Write) -> Result<()> {
         let failed = |error: io::Error| Error::io("writing to the parent process", &error);
         output.write_all(&self.encode()?).map_err(failed)?;
@@ -227,15 +248,18 @@ impl Reply {
     }
 
     /// The next reply, or nothing at the end of input.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be read, `Input` where it is cut or of a kind that is not known.
     pub fn read(input: &mut dyn Read) -> Result<Option<Reply>> {
         let Some((kind, payload)) = read_frame(input)? else { return Ok(None) };
         let mut fields = Fields(&payload);
         Ok(Some(match kind {
             1 => Reply::Ready(fields.text()?),
             2 => Reply::Unavailable { message: fields.text()?, remedy: fields.text()? },
-            3 => Reply::Built { binary: fields.bytes()?, log: fields.text()? },
-            4 => Reply::Refused { code: fields.code()?, name: fields.text()?, log: fields.text()? },
-            5 => Reply::Hollow { reason: fields.text()?, log: fields.text()? },
+            3 => Reply::Compiled(Compiled::Built { binary: fields.bytes()?, log: fields.text()? }),
+            4 => Reply::Compiled(Compiled::Refused { code: fields.code()?, name: fields.text()?, log: fields.text()? }),
+            5 => Reply::Compiled(Compiled::Hollow { reason: fields.text()?, log: fields.text()? }),
             6 => Reply::Inventory(Inventory::decode(&mut fields)?),
             7 => {
                 let (log, mut kernels) = (fields.text()?, Vec::new());

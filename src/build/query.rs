@@ -185,7 +185,10 @@ impl Query<'_> {
 }
 
 impl KernelAnswers {
-    /// The bytes that answer a query, or the status; `CL_INVALID_VALUE` for one that was not asked.
+    /// The bytes that answer a query.
+    ///
+    /// # Errors
+    /// The status that the driver answered with; `CL_INVALID_VALUE` for what was not asked.
     pub fn raw(&self, query: u32) -> std::result::Result<&[u8], i32> {
         const INVALID_VALUE: i32 = -30;
         let found = self.answers.iter().find(|(number, _)| *number == query);

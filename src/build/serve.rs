@@ -8,14 +8,17 @@ use std::io::{Read, Write};
 
 use super::Open;
 use super::inventory::{Inventory, Offline};
-use super::protocol::{Reply, Request};
+use super::protocol::{Compiled, Reply, Request};
 use super::query::{KernelAnswers, Query};
 use crate::error::{Error, Result};
 
 /// What compiles: the OpenCL driver, or something else that answers the same questions.
 pub trait Compiler {
     /// Finds the compiler, and of a device makes a context; called before anything is compiled or asked. Answers with
-    /// the names of the device and its driver. An error means that the machine lacks something.
+    /// the names of the device and its driver.
+    ///
+    /// # Errors
+    /// `Environment` where the machine lacks something.
     fn open(&mut self, what: &Open) -> Result<String>;
 
     /// Compiles one module.
@@ -34,38 +37,16 @@ pub trait Compiler {
     fn query(&mut self, query: &Query<'_>) -> Asked;
 
     /// Tells what the offline compiler that was opened is like, and which of these devices it does not know.
+    ///
+    /// # Errors
+    /// `Environment` where there is none.
     fn offline_compiler(&mut self, devices: &[Cow<'_, str>]) -> Result<Offline>;
 
     /// Tells what loader, platforms and devices there are.
+    ///
+    /// # Errors
+    /// `Environment` where there is no loader or no driver.
     fn inventory(&mut self) -> Result<Inventory>;
-}
-
-/// What the compiler made of a module.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Compiled {
-    /// A device binary and the build log.
-    Built {
-        /// As the driver gave it.
-        binary: Vec<u8>,
-        /// The build log.
-        log: String,
-    },
-    /// The driver said no.
-    Refused {
-        /// The OpenCL status.
-        code: i32,
-        /// Its name.
-        name: String,
-        /// The build log.
-        log: String,
-    },
-    /// The driver said yes and delivered nothing usable.
-    Hollow {
-        /// What is wrong with the delivery.
-        reason: String,
-        /// The build log.
-        log: String,
-    },
 }
 
 /// What came of a [`Query`].
@@ -90,38 +71,33 @@ pub enum Asked {
 }
 
 /// Answers requests until the parent closes `input`.
+///
+/// # Errors
+/// What cannot be read of the parent or written to it.
 pub fn serve(input: &mut dyn Read, output: &mut dyn Write, compiler: &mut dyn Compiler) -> Result<()> {
     while let Some(request) = Request::read(input)? {
         let reply = match request {
             Request::Open(what) => compiler.open(&what).map_or_else(unavailable, Reply::Ready),
             Request::Offline { il, device, compile_options, link_options } => {
-                answer(compiler.offline(&il, &device, &compile_options, &link_options))
+                Reply::Compiled(compiler.offline(&il, &device, &compile_options, &link_options))
             }
             Request::Offer(devices) => compiler.offline_compiler(&devices).map_or_else(unavailable, Reply::Offline),
             Request::Inventory => compiler.inventory().map_or_else(unavailable, Reply::Inventory),
             Request::Query(query) => match compiler.query(&query) {
                 Asked::Answers { kernels, log } => Reply::Answers { kernels, log },
-                Asked::Refused { code, name, log } => Reply::Refused { code, name, log },
+                Asked::Refused { code, name, log } => Reply::Compiled(Compiled::Refused { code, name, log }),
             },
             Request::Build { il, compile_options, link_options } => {
-                answer(compiler.compile(&il, &compile_options, &link_options))
+                Reply::Compiled(compiler.compile(&il, &compile_options, &link_options))
             }
-            Request::Compile { il, compile_options } => answer(compiler.object(&il, &compile_options)),
+            Request::Compile { il, compile_options } => Reply::Compiled(compiler.object(&il, &compile_options)),
             Request::Link { inputs, compile_options, link_options } => {
-                answer(compiler.link(&inputs, &compile_options, &link_options))
+                Reply::Compiled(compiler.link(&inputs, &compile_options, &link_options))
             }
         };
         reply.write(output)?;
     }
     Ok(())
-}
-
-fn answer(compiled: Compiled) -> Reply {
-    match compiled {
-        Compiled::Built { binary, log } => Reply::Built { binary, log },
-        Compiled::Refused { code, name, log } => Reply::Refused { code, name, log },
-        Compiled::Hollow { reason, log } => Reply::Hollow { reason, log },
-    }
 }
 
 fn unavailable(error: Error) -> Reply {

@@ -4,8 +4,9 @@ use super::Open;
 use super::inventory::{Inventory, Offline};
 use super::ocloc::{Ocloc, Surroundings};
 use super::opencl::Driver;
+use super::protocol::Compiled;
 use super::query::Query;
-use super::serve::{Asked, Compiled, Compiler};
+use super::serve::{Asked, Compiler};
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 

@@ -15,7 +15,7 @@ use sycl_bundle::build::serve::serve;
 use sycl_bundle::build::worker::Compilers;
 use sycl_bundle::build::{Engine, Launch, Open};
 use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::error::{Error, Result};
+use sycl_bundle::error::{Error, ErrorKind, Result};
 
 use super::driver;
 use super::exit::Exit;
@@ -112,7 +112,13 @@ pub fn offline(ocloc: Option<&Path>) -> Result<Engine> {
 /// The running program, also where its file has been replaced since.
 fn program() -> Result<PathBuf> {
     if cfg!(target_os = "linux") {
-        return Ok("/proc/self/exe".into());
+        let own = Path::new("/proc/self/exe");
+        // Seen in a folder that was made the root with this program alone in it.
+        let unmounted = || {
+            let message = "no worker process can be started: /proc, by which this program finds itself, is not there";
+            Error::new(ErrorKind::Environment, message).with_remedy("mount it: `mount -t proc proc /proc`")
+        };
+        return own.symlink_metadata().map(|_| own.to_path_buf()).map_err(|_| unmounted());
     }
     std::env::current_exe().map_err(|error| Error::io("finding the path of this program", &error))
 }

@@ -11,8 +11,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
+use sycl_bundle::build::protocol::Compiled;
 use sycl_bundle::build::query::{KernelAnswers, Query};
-use sycl_bundle::build::serve::{Asked, Compiled, Compiler};
+use sycl_bundle::build::serve::{Asked, Compiler};
 use sycl_bundle::build::{Device, Inventory, Offline, Open};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 

@@ -3,7 +3,7 @@
 //! One process per module, with the module and the binary as files. Its exit status is the low byte of the library's.
 
 use super::{OUTPUT, REMEDY, Surroundings, arguments, outcome, said};
-use crate::build::serve::Compiled;
+use crate::build::protocol::Compiled;
 use crate::error::{Error, ErrorKind, Result};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! Which devices are there, of all the platforms that the loader knows?
 
 use super::{Known, REMEDY, describe, failed, text};
+use crate::build::loading::{self, LOADS};
 use crate::error::{Error, ErrorKind, Result};
 use opencl3::device::{
     CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_CUSTOM, CL_DEVICE_TYPE_GPU,
@@ -15,28 +16,10 @@ const NO_PLATFORM: cl_int = -1001;
 /// What the binding answers where it could not load the loader, or the loader lacks a function.
 const NO_LOADER: [cl_int; 2] = [-2000, -2001];
 
-/// Whether the program is static, with a C library (musl) that then loads no libraries at all.
-const STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
-
 /// Every device of every platform, with what is known about it; and why some platforms do not list theirs. One driver
 /// of several that is broken does not take the others with it.
 pub(super) fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
-    let platforms = get_platform_ids().map_err(|code| match code {
-        code if NO_LOADER.contains(&code) && STATIC => {
-            let message =
-                "this is a static build of the program, which loads no libraries: no OpenCL loader, no driver";
-            Error::new(ErrorKind::Environment, message).with_remedy("use a build for this system's own C library")
-        }
-        code if NO_LOADER.contains(&code) => {
-            let message = "the OpenCL loader, libOpenCL.so.1, could not be loaded";
-            Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
-        }
-        NO_PLATFORM => {
-            let message = "the OpenCL loader finds no driver (looked for Intel's OpenCL CPU driver, libintelocl.so)";
-            Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
-        }
-        code => failed("clGetPlatformIDs", code),
-    })?;
+    let platforms = get_platform_ids().map_err(|code| no_platforms(code, LOADS))?;
     let (mut found, mut skipped) = (Vec::new(), Vec::new());
     for platform in platforms {
         let about = |what| text(&get_platform_data(platform, what).unwrap_or_default());
@@ -51,6 +34,17 @@ pub(super) fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
         }
     }
     Ok((found, skipped))
+}
+
+/// What the loader's status means, or that of the binding, in a build that loads libraries or not.
+fn no_platforms(code: cl_int, loads: bool) -> Error {
+    let message = match code {
+        code if NO_LOADER.contains(&code) && !loads => return loading::no_driver(),
+        code if NO_LOADER.contains(&code) => "the OpenCL loader, libOpenCL.so.1, could not be loaded",
+        NO_PLATFORM => "the OpenCL loader finds no driver (looked for Intel's OpenCL CPU driver, libintelocl.so)",
+        code => return failed("clGetPlatformIDs", code),
+    };
+    Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
 }
 
 /// A platform's devices with the name of their kind, and the error of a kind that it did not list.
@@ -103,4 +97,25 @@ pub(super) fn no_device(all: &[Known], skipped: &[Error], wanted: Option<u32>) -
         message.push_str(&format!("; {error}"));
     }
     Error::new(ErrorKind::Environment, message).with_remedy(REMEDY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_has_a_cause_and_a_remedy() {
+        for (code, loads, cause, remedy) in [
+            (-2000, true, "libOpenCL.so.1", "--install-driver"),
+            (-2000, false, "static build", "own C library"),
+            (-2001, false, "static build", "ocloc"),
+            (NO_PLATFORM, true, "finds no driver", "--install-driver"),
+        ] {
+            let error = no_platforms(code, loads);
+            assert_eq!(error.kind(), ErrorKind::Environment);
+            assert!(error.message().contains(cause), "{code}: {error}");
+            assert!(error.remedy().unwrap().contains(remedy), "{code}: {:?}", error.remedy());
+        }
+        assert!(no_platforms(-5, true).message().contains("CL_OUT_OF_RESOURCES"));
+    }
 }

@@ -47,8 +47,8 @@ fn what_is_written_is_read() {
     };
     for reply in [
         Reply::Ready("x".into()),
-        Reply::Built { binary: vec![0; 70000], log: "ü".into() },
-        Reply::Refused { code: -43, name: "N".into(), log: String::new() },
+        Reply::Compiled(Compiled::Built { binary: vec![0; 70000], log: "ü".into() }),
+        Reply::Compiled(Compiled::Refused { code: -43, name: "N".into(), log: String::new() }),
         Reply::Inventory(inventory),
         Reply::Offline(offline),
         Reply::Answers { kernels: vec![answers, none], log: "l".into() },
