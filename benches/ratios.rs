@@ -83,7 +83,7 @@ fn inspect() {
         (
             "clang-offload-bundler --list",
             Box::new(|| {
-                run(Command::new(&bundler).args(["--list", "--type=o"]).arg(format!("--input={}", file.display())))
+                run(Command::new(&bundler).args(["--list", "--type=o"]).arg(format!("--input={}", file.display())));
             }),
         ),
     );

@@ -281,8 +281,9 @@ pub fn link(bytes: &[u8]) -> bool {
 /// Linked files that get images, ELF and PE. What came out holds one more image and, where it is ELF, becomes the file
 /// that it was; nothing that comes in makes it much larger.
 pub fn embed(bytes: &[u8]) -> bool {
-    /// Tables, the headers of sections, and what aligns a segment.
-    const MORE: usize = 8 << 20;
+    /// Tables, the headers of sections, what aligns a segment, and the hole that memory of an executable which is not in
+    /// its file may make.
+    const MORE: usize = (8 << 20) + (256 << 20);
     let Ok(host) = Host::read(bytes) else { return false };
     let Some(bundle) = Bundle::read(&host).ok().filter(|_| matches!(host.kind, Kind::Elf | Kind::Pe)) else {
         return false;

@@ -21,6 +21,7 @@ pub mod watch;
 use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
+use super::format::Summary;
 use super::selection::Selection;
 use depend::DependArgs;
 use draft::Draft;
@@ -74,7 +75,7 @@ pub struct Args {
     timeout: Duration,
     /// How to show what was done
     #[arg(long, value_name = "FORM", default_value = "text")]
-    format: Format,
+    format: Summary,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -113,12 +114,4 @@ pub struct Args {
     form: EmitArgs,
     #[command(flatten)]
     selection: Selection,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// A summary on standard error
-    Text,
-    /// A document on standard output
-    Json,
 }

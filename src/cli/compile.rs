@@ -3,11 +3,9 @@
 use super::compiler::CompilerArgs;
 use super::emit::{self, EmitArgs};
 use super::exit::Exit;
-use super::gather::gather;
+use super::gather::gather_code;
 use super::global::Global;
 use super::selection::Selection;
-use super::sources::spare_inputs;
-use super::table::Beside;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use sycl_bundle::build::target::CPU_SPEC;
@@ -65,11 +63,9 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         self.compiler.check(Some(&self.device_target))?;
-        let form = self.form.form_of(&self.output)?;
-        emit::check_place(Some(form.emit), &self.output)?;
-        spare_inputs(&self.files, &self.output)?;
+        let form = self.form.form_for(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
+        let mut gathered = gather_code(global, &self.files, &self.selection, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);

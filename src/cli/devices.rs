@@ -14,6 +14,7 @@ use sycl_bundle::report::devices::{self as page, BuiltIn, Listed};
 use sycl_bundle::report::inspect::View;
 
 use super::exit::{Exit, report};
+use super::format::Answer;
 use super::global::Global;
 use super::live::{Live, settings};
 use super::output;
@@ -64,18 +65,10 @@ pub struct Args {
     all: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Format,
+    format: Answer,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// One document
-    Json,
 }
 
 impl Args {
@@ -111,7 +104,7 @@ impl Args {
         let kernels = self.kernels.then(|| built_in(global, &live, &listed, &mut exit)).transpose()?;
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
         let text = match (self.format, &kernels) {
-            (Format::Json, kernels) => {
+            (Answer::Json, kernels) => {
                 format!("{:#}\n", page::document(&live.inventory, &listed, kernels.as_deref(), &probes))
             }
             (_, None) if self.probe => {

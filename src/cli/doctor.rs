@@ -5,9 +5,10 @@ mod runtimes;
 
 use std::env;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sycl_bundle::build::loading::LOADS;
 use sycl_bundle::build::{Inventory, Offline, inventory, offline};
 use sycl_bundle::device::selector::{Selector, VARIABLE};
 use sycl_bundle::error::Result;
@@ -15,6 +16,7 @@ use sycl_bundle::report::doctor::{self as page, Device, Doctor, Driver, Ocloc, T
 
 use super::driver::{self, InstallArgs, Installed};
 use super::exit::Exit;
+use super::format::Answer;
 use super::global::Global;
 use super::output;
 use super::pip::Pip;
@@ -60,20 +62,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     ocloc: Option<PathBuf>,
     /// How to show it
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = Answer::Table)]
+    format: Answer,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
-}
-
-/// How `doctor` shows what it found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For programs
-    Json,
 }
 
 /// Everything found.
@@ -95,10 +88,10 @@ impl Args {
         if self.install.install_driver {
             driver::install(&self.install.driver_version)?;
         }
-        let found = Findings::gather(self.ocloc)?.told();
+        let found = Findings::gather(self.ocloc.as_deref()).told();
         let text = match self.format {
-            Format::Table => found.table(),
-            Format::Json => found.to_json(),
+            Answer::Table => found.table(),
+            Answer::Json => found.to_json(),
         };
         let mut out = output::stdout();
         out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
@@ -107,15 +100,14 @@ impl Args {
 }
 
 impl Findings {
-    fn gather(ocloc: Option<PathBuf>) -> Result<Findings> {
-        let launch = worker::launch(None)?;
-        let opencl = inventory(&launch, PATIENCE);
-        let ocloc = offline(&worker::offline(ocloc.as_deref())?, &[], PATIENCE);
+    fn gather(ocloc: Option<&Path>) -> Findings {
+        let opencl = worker::launch(None).and_then(|launch| inventory(&launch, PATIENCE));
+        let ocloc = worker::offline(ocloc).and_then(|engine| offline(&engine, &[], PATIENCE));
         let set = |name| env::var_os(name).map(|value| (name, value.to_string_lossy().into_owned()));
         let variables: Vec<(&'static str, String)> = VARIABLES.into_iter().filter_map(set).collect();
         let selector = variables.iter().find(|(name, _)| *name == VARIABLE).map_or("", |(_, value)| value);
         let selector = Selector::parse(selector);
-        Ok(Findings { opencl, ocloc, selector, variables, installed: driver::installed(), pip: Pip::find() })
+        Findings { opencl, ocloc, selector, variables, installed: driver::installed(), pip: Pip::find() }
     }
 
     fn compiles(&self) -> bool {
@@ -135,7 +127,8 @@ impl Findings {
             Ok(_) => {}
         }
         if !self.compiles() {
-            problems.extend(self.pip.as_ref().err().map(Trouble::from));
+            // What could not be used need not be installed.
+            problems.extend(self.pip.as_ref().err().filter(|_| LOADS).map(Trouble::from));
             if let (Some(driver), Some(name)) = (&self.installed, self.chosen()) {
                 let message = format!("the installed driver {} is not used while {name} is set", driver.version);
                 problems.push(Trouble::new(message, format!("unset {name}")));

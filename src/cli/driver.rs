@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use sycl_bundle::build::inventory;
+use sycl_bundle::build::loading::{self, LOADS};
 use sycl_bundle::error::{Context, Error, ErrorKind, Result};
 
 use super::output::say;
@@ -124,8 +125,14 @@ pub fn environment() -> Environment {
 }
 
 /// Installs a version and makes it the one in use. Talks on standard error, as pip does.
+///
+/// # Errors
+/// `Environment` where this build could not load it; else what pip, the folder or the driver fail with.
 pub fn install(version: &str) -> Result<Installed> {
     let version = valid(version)?;
+    if !LOADS {
+        return Err(loading::no_driver().context("installing the driver"));
+    }
     let base = base().ok_or_else(|| {
         let remedy = "set XDG_DATA_HOME or HOME to a folder of yours";
         Error::new(ErrorKind::Environment, "there is no folder to install the driver into").with_remedy(remedy)
@@ -161,7 +168,7 @@ impl InstallArgs {
             return Ok(());
         }
         let chosen = chosen();
-        if !chosen.is_empty() {
+        if LOADS && !chosen.is_empty() {
             let set = chosen.join(" or ");
             let message = format!("no driver works, and an installed one would not be used while {set} is set");
             let error = Error::new(ErrorKind::Environment, message);

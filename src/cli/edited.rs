@@ -2,6 +2,7 @@
 
 use super::emit;
 use super::exit::{Exit, report};
+use super::format::Summary;
 use super::global::Global;
 use super::input::Input;
 use super::output;
@@ -32,7 +33,7 @@ pub struct TargetArgs {
     drop_signature: bool,
     /// How to show what was done
     #[arg(long, value_name = "FORM", default_value = "text")]
-    format: Format,
+    format: Summary,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     pub schema: bool,
@@ -56,16 +57,7 @@ pub struct Target {
     /// Whether a signature, which would be wrong once the file is changed, is removed.
     pub drop_signature: bool,
     /// How to show what was done.
-    pub format: Format,
-}
-
-/// How to show what was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// A summary on standard error
-    Text,
-    /// A document on standard output
-    Json,
+    pub format: Summary,
 }
 
 /// A linked file that is to be changed.
@@ -83,7 +75,7 @@ impl Linked {
     /// What cannot be read or written; `Usage` where the copy would replace the file, or the file is signed and may
     /// not lose that.
     pub fn open(path: &Path, target: &Target) -> Result<Linked> {
-        if target.format == Format::Json && target.output.as_os_str() == "-" {
+        if target.format == Summary::Json && target.output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
         emit::check_place(None, &target.output)?;
@@ -210,7 +202,7 @@ impl Linked {
     }
 
     fn tell(&self, global: &Global, target: &Target, result: &Edited) -> Result<()> {
-        if target.format == Format::Json {
+        if target.format == Summary::Json {
             let mut out = output::stdout();
             return writeln!(out, "{}", result.to_json())
                 .and_then(|()| out.flush())

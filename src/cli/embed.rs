@@ -215,7 +215,7 @@ fn settle<'k>(
     as_target: Option<&'k str>,
     untold: bool,
 ) -> Result<Image<'k>> {
-    let mut image = rewrite::settle::own(arena, examined, untold)?;
+    let mut image = rewrite::settle::own_listed(arena, examined, untold)?;
     if let Some(target) = as_target {
         rewrite::settle::retarget(arena, &mut image, target)?;
     }

@@ -38,6 +38,8 @@ impl Exit {
             ErrorKind::Environment => Exit::Environment,
             ErrorKind::NoDeviceCode => Exit::NoDeviceCode,
             ErrorKind::Io(std::io::ErrorKind::BrokenPipe) => Exit::Done,
+            // No space is a lack of the machine's; what else fails while reading is the input's.
+            ErrorKind::Io(std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded) => Exit::Environment,
             ErrorKind::Input | ErrorKind::Io(_) => Exit::Input,
         }
     }

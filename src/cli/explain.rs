@@ -6,6 +6,7 @@ use super::device_config::DeviceConfigs;
 use super::device_config::{Named, named_targets};
 use super::exit::Exit;
 use super::files::{each_file, report_problems};
+use super::format::Answer;
 use super::global::Global;
 use super::output;
 use choice::{ask, ways};
@@ -63,20 +64,12 @@ pub struct Args {
     device: Vec<String>,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Format,
+    format: Answer,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
     #[command(flatten)]
     configs: DeviceConfigs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// One document
-    Json,
 }
 
 /// Bytes of a message that are read.
@@ -111,7 +104,7 @@ impl Args {
             let wanted = |name: &str| takes(&patterns, message.as_ref(), name);
             look(facts, message.as_ref(), &patterns, &mut explanation);
             explanation.ways.extend(ways(facts, &asked, &wanted));
-            explanation.built.extend(ask(global, facts, &live, &wanted)?);
+            explanation.built.extend(ask(global, facts, live.as_ref(), &wanted)?);
             Ok(())
         })?;
         if let Some(error) = unmatched.filter(|_| !any && exit == Exit::Done) {
@@ -171,8 +164,8 @@ impl Args {
     fn print(&self, global: &Global, explanation: &Explanation) -> Result<()> {
         let mut out = output::stdout();
         match self.format {
-            Format::Json => report::json(&mut out, explanation)?,
-            Format::Table => {
+            Answer::Json => report::json(&mut out, explanation)?,
+            Answer::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
                 let text = report::text(explanation, &view);
                 out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;

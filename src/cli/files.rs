@@ -44,6 +44,8 @@ pub struct How<'h> {
     pub beside: Option<&'h Beside>,
     /// Nothing is said of what fails: the same files have been read before.
     pub again: bool,
+    /// Memory counts once everything is read: what was found is freed then, also where the process could end next.
+    pub freed: bool,
 }
 
 /// The same, read in another way.
@@ -64,6 +66,7 @@ pub fn each_file_with(
         unhashed: how.unhashed,
         beside: how.beside,
         again: how.again,
+        freed: how.freed,
         each,
         tally: Tally::default(),
         empty: Vec::new(),
@@ -92,6 +95,7 @@ struct Files<'f, F> {
     unhashed: bool,
     beside: Option<&'f Beside>,
     again: bool,
+    freed: bool,
     each: F,
     tally: Tally,
     /// Arguments without device code.
@@ -181,7 +185,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
             self.tally.damaged();
         }
         // The process ends next, and gives back at once what would be freed here piece by piece.
-        if self.last && form == Form::Plain && !self.again {
+        if self.last && form == Form::Plain && !self.again && !self.freed {
             std::mem::forget(facts);
             bundle.map(std::mem::forget).unwrap_or_default();
         }

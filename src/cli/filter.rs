@@ -4,6 +4,7 @@ use super::device_config::DeviceConfigs;
 use super::edited::{self, Linked};
 use super::emit::{self, Earlier, Emit, EmitArgs, Form};
 use super::exit::Exit;
+use super::format::Summary;
 use super::gather::{Gathered, gather};
 use super::global::Global;
 use super::input::Input;
@@ -70,7 +71,7 @@ pub struct Args {
     drop_signature: bool,
     /// How to show what was done
     #[arg(long, value_name = "FORM", default_value = "text")]
-    format: edited::Format,
+    format: Summary,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
@@ -137,7 +138,7 @@ impl Args {
         match (&self.output, alone) {
             (Some(path), alone) => {
                 let subjects = alone.map(|spelling| subjects(global, table, spelling)).transpose()?.unwrap_or_default();
-                let emit = self.emit(path)?;
+                let emit = self.emit(path);
                 let path = if emit == Emit::Table { in_folder(path) } else { path.clone() };
                 wanted.push(Wanted { form: self.form.form(emit, &path)?, path, subjects });
             }
@@ -176,7 +177,7 @@ impl Args {
     }
 
     /// The form of what `-o` names.
-    fn emit(&self, path: &Path) -> Result<Emit> {
+    fn emit(&self, path: &Path) -> Emit {
         let linked = || {
             // Standard input can be read but once.
             let Some([file]) = Some(self.files.as_slice()).filter(|files| *files != [Path::new("-")]) else {
@@ -185,13 +186,13 @@ impl Args {
             let kind = Input::open(file).ok().and_then(|input| Kind::identify(input.bytes()).ok());
             matches!(kind, Some(Kind::Elf | Kind::Pe))
         };
-        Ok(match (self.form.emit, Emit::by_extension(path)) {
+        match (self.form.emit, Emit::by_extension(path)) {
             (Some(emit), _) => emit,
             (None, Some(emit @ (Emit::Object | Emit::Syclbin | Emit::Table | Emit::Spirv))) => emit,
             (None, _) if linked() => Emit::Embed,
             (None, Some(emit)) => emit,
             (None, None) => Emit::Table,
-        })
+        }
     }
 
     /// Writes what is made of the images alone.
@@ -241,7 +242,7 @@ impl Args {
             output: wanted.path.clone(),
             in_place: false,
             drop_signature: self.drop_signature,
-            format: edited::Format::Text,
+            format: Summary::Text,
         };
         let linked = Linked::open(file, &target)?;
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
@@ -266,7 +267,7 @@ impl Args {
     }
 
     fn tell(&self, global: &Global, filtered: &Filtered) -> Result<()> {
-        if self.format == edited::Format::Json {
+        if self.format == Summary::Json {
             let mut out = output::stdout();
             return writeln!(out, "{}", filtered.to_json())
                 .and_then(|()| out.flush())

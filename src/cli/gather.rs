@@ -34,7 +34,8 @@ pub struct Gathered<'k> {
     pub epoch: Epoch,
 }
 
-/// Reads inputs and copies what is selected into `arena`.
+/// Reads inputs and copies what is selected into `arena`, for the runtime to choose from: with what bare modules export and
+/// import.
 ///
 /// # Errors
 /// What cannot be selected or kept; `Usage` where the images number aspects in different ways.
@@ -45,8 +46,32 @@ pub fn gather<'k>(
     beside: Option<&Beside>,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
+    gather_as(global, files, selection, beside, (arena, true))
+}
+
+/// The same for verbs that go by the code itself.
+///
+/// # Errors
+/// Those of [`gather`].
+pub fn gather_code<'k>(
+    global: &Global,
+    files: &[PathBuf],
+    selection: &Selection,
+    arena: &'k Arena,
+) -> Result<Gathered<'k>> {
+    gather_as(global, files, selection, Some(&Beside::default()), (arena, false))
+}
+
+fn gather_as<'k>(
+    global: &Global,
+    files: &[PathBuf],
+    selection: &Selection,
+    beside: Option<&Beside>,
+    (arena, listed): (&'k Arena, bool),
+) -> Result<Gathered<'k>> {
     let mut gathering = Gathering {
         arena,
+        listed,
         images: Vec::new(),
         labels: Vec::new(),
         files: Vec::new(),
@@ -55,19 +80,31 @@ pub fn gather<'k>(
         abi: None,
         next: 0,
     };
-    let exit = each_file_with(global, files, &selection.selector()?, How { beside, ..How::default() }, |facts| {
-        report_problems(global, facts);
-        gathering.add(facts)
-    })?;
+    let exit = each_file_with(
+        global,
+        files,
+        &selection.selector()?,
+        How { beside, freed: true, ..How::default() },
+        |facts| {
+            // Without what the user named for it a module would be another image.
+            if let Some((beside, problem)) = beside.filter(|beside| beside.is_named()).zip(facts.problems.first()) {
+                return Err(problem.error.clone().context(beside.names()));
+            }
+            report_problems(global, facts);
+            gathering.add(facts)
+        },
+    )?;
     let Gathering { images, labels, files, comments, numbering, abi, .. } = gathering;
     let epoch = numbering.as_ref().map_or(Epoch::From2026, |(epoch, _)| *epoch);
     // Aspects beyond the common ones tell for which runtimes images are, whatever their files were linked to.
     let abi = numbering.map(|(epoch, _)| if epoch == Epoch::From2026 { 9 } else { 8 }).or(abi);
-    Ok(Gathered { images, labels, files, origin: Origin { comments, abi }, exit, epoch })
+    Ok(Gathered { images, labels, files, origin: Origin { comments, abi, ..Origin::default() }, exit, epoch })
 }
 
 struct Gathering<'k> {
     arena: &'k Arena,
+    /// Whether what bare modules export and import is listed.
+    listed: bool,
     images: Vec<Image<'k>>,
     labels: Vec<String>,
     files: Vec<(String, usize)>,
@@ -90,8 +127,8 @@ impl Gathering<'_> {
             if examined.image.compression().is_some() && examined.image.contents().is_err() {
                 continue;
             }
-            let mut image =
-                settle::own(self.arena, examined, untold).context(|| format!("image {}", examined.image.index))?;
+            let own = if self.listed { settle::own_listed } else { settle::own };
+            let mut image = own(self.arena, examined, untold).context(|| format!("image {}", examined.image.index))?;
             image.index = image.index.saturating_add(self.next);
             self.number(&image, bundle.epoch, facts.path)?;
             self.images.push(image);

@@ -4,6 +4,7 @@ use super::check::named_targets;
 use super::device_config::DeviceConfigs;
 use super::exit::Exit;
 use super::files::{each_file, report_problems};
+use super::format::Answer;
 use super::global::Global;
 use super::output;
 use super::selection::StateName;
@@ -65,18 +66,10 @@ pub struct Args {
     configs: DeviceConfigs,
     /// The form of the output; with --quiet there is none
     #[arg(long, value_name = "FORM", default_value = "table")]
-    format: Format,
+    format: Answer,
     /// Print the JSON Schema of `--format json` and end
     #[arg(long)]
     schema: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// One document
-    Json,
 }
 
 impl Args {
@@ -118,8 +111,8 @@ impl Args {
         let conclusion = bundles.conclude(by_id);
         if !global.quiet {
             let text = match self.format {
-                Format::Table => page::text(&conclusion, state, &targets, by_id, Names { demangle: global.demangle }),
-                Format::Json => page::json(&conclusion, state, &targets, &problems)?,
+                Answer::Table => page::text(&conclusion, state, &targets, by_id, Names { demangle: global.demangle }),
+                Answer::Json => page::json(&conclusion, state, &targets, &problems)?,
             };
             let mut out = output::stdout();
             out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;

@@ -3,12 +3,13 @@
 //! Files are mapped: libraries reach gigabytes, and most verbs touch a small part. Pipes and `-` are read. The only
 //! `unsafe` outside of `build`, which calls drivers, is here.
 
-use memmap2::Mmap;
+use memmap2::{Mmap, UncheckedAdvice};
 use rustix::fs::OFlags;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use sycl_bundle::error::{Error, Result};
 
 /// An open input.
@@ -139,6 +140,33 @@ fn contents(file: &mut File, metadata: &std::fs::Metadata) -> std::io::Result<Da
 /// `Io` where it cannot be mapped.
 pub fn mapped(file: &File) -> Result<Mmap> {
     map(file).map_err(|error| Error::io("cannot map", &error))
+}
+
+/// A file without a name that this process has written, mapped to be read once.
+#[derive(Debug, Clone)]
+pub struct Spooled(Arc<Mmap>);
+
+impl Spooled {
+    /// Maps it.
+    ///
+    /// # Errors
+    /// Those of [`mapped`].
+    pub fn new(file: &File) -> Result<Spooled> {
+        Ok(Spooled(Arc::new(mapped(file)?)))
+    }
+
+    /// Gives back the memory of what has been read so far; what is read again comes from the file.
+    #[allow(unsafe_code, reason = "pages of a large split would count twice, here and where they are written to")]
+    pub fn give_back(&self) {
+        // SAFETY: no page is lost, as the map is read-only and of a file.
+        unsafe { self.0.unchecked_advise(UncheckedAdvice::DontNeed) }.ok();
+    }
+}
+
+impl AsRef<[u8]> for Spooled {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// Maps a whole file, read-only and private.

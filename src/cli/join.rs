@@ -5,7 +5,6 @@ use super::exit::Exit;
 use super::gather::gather;
 use super::global::Global;
 use super::selection::Selection;
-use super::sources::spare_inputs;
 use super::table::Beside;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::Image;
@@ -61,9 +60,7 @@ pub struct Args {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        let form = self.form.form_of(&self.output)?;
-        emit::check_place(Some(form.emit), &self.output)?;
-        spare_inputs(&self.files, &self.output)?;
+        let form = self.form.form_for(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
         let gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {

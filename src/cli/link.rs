@@ -3,11 +3,9 @@
 use super::compiler::CompilerArgs;
 use super::emit::{self, EmitArgs};
 use super::exit::{Exit, report};
-use super::gather::{Gathered, gather};
+use super::gather::{Gathered, gather_code};
 use super::global::Global;
 use super::selection::Selection;
-use super::sources::spare_inputs;
-use super::table::Beside;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use sycl_bundle::build::{Job, Step, options};
@@ -79,12 +77,10 @@ pub struct Args {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        let form = self.form.form_of(&self.output)?;
+        let form = self.form.form_for(&self.files, &self.output)?;
         self.compiler.check(self.device_target.as_deref())?;
-        emit::check_place(Some(form.emit), &self.output)?;
-        spare_inputs(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
+        let mut gathered = gather_code(global, &self.files, &self.selection, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);

@@ -24,6 +24,7 @@ mod explain;
 mod extract;
 mod files;
 mod filter;
+mod format;
 mod gather;
 #[cfg(test)]
 mod generated;
@@ -38,6 +39,7 @@ mod kernels;
 mod link;
 mod live;
 mod man;
+mod memory;
 mod output;
 mod page;
 mod pip;
@@ -56,6 +58,7 @@ mod wrap;
 
 use exit::Exit;
 use global::{Global, GlobalArgs};
+use memory::Pages;
 use std::ffi::{OsStr, OsString};
 use sycl_bundle::error::Result;
 
@@ -68,6 +71,8 @@ pub struct Cli {
     verb: Verb,
     #[command(flatten)]
     global: GlobalArgs,
+    #[arg(skip)]
+    pages: Pages,
 }
 
 const AFTER_HELP: &str = "\
@@ -93,17 +98,20 @@ impl Cli {
     pub fn from_arguments() -> Cli {
         use clap::error::ContextKind;
         use clap::{CommandFactory as _, FromArgMatches as _};
+        let pages = Pages::small();
         let long = |argument: OsString| match argument.to_str() {
             Some("-MD" | "-MF" | "-MT") => [OsStr::new("-"), &argument].into_iter().collect(),
             _ => argument,
         };
         let parsed = Cli::command().try_get_matches_from(std::env::args_os().map(long));
         let formatted = |error: clap::Error| error.format(&mut Cli::command());
-        parsed.and_then(|matches| Cli::from_arg_matches(&matches).map_err(formatted)).unwrap_or_else(|mut error| {
+        let command = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map_err(formatted));
+        let command = command.unwrap_or_else(|mut error| {
             // clap proposes to take a flag that there is not for a file of that name, which it never is.
             error.remove(ContextKind::Suggested);
             error.exit()
-        })
+        });
+        Cli { pages, ..command }
     }
 
     /// What holds for every verb: the flags, and what the environment says of the terminal.
@@ -116,6 +124,9 @@ impl Cli {
     /// # Errors
     /// Whatever ended it early; `exit::report` prints it.
     pub fn run(self, global: &Global) -> Result<Exit> {
+        if !matches!(self.verb, Verb::Split(_)) {
+            self.pages.as_before();
+        }
         self.verb.run(global)
     }
 }

@@ -6,12 +6,11 @@ mod spool;
 use super::edited::{self, Linked};
 use super::emit::{self, Emit, EmitArgs};
 use super::exit::{Exit, report};
-use super::gather::gather;
+use super::format::Summary;
+use super::gather::gather_code;
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
-use super::sources::spare_inputs;
-use super::table::Beside;
 use sources::Fixed;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -116,12 +115,11 @@ impl Args {
     pub fn run(self, global: &Global) -> Result<Exit> {
         let emit = self.emit();
         let form = self.form.form(emit, &self.output)?;
-        emit::check_place(Some(emit), &self.output)?;
-        spare_inputs(&self.files, &self.output)?;
+        emit::check_output(&form, &self.files, &self.output)?;
         let fixed = Fixed::parse(&self.fixed_targets, &self.files)?;
         let groups = self.groups()?;
         let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
+        let mut gathered = gather_code(global, &self.files, &self.selection, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);
@@ -143,14 +141,13 @@ impl Args {
             let plain = demangle(name);
             groups.iter().position(|group| group.iter().any(|glob| glob.matches(name) || glob.matches(&plain)))
         };
-        // Memory in pages of 2 MiB would be held for what is given back in between.
-        rustix::thread::disable_transparent_huge_pages(true).ok();
+        let spools = spool::Spools::default();
         let options = Options {
             mode,
             explicit: &explicit,
             epoch,
             target_aspect: &|target| sources::aspect_of(target, epoch),
-            spool: &|size| spool::open(&self.output, size),
+            spool: &|size| spool::open(&self.output, size, &spools),
         };
         let mut made = Vec::new();
         let mut replaced = HashSet::new();
@@ -160,8 +157,8 @@ impl Args {
         for unit in &mut units {
             let index = unit.index.take();
             let outcome = match index {
-                Some(index) => split_indexed(&arena, &unit.input(), index, &options),
-                None => split(&arena, &unit.input(), &options),
+                Some(index) => split_indexed(&arena, unit.input(), index, &options),
+                None => split(&arena, unit.input(), &options),
             };
             let outcome = match outcome.context(|| unit.label.clone()) {
                 Ok(outcome) => outcome,
@@ -188,6 +185,7 @@ impl Args {
             image.index = number;
         }
         let images = counted(made.len(), "image");
+        gathered.origin.spools = spools.take();
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
         let total = emit::write_with_parts(global, &form, made, &gathered.origin, &self.output, &paths)?;
         let (total, output) = (bytes(total), self.output.display());
@@ -215,7 +213,7 @@ impl Args {
             output: self.output.clone(),
             in_place: false,
             drop_signature: false,
-            format: edited::Format::Text,
+            format: Summary::Text,
         };
         let linked = Linked::open(file, &target)?;
         let new: Vec<OutImage<'_>> =

@@ -34,6 +34,12 @@ impl Beside {
         self.properties.is_some() || self.symbols.is_some()
     }
 
+    /// The files that were named.
+    pub fn names(&self) -> String {
+        let named = [&self.properties, &self.symbols].into_iter().flatten();
+        named.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+
     /// Opens what belongs to a module; none where nothing does.
     ///
     /// # Errors

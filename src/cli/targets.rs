@@ -105,13 +105,13 @@ impl Args {
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
         if let [first, second] = self.diff.as_slice() {
             let (first, second) = (one(&table, first)?, one(&table, second)?);
-            return self.say(match self.format {
+            return Self::say(&match self.format {
                 Format::Table => page::difference(first, second, &view),
                 _ => self.json(&[first, second], &[]),
             });
         }
         if self.names.is_empty() {
-            return self.say(match self.format {
+            return Self::say(&match self.format {
                 Format::Table => page::table(&table, &view),
                 _ => {
                     self.json(&table.targets().iter().collect::<Vec<_>>(), &table.families().iter().collect::<Vec<_>>())
@@ -128,7 +128,7 @@ impl Args {
             Err(error) => return Err(error),
         };
         named.notes.iter().for_each(|note| global.note(note));
-        self.say(match self.format {
+        Self::say(&match self.format {
             Format::Table => {
                 let families = named.families.iter().map(|one| page::family(one, &view));
                 let targets = named.targets.iter().map(|one| page::page(one, &view));
@@ -148,7 +148,7 @@ impl Args {
         format!("{:#}\n", json!({ "schema_version": 1, "targets": targets, "families": families }))
     }
 
-    fn say(&self, text: String) -> Result<Exit> {
+    fn say(text: &str) -> Result<Exit> {
         let mut out = output::stdout();
         out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
         Ok(Exit::Done)
@@ -172,7 +172,7 @@ impl Args {
             Format::Json => format!("{:#}\n", json!({ "schema_version": 1, "targets": found })),
             Format::Jsonl => found.iter().fold(String::new(), |text, one| text + &json!(one).to_string() + "\n"),
         };
-        self.say(text)?;
+        Self::say(&text)?;
         Ok(exit)
     }
 
@@ -195,7 +195,7 @@ impl Args {
                 Err(error) => exit = report(global, &error),
             }
         }
-        self.say(text)?;
+        Self::say(&text)?;
         Ok(exit)
     }
 }

@@ -5,7 +5,6 @@ use super::exit::Exit;
 use super::gather::gather;
 use super::global::Global;
 use super::selection::Selection;
-use super::sources::spare_inputs;
 use super::table::Beside;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -35,7 +34,12 @@ Examples:
   sycl-bundle wrap images.table -o kernels.obj
   sycl-bundle wrap libfoo.so --kernel '*gemm*' -o gemm.syclbin
   sycl-bundle wrap kernel.bin.table --as-target intel_gpu_pvc -o libpvc.so
-  sycl-bundle wrap a.spv b.spv --emit offload-binary -o kernels.bin";
+  sycl-bundle wrap a.spv b.spv --emit offload-binary -o kernels.bin
+
+Exit status:
+  1  no image matches what is selected
+  3  an input cannot be read, or an image is damaged; the others are written all the same
+  6  there is no device code";
 
 /// Write images as an object, a library, a SYCLBIN, an OffloadBinary or other forms
 #[derive(Debug, clap::Args)]
@@ -108,8 +112,7 @@ impl Inputs<'_> {
     ) -> Result<Exit> {
         let in_folder = (form.emit == Emit::Table && output.is_dir()).then(|| output.join(extract::TABLE));
         let output = in_folder.as_deref().unwrap_or(output);
-        emit::check_place(Some(form.emit), output)?;
-        spare_inputs(self.files, output)?;
+        emit::check_output(form, self.files, output)?;
         let mut gathered = gather(global, self.files, self.selection, self.beside, arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.

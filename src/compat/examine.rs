@@ -66,12 +66,20 @@ pub const SHARE: usize = 16;
 /// Examines every image of a bundle, one by one, as few large ones are to keep all threads busy. The order of the
 /// images is kept.
 pub fn examine<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
-    bundle.images.par_iter().map(|image| examine_image(image, bundle.epoch)).collect()
+    each(&bundle.images, |image| examine_image(image, bundle.epoch))
 }
 
 /// The same for whom the hashes are nothing: they are zeros.
 pub fn examine_unhashed<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
-    bundle.images.par_iter().map(|image| walk(image, bundle.epoch).0).collect()
+    each(&bundle.images, |image| walk(image, bundle.epoch).0)
+}
+
+fn each<'b, 'a>(
+    images: &'b [Image<'a>],
+    examine: impl Fn(&'b Image<'a>) -> Examined<'b, 'a> + Send + Sync,
+) -> Vec<Examined<'b, 'a>> {
+    // Threads that one image has no use for would cost their start and megabytes of memory.
+    if images.len() < 2 { images.iter().map(examine).collect() } else { images.par_iter().map(examine).collect() }
 }
 
 /// Examines some images, whose hashes are computed together.

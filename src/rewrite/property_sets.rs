@@ -47,11 +47,17 @@ pub struct ImageFacts {
 }
 
 /// A byte array as stored: its length in bits in front.
+///
+/// # Errors
+/// `Input` where the arena is full.
 pub fn byte_array<'k>(arena: &'k Arena, bytes: &[u8]) -> Result<Value<'k>> {
     Ok(Value::Bytes(arena.keep(property::byte_array(bytes))?))
 }
 
 /// Keeps a text.
+///
+/// # Errors
+/// `Input` where the arena is full.
 pub fn text<'k>(arena: &'k Arena, text: &str) -> Result<&'k str> {
     // What was text is text.
     Ok(if text.is_empty() { "" } else { std::str::from_utf8(arena.keep(text.into())?).unwrap_or_default() })
@@ -100,6 +106,9 @@ pub fn requirements<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> R
 }
 
 /// A set whose keys are names and whose values are 1; none where there are no names.
+///
+/// # Errors
+/// `Input` where the arena is full.
 pub fn names<'k>(arena: &'k Arena, set: &'static str, names: &[&str]) -> Result<Option<PropertySet<'k>>> {
     let property = |name: &&str| Ok(Property { name: text(arena, name)?, value: Value::U32(1) });
     let properties = names.iter().map(property).collect::<Result<Vec<_>>>()?;
@@ -107,6 +116,9 @@ pub fn names<'k>(arena: &'k Arena, set: &'static str, names: &[&str]) -> Result<
 }
 
 /// "SYCL/program metadata" of kernels: sizes by `<kernel>@<key>`; none where no kernel requires any.
+///
+/// # Errors
+/// `Input` where the arena is full.
 pub fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result<Option<PropertySet<'k>>> {
     let mut properties = Vec::new();
     for kernel in kernels {

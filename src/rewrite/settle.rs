@@ -77,12 +77,26 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
         let properties = set.properties.iter().map(property).collect::<Result<Vec<_>>>()?;
         copy.properties.sets.push(PropertySet { name: text(set.name)?, properties });
     }
-    if speaks_for_itself(image) {
-        linkage(arena, examined, &mut copy)?;
-    }
     let arch = copy.arch;
     if named_arch(arch) && copy.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_none() {
         compile_target(arena, &mut copy, Some(arch))?;
+    }
+    Ok(copy)
+}
+
+/// The same for whom the runtime is to choose and link: of a module of which its container says nothing, what it exports and
+/// imports is listed too. What takes modules apart or puts them together reads it from the code.
+///
+/// # Errors
+/// Those of [`own`]; `Input` where the module is damaged.
+pub fn own_listed<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> Result<Image<'k>> {
+    let mut copy = own(arena, examined, untold)?;
+    if speaks_for_itself(examined.image) {
+        linkage(arena, examined, &mut copy)?;
+        if copy.entries.is_empty() {
+            // The runtime passes over an image without entries.
+            copy.entries = copy.exports();
+        }
     }
     Ok(copy)
 }
@@ -91,10 +105,12 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
 /// kernels what it exports: the runtime passes over an image without entries.
 pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
     if !speaks_for_itself(examined.image) {
-        return examined.image.entries.clone();
+        examined.image.entries.clone()
+    } else if examined.kernels.is_empty() {
+        examined.image.exports()
+    } else {
+        examined.kernels.iter().map(String::as_str).collect()
     }
-    let listed = if examined.kernels.is_empty() { &examined.exports } else { &examined.kernels };
-    listed.iter().map(String::as_str).collect()
 }
 
 /// Whether nothing lists what is in an image, so that the runtime must be told what its module says.

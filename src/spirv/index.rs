@@ -17,18 +17,19 @@ use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
 use annotations::Annotations;
 use ids::Ids;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// An entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntryPoint {
+pub struct EntryPoint<'a> {
     /// The execution model; 6 is Kernel.
     pub model: u32,
     /// The id of its function.
     pub function: u32,
     /// Its name: the mangled kernel name.
-    pub name: String,
+    pub name: Cow<'a, str>,
     /// The number of the instruction, whose operands after the name are the interface.
     pub at: usize,
 }
@@ -55,7 +56,7 @@ pub struct Index<'a> {
     /// Declared extensions in module order.
     pub extensions: Vec<String>,
     /// Entry points in module order.
-    pub entry_points: Vec<EntryPoint>,
+    pub entry_points: Vec<EntryPoint<'a>>,
     /// Functions in module order.
     pub functions: Vec<Function>,
     /// Execution modes, by function.
@@ -159,7 +160,7 @@ impl<'a> Index<'a> {
             op::ENTRY_POINT => self.entry_points.push(EntryPoint {
                 model: instruction.word(0),
                 function: instruction.word(1),
-                name: instruction.string(2).0,
+                name: instruction.text(2).0,
                 at: number as usize,
             }),
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID => self.modes.push(Mode {
@@ -250,6 +251,10 @@ impl<'a> Index<'a> {
 
     /// The function that an instruction stands in.
     pub fn function_at(&self, number: usize) -> Option<&Function> {
+        // Nearly all that stands in no function stands before the first.
+        if self.functions.first()?.instructions.start > number {
+            return None;
+        }
         let after = self.functions.partition_point(|function| function.instructions.start <= number);
         let function = self.functions.get(after.checked_sub(1)?)?;
         (number < function.instructions.end).then_some(function)

@@ -65,20 +65,26 @@ pub fn kernels<'a>(bytes: &'a [u8]) -> Result<(Index<'a>, Vec<Kernel>)> {
 }
 
 /// The entry points that are kernels.
-fn entries<'i>(index: &'i Index<'_>) -> impl Iterator<Item = &'i EntryPoint> {
+fn entries<'i, 'a>(index: &'i Index<'a>) -> impl Iterator<Item = &'i EntryPoint<'a>> {
     const KERNEL: u32 = rspirv::spirv::ExecutionModel::Kernel as u32;
     index.entry_points.iter().filter(|entry| entry.model == KERNEL)
 }
 
 impl Kernel {
-    fn of(index: &Index<'_>, layouts: &Layouts, strings: &Strings, entry: &EntryPoint, walks: &mut Walks) -> Kernel {
+    fn of(
+        index: &Index<'_>,
+        layouts: &Layouts,
+        strings: &Strings,
+        entry: &EntryPoint<'_>,
+        walks: &mut Walks,
+    ) -> Kernel {
         const VECTOR_COMPUTE: u32 = Decoration::VectorComputeFunctionINTEL as u32;
         const LOCAL: u32 = StorageClass::Workgroup as u32;
         const GLOBAL: u32 = StorageClass::CrossWorkgroup as u32;
         const BUILT_IN: u32 = Decoration::BuiltIn as u32;
         let reach = Reach::of(index, entry.function, walks);
         let mut kernel = Kernel {
-            name: entry.name.clone(),
+            name: entry.name.clone().into_owned(),
             arguments: argument::arguments(index, layouts, strings, entry),
             attributes: Attributes::of(index, entry.function),
             local_memory: 0,

@@ -16,7 +16,7 @@ mod notes;
 mod seen;
 mod walk;
 
-use super::index::{Index, LinkageKind};
+use super::index::{Function, Index, LinkageKind};
 use super::op;
 use super::words::Instruction;
 use crate::error::{Error, Result};
@@ -42,16 +42,14 @@ pub struct Cutter<'i, 'a> {
     indirect: HashMap<Vec<u32>, Vec<u32>>,
     /// Functions whose linkage stays where their kernel does: those of entry points, and the bodies of kernels.
     kernels: HashSet<u32>,
-    /// By the number of an instruction: the walk that met it last, and the new id of what it defines.
-    places: Vec<Place>,
-    walk: u32,
-}
-
-/// What the present walk knows of an instruction.
-#[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    walk: u32,
-    id: u32,
+    /// By the number of an instruction: `base` of the walk that met it last, plus the new id of what it defines.
+    places: Vec<u32>,
+    /// What places of the present walk begin at; those of earlier walks are below it.
+    base: u32,
+    /// The place of what is met next.
+    next: u32,
+    /// Memory of the walk before, for the next one.
+    spare: walk::Spare,
 }
 
 impl<'i, 'a> Cutter<'i, 'a> {
@@ -69,8 +67,14 @@ impl<'i, 'a> Cutter<'i, 'a> {
             let offset = index.instruction(within.at).map_or(0, |instruction| instruction.offset);
             return Err(Error::at(offset, "an entry point is declared behind a function's beginning"));
         }
+        // What stands behind it would be part of it in one module and not in another.
+        let last = |function: &Function| index.instruction(function.instructions.end.checked_sub(1)?);
+        let unended = |last: &Instruction<'_>| last.opcode != op::FUNCTION_END;
+        if let Some(last) = index.functions.iter().filter_map(last).find(unended) {
+            return Err(Error::at(last.offset, "a function has no end"));
+        }
         let notes = Notes::of(index)?;
-        let names: HashSet<&str> = index.entry_points.iter().map(|entry| entry.name.as_str()).collect();
+        let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
         let mut kernels: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
         let mut indirect: HashMap<Vec<u32>, Vec<u32>> = HashMap::new();
         for function in &index.functions {
@@ -84,13 +88,18 @@ impl<'i, 'a> Cutter<'i, 'a> {
                 indirect.entry(signature).or_default().push(function.id);
             }
         }
-        let places = vec![Place::default(); index.len()];
-        Ok(Cutter { index, notes, indirect, kernels, places, walk: 0 })
+        let places = vec![0; index.len()];
+        Ok(Cutter { index, notes, indirect, kernels, places, base: 0, next: 1, spare: walk::Spare::default() })
     }
 
     /// The module.
     pub fn index(&self) -> &'i Index<'a> {
         self.index
+    }
+
+    /// The new id of an instruction that the present walk has met; 0 where it defines none.
+    fn met(&self, number: usize) -> Option<u32> {
+        self.places.get(number)?.checked_sub(self.base)
     }
 
     /// The words of the module that is left, little-endian.
@@ -99,7 +108,15 @@ impl<'i, 'a> Cutter<'i, 'a> {
     /// `Input`, with the offset in the module that is cut, where it uses ids that nothing defines or instructions whose
     /// operands are not known.
     pub fn cut(&mut self, keep: &Keep<'_>) -> Result<Vec<u8>> {
-        self.walk = self.walk.checked_add(1).ok_or_else(|| Error::input("too many subsets of one module"))?;
+        // A walk meets each instruction once.
+        let most = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        if self.next.checked_add(most).is_none_or(|end| end == u32::MAX) {
+            self.places.fill(0);
+            self.next = 1;
+        }
+        self.base = self.next;
+        // There is no id 0.
+        self.next = self.base.wrapping_add(1);
         let mut cut = walk::Cut::new(self, keep);
         cut.reach()?;
         emit::words(cut)
@@ -117,7 +134,7 @@ fn is_body(index: &Index<'_>, function: u32, entry_points: &HashSet<&str>) -> bo
 /// The functions that other modules may import, in module order: exported ones that are neither kernels nor the bodies of
 /// kernels.
 pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
-    let names: HashSet<&str> = index.entry_points.iter().map(|entry| entry.name.as_str()).collect();
+    let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
     let entries: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
     let functions = index.functions.iter().filter(|function| function.defined && !entries.contains(&function.id));
     let linked = functions.filter_map(|function| Some((function.id, index.linkage(function.id)?)));
@@ -142,4 +159,35 @@ fn undefined(instruction: &Instruction<'_>, id: u32) -> Error {
 fn links(instruction: &Instruction<'_>) -> bool {
     const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
     instruction.opcode == op::DECORATE && instruction.word(1) == LINKAGE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two kernels of one function each, and a type for both.
+    fn module() -> Vec<u8> {
+        let words = "07230203 00010000 0 7 0 20011 6 3000e 2 2 4000f 6 1 61 4000f 6 2 62 20013 3 30021 4 3 \
+                     50036 3 1 0 4 200f8 5 100fd 10038 50036 3 2 0 4 200f8 6 100fd 10038";
+        let word = |hex| u32::from_str_radix(hex, 16).unwrap();
+        words.split(' ').map(word).flat_map(u32::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn walks_are_told_apart_also_where_their_places_begin_anew() {
+        let bytes = module();
+        let index = Index::read(&bytes).unwrap();
+        let cut =
+            |cutter: &mut Cutter<'_, '_>, kernel| cutter.cut(&Keep { entry_points: &[kernel], ids: &[] }).unwrap();
+        let mut fresh = Cutter::new(&index).unwrap();
+        let (first, second) = (cut(&mut fresh, 0), cut(&mut fresh, 1));
+        assert_ne!(first, second);
+        for left in 0..40 {
+            let mut late = Cutter::new(&index).unwrap();
+            late.next = u32::MAX - left;
+            for _ in 0..3 {
+                assert_eq!((&cut(&mut late, 0), &cut(&mut late, 1)), (&first, &second), "{left} places are left");
+            }
+        }
+    }
 }

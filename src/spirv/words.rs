@@ -4,6 +4,7 @@
 //! holds the word count and the opcode. Both byte orders; the magic number tells which.
 
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 
 /// The first word of a module.
 pub const MAGIC: u32 = 0x0723_0203;
@@ -112,7 +113,7 @@ impl<'a> Iterator for Instructions<'a> {
     }
 }
 
-impl Instruction<'_> {
+impl<'a> Instruction<'a> {
     /// Number of operand words.
     pub fn len(&self) -> usize {
         self.operands.len()
@@ -139,18 +140,25 @@ impl Instruction<'_> {
 
     /// The string that begins at operand `at`, and the operand after it. Invalid UTF-8 is replaced.
     pub fn string(&self, at: usize) -> (String, usize) {
+        let (text, end) = self.text(at);
+        (text.into_owned(), end)
+    }
+
+    /// The same, borrowed from the module where it stands there as it is.
+    pub fn text(&self, at: usize) -> (Cow<'a, str>, usize) {
         let end = self.after_string(at);
         let words = self.operands.get(at..end).unwrap_or_default();
-        let swapped: Vec<u8>;
+        let first = |bytes: &[u8]| bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         // Characters fill a word from its low byte up: in most files they stand in a row.
-        let bytes = if self.swapped {
-            swapped = words.iter().flat_map(|four| word(*four, true).to_le_bytes()).collect();
-            &swapped
+        let text = if self.swapped {
+            let bytes: Vec<u8> = words.iter().flat_map(|four| word(*four, true).to_le_bytes()).collect();
+            let text = bytes.get(..first(&bytes)).unwrap_or_default();
+            Cow::Owned(String::from_utf8_lossy(text).into_owned())
         } else {
-            words.as_flattened()
+            let bytes = words.as_flattened();
+            String::from_utf8_lossy(bytes.get(..first(bytes)).unwrap_or_default())
         };
-        let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
-        (String::from_utf8_lossy(text).into_owned(), end)
+        (text, end)
     }
 }
 

@@ -35,10 +35,10 @@ pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) 
         sub_group: requirements.reqd_sub_group_size,
         fixed_targets: None,
     };
-    let input = Input { image, label: "", sources: &[source], epoch };
+    let input = Input { image, label: "", sources: vec![source], epoch };
     let target_aspect = &|name: &str| aspect::number(epoch, name);
     let options = Options { mode, explicit: &|_| None, epoch, target_aspect, spool: &spool::in_memory };
-    split(arena, &input, &options).unwrap_or_else(|error| panic!("image {}: {error}", image.index)).images
+    split(arena, input, &options).unwrap_or_else(|error| panic!("image {}: {error}", image.index)).images
 }
 
 /// All that a module says of its kernels, by name.

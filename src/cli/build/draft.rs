@@ -46,12 +46,12 @@ impl Draft {
         edges.sort_by_key(|edge| std::cmp::Reverse(edge.bytes));
         for edge in &mut edges {
             // A live device may be called anything.
-            edge.unit = shell(&quoted(self.plain(&edge.unit)?));
+            edge.unit = shell(&quoted(Self::plain(&edge.unit)?));
         }
         let folder = format!("{}.plan", output.display());
         let mut words = Vec::new();
         for argument in &self.arguments {
-            words.push(quoted(self.plain(&argument.to_string_lossy())?));
+            words.push(quoted(Self::plain(&argument.to_string_lossy())?));
         }
         let build = format!("build {}", words.join(" "));
         let mut names = Vec::new();
@@ -59,7 +59,7 @@ impl Draft {
             names.push(self.name(&input.to_string_lossy())?);
         }
         let plan = Plan {
-            program: shell(&quoted(self.plain(&self.program.to_string_lossy())?)),
+            program: shell(&quoted(Self::plain(&self.program.to_string_lossy())?)),
             build: shell(&build),
             inputs: names.join(" "),
             output: self.name(&output.to_string_lossy())?,
@@ -73,7 +73,7 @@ impl Draft {
         })
     }
 
-    fn plain<'t>(&self, text: &'t str) -> Result<&'t str> {
+    fn plain(text: &str) -> Result<&str> {
         if text.contains(['\n', '\r']) {
             return Err(Error::new(
                 ErrorKind::Usage,
@@ -86,7 +86,7 @@ impl Draft {
     /// A file, as the engine writes it.
     fn name(&self, text: &str) -> Result<String> {
         let mut out = String::new();
-        for c in self.plain(text)?.chars() {
+        for c in Self::plain(text)?.chars() {
             match (self.engine, c) {
                 (_, '$') => out.push_str("$$"),
                 (Engine::Ninja, ' ' | ':') => out.extend(['$', c]),

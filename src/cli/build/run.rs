@@ -6,11 +6,12 @@ use super::record::RecordArgs;
 use super::targets::{self, Asked};
 use super::told::Work;
 use super::watch::Watch;
-use super::{Args, Format, form, natives};
+use super::{Args, form, natives};
 use crate::cli::cache;
 use crate::cli::emit::compiled::{self, Compiled};
 use crate::cli::emit::{self, Emit};
 use crate::cli::exit::{Exit, report};
+use crate::cli::format::Summary;
 use crate::cli::global::Global;
 use crate::cli::output;
 use crate::cli::sources::{Numbers, Source};
@@ -50,7 +51,7 @@ impl Args {
         // Without an output there is a shard or a trial, which write none.
         let own = self.files.first().filter(|_| self.in_place);
         let output = self.output.as_ref().or(own).map_or(Path::new(""), PathBuf::as_path);
-        if self.format == Format::Json && output.as_os_str() == "-" {
+        if self.format == Summary::Json && output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
         let form = if self.in_place { Some(Emit::Embed) } else { self.form.emit };
@@ -265,7 +266,7 @@ impl Args {
     }
 
     fn tell(&self, global: &Global, built: &Built) -> Result<()> {
-        if self.format == Format::Json {
+        if self.format == Summary::Json {
             let mut out = output::stdout();
             return writeln!(out, "{}", built.to_json())
                 .and_then(|()| out.flush())

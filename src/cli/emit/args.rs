@@ -2,8 +2,9 @@
 //!
 //! The same flags for every verb that makes images. A flag that means nothing for the form is refused, not ignored.
 
+use super::check_output;
 use clap::ValueEnum;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::State;
 use sycl_bundle::bundle::offload_binary::Version;
 use sycl_bundle::bundle::syclbin::Envelope;
@@ -202,6 +203,16 @@ impl EmitArgs {
             return Err(usage(message, "say so with --emit"));
         };
         self.form(emit, path)
+    }
+
+    /// As [`EmitArgs::form_of`], of a path that can be written to and is none of the inputs.
+    ///
+    /// # Errors
+    /// `Usage` and `Environment` where it is not so.
+    pub fn form_for(&self, inputs: &[PathBuf], output: &Path) -> Result<Form> {
+        let form = self.form_of(output)?;
+        check_output(&form, inputs, output)?;
+        Ok(form)
     }
 
     /// What `build` is to write, which compresses what it adds to a linked file's own list too.

@@ -243,5 +243,5 @@ fn origin(global: &Global, emit: Emit, compiled: &Compiled<'_, '_>) -> Origin {
     }
     let mut comments: Vec<String> = compiled.host.producer.iter().map(|producer| producer.name.clone()).collect();
     comments.push(format!("sycl-bundle: native images for {}", compiled.targets.join(", ")));
-    Origin { comments, abi: Some(abi) }
+    Origin { comments, abi: Some(abi), ..Origin::default() }
 }

@@ -10,11 +10,12 @@ mod parts;
 mod target;
 mod write;
 
+use super::sources::spare_inputs;
 pub use args::{Emit, EmitArgs, Form};
 pub use earlier::{Earlier, check as check_parts, in_folder as parts_in_folder};
 pub use parts::stem_and_folder;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 pub use target::known as known_target;
 pub use write::{Origin, write, write_with_parts};
@@ -26,6 +27,15 @@ pub fn mode_of(path: &Path) -> Option<u32> {
         .ok()
         .filter(|metadata| metadata.is_file())
         .map(|metadata| metadata.permissions().mode() & 0o777)
+}
+
+/// Whether images can be written where they are to be, and would replace none of the inputs.
+///
+/// # Errors
+/// As [`check_place`]; `Usage` where they would.
+pub fn check_output(form: &Form, inputs: &[PathBuf], output: &Path) -> Result<()> {
+    check_place(Some(form.emit), output)?;
+    spare_inputs(inputs, output)
 }
 
 /// Whether the output can be written where it is to be, before anything is done for it. A folder is one for modules

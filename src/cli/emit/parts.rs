@@ -1,5 +1,6 @@
 //! How do images become files of their own?
 
+use super::write::Origin;
 use crate::cli::output::{self, Folder};
 use std::path::Path;
 use sycl_bundle::bundle::format::Format;
@@ -8,8 +9,18 @@ use sycl_bundle::bundle::property_text;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::rewrite::extract::{self, Names};
 
+/// What the files of all images are called.
+pub(super) fn names(images: &[Image<'_>], stem: &str, origin: &Origin) -> Vec<Names> {
+    let name = |(number, image): (usize, &Image<'_>)| {
+        let names = Names::of_settled(stem, image.index, image);
+        origin.pass(number);
+        names
+    };
+    images.iter().enumerate().map(name).collect()
+}
+
 /// A table and its parts beside it.
-pub(super) fn table(images: &[Image<'_>], path: &Path) -> Result<u64> {
+pub(super) fn table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
     if path == Path::new("-") {
         return Err(Error::new(ErrorKind::Usage, "a table has parts beside it").with_remedy("name a file with `-o`"));
     }
@@ -19,9 +30,9 @@ pub(super) fn table(images: &[Image<'_>], path: &Path) -> Result<u64> {
     let texts =
         images.iter().map(|image| property_text::write(&image.properties).context(|| format!("image {}", image.index)));
     let texts = texts.collect::<Result<Vec<_>>>()?;
-    let names: Vec<Names> = images.iter().map(|image| Names::of_settled(&stem, image.index, image)).collect();
+    let names = names(images, &stem, origin);
     let table = extract::table(&names)?;
-    for ((image, name), text) in images.iter().zip(&names).zip(texts) {
+    for (number, ((image, name), text)) in images.iter().zip(&names).zip(texts).enumerate() {
         let mut put = |name: &str, bytes: &[u8]| -> Result<()> {
             total = total.saturating_add(bytes.len() as u64);
             output::write_atomically(&folder.join(name), bytes, None).map(|_| ())
@@ -34,6 +45,7 @@ pub(super) fn table(images: &[Image<'_>], path: &Path) -> Result<u64> {
             let lines: String = image.entries.iter().flat_map(|entry| [entry, "\n"]).collect();
             put(symbols, lines.as_bytes())?;
         }
+        origin.pass(number);
     }
     // The table last: where it is, so is everything it names.
     output::write_atomically(path, table.as_bytes(), None)?;
@@ -41,8 +53,12 @@ pub(super) fn table(images: &[Image<'_>], path: &Path) -> Result<u64> {
 }
 
 /// Bare modules: one as a file, several in a folder.
-pub(super) fn spirv(images: &[Image<'_>], path: &Path) -> Result<u64> {
-    if let Some(other) = images.iter().find(|image| image.format() != Format::SpirV) {
+pub(super) fn spirv(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
+    let is_other = |(number, image): &(usize, &Image<'_>)| {
+        origin.pass(*number);
+        image.format() != Format::SpirV
+    };
+    if let Some((_, other)) = images.iter().enumerate().find(is_other) {
         let message = format!("image {} is {}, no SPIR-V", other.index, other.format().name());
         return Err(Error::new(ErrorKind::Usage, message).with_remedy("select others with --state input or --image"));
     }
@@ -58,9 +74,10 @@ pub(super) fn spirv(images: &[Image<'_>], path: &Path) -> Result<u64> {
     let (stem, _) = stem_and_folder(path);
     let mut folder = Folder::begin(path)?;
     let mut total = 0u64;
-    for image in images {
+    for (number, image) in images.iter().enumerate() {
         folder.add(&Names::of_settled(&stem, image.index, image).code, image.stored)?;
         total = total.saturating_add(image.stored.len() as u64);
+        origin.pass(number);
     }
     folder.finish()?;
     Ok(total)

@@ -3,6 +3,7 @@
 use super::args::{Emit, Form};
 use super::{earlier, parts};
 use crate::cli::global::Global;
+use crate::cli::input::Spooled;
 use crate::cli::output;
 use std::path::Path;
 use sycl_bundle::bundle::image::{EntryLayout, Image};
@@ -24,6 +25,17 @@ pub struct Origin {
     pub comments: Vec<String>,
     /// The major version of the runtime's ABI that they are for, where something tells.
     pub abi: Option<u32>,
+    /// Files of this process that they are in.
+    pub spools: Vec<Spooled>,
+}
+
+impl Origin {
+    /// Gives back now and then the memory of images that have been looked at, `number` being that of the last one.
+    pub(super) fn pass(&self, number: usize) {
+        if number % 64 == 63 {
+            self.spools.iter().for_each(Spooled::give_back);
+        }
+    }
 }
 
 /// Writes images; returns the bytes written.
@@ -42,9 +54,10 @@ pub fn write(global: &Global, form: &Form, mut images: Vec<Image<'_>>, origin: &
         None => Payload::Stored,
     };
     let mut settled = Vec::with_capacity(images.len());
-    for mut image in images.drain(..) {
+    for (number, mut image) in images.drain(..).enumerate() {
         store(&arena, &mut image, payload).map_err(|error| error.context(format!("image {}", image.index)))?;
         settled.push(image);
+        origin.pass(number);
     }
     if !matches!(form.emit, Emit::Table | Emit::Spirv) {
         have_targets(&settled)?;
@@ -56,11 +69,11 @@ pub fn write(global: &Global, form: &Form, mut images: Vec<Image<'_>>, origin: &
         }
         Emit::Table => {
             dropped(global, &settled, "a table");
-            return parts::table(&settled, path);
+            return parts::table(&settled, origin, path);
         }
         Emit::Spirv => {
             dropped(global, &settled, "a bare module");
-            return parts::spirv(&settled, path);
+            return parts::spirv(&settled, origin, path);
         }
         Emit::Object | Emit::Shared => return registered(global, form, &settled, origin, path),
         Emit::Syclbin => {
@@ -95,7 +108,7 @@ pub fn write_with_parts(
         return write(global, form, images, origin, path);
     }
     let (stem, _) = parts::stem_and_folder(path);
-    let names: Vec<Names> = images.iter().map(|image| Names::of_settled(&stem, image.index, image)).collect();
+    let names = parts::names(&images, &stem, origin);
     let earlier = earlier::check(names.iter().flat_map(Names::all), path, inputs)?;
     let total = write(global, form, images, origin, path)?;
     earlier.clear(path);

@@ -78,7 +78,7 @@ pub fn devices(wanted: &[String]) -> Result<Option<(Live, &[String])>> {
 pub fn ask(
     global: &Global,
     facts: &FileFacts<'_>,
-    live: &Option<(Live, &[String])>,
+    live: Option<&(Live, &[String])>,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Built>> {
     let (Some((live, words)), Some(bundle)) = (live, facts.bundle) else { return Ok(Vec::new()) };

@@ -94,9 +94,10 @@ pub struct Unit<'k> {
 }
 
 impl<'k> Unit<'k> {
-    /// As the library takes it.
-    pub fn input(&self) -> Input<'_, 'k> {
-        Input { image: &self.image, label: &self.label, sources: &self.sources, epoch: self.epoch }
+    /// As the library takes it, once.
+    pub fn input(&mut self) -> Input<'_, 'k> {
+        let sources = std::mem::take(&mut self.sources);
+        Input { image: &self.image, label: &self.label, sources, epoch: self.epoch }
     }
 }
 

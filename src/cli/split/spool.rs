@@ -1,7 +1,8 @@
 //! On which disk do the images of a large module wait while it is split?
 
-use crate::cli::input;
+use crate::cli::input::Spooled;
 use crate::cli::output::{cannot_write, folder_of};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -12,9 +13,13 @@ use sycl_bundle::rewrite::split::spool::Spool;
 /// Modules of fewer bytes stay in memory.
 const LARGE: u64 = 4 << 20;
 
+/// The files of all large modules.
+pub type Spools = RefCell<Vec<Spooled>>;
+
 /// A file without a name, on the disk of the output.
 struct Unnamed<'p> {
     output: &'p Path,
+    spools: &'p Spools,
     file: BufWriter<File>,
 }
 
@@ -25,15 +30,17 @@ impl Spool for Unnamed<'_> {
 
     fn finish(self: Box<Self>) -> Result<Owner> {
         let file = self.file.into_inner().map_err(|error| cannot_write(self.output, error.error()))?;
-        Ok(Box::new(input::mapped(&file)?))
+        let spooled = Spooled::new(&file)?;
+        self.spools.borrow_mut().push(spooled.clone());
+        Ok(Box::new(spooled))
     }
 }
 
-/// Opens a file for the images of a module of so many bytes, where it is large.
-pub fn open(output: &Path, size: u64) -> Result<Option<Box<dyn Spool + '_>>> {
+/// Opens a file for the images of a module of so many bytes, where it is large; it is among `spools` when it is full.
+pub fn open<'p>(output: &'p Path, size: u64, spools: &'p Spools) -> Result<Option<Box<dyn Spool + 'p>>> {
     if size < LARGE {
         return Ok(None);
     }
     let file = tempfile::tempfile_in(folder_of(output)).map_err(|error| cannot_write(output, &error))?;
-    Ok(Some(Box::new(Unnamed { output, file: BufWriter::new(file) })))
+    Ok(Some(Box::new(Unnamed { output, spools, file: BufWriter::new(file) })))
 }

@@ -128,7 +128,7 @@ impl Code {
             ..Code::default()
         };
         let entries: HashMap<u32, &str> =
-            index.entry_points.iter().map(|entry| (entry.function, entry.name.as_str())).collect();
+            index.entry_points.iter().map(|entry| (entry.function, &*entry.name)).collect();
         code.nodes.extend(index.functions.iter().map(|function| node_of(index, function, &entries)));
         // Every function, by its place; holders and signatures get theirs as they are met.
         let mut places: HashMap<u32, usize> =
@@ -208,7 +208,7 @@ impl Code {
         let kernels = index.entry_points.iter().filter(|entry| entry.model == KERNEL);
         code.kernels = kernels
             .map(|entry| Kernel {
-                name: entry.name.clone(),
+                name: entry.name.clone().into_owned(),
                 node: places.get(&entry.function).copied().filter(|place| *place < index.functions.len()),
                 attributes: Attributes::of(index, entry.function),
             })

@@ -46,7 +46,7 @@ impl<'f> Looked<'f> {
     pub fn concerns(&self, said: &Said, message: &Message, wanted: &dyn Fn(&str) -> bool) -> Vec<Concern> {
         let mut found = Vec::new();
         for (at, image) in self.images.iter().enumerate() {
-            let mut image_says = |text: String| found.extend(self.kernels_say(image, wanted, &text));
+            let mut image_says = |text: String| found.extend(Self::kernels_say(image, wanted, &text));
             let required = &image.requirements;
             match said {
                 Said::NoKernel | Said::NoImage(_) | Said::NoBundle => {}
@@ -137,12 +137,12 @@ impl<'f> Looked<'f> {
             if message.kernels.is_empty() && self.images.iter().all(|one| one.kernels.iter().all(|name| wanted(name))) {
                 return;
             }
-            found.extend(self.kernels_say(image, &meant, &text));
+            found.extend(Self::kernels_say(image, &meant, &text));
         }
     }
 
     /// A concern for each wanted kernel of an image; for the image itself where it holds none at all.
-    fn kernels_say(&self, image: &Examined<'_, '_>, wanted: &dyn Fn(&str) -> bool, text: &str) -> Vec<Concern> {
+    fn kernels_say(image: &Examined<'_, '_>, wanted: &dyn Fn(&str) -> bool, text: &str) -> Vec<Concern> {
         let concern = |kernel: Option<&String>| Concern {
             image: Some(image.image.index),
             kernel: kernel.cloned(),

@@ -137,7 +137,8 @@ fn combine<'k>(
 }
 
 /// Lists in property sets what a module exports and imports of which its container says nothing, so that it can be linked
-/// image by image.
+/// image by image: variables too, which the device's linker resolves like functions, and which a runtime is not told of
+/// ([`settle::own_listed`](crate::rewrite::settle::own_listed)).
 ///
 /// # Errors
 /// `Input` where the arena is full or the module is damaged.

@@ -17,7 +17,8 @@ use crate::container::arena::Arena;
 use crate::error::Result;
 use crate::rewrite::property_sets::{ImageFacts, KernelFacts, names, of_code, requirements};
 use crate::spirv::Module;
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Requirements that the code tells.
 const OF_CODE: [&str; 6] = [
@@ -31,7 +32,7 @@ const OF_CODE: [&str; 6] = [
 
 /// What is known of an image.
 pub(super) struct Part<'p> {
-    pub(super) members: &'p [&'p Entry],
+    pub(super) members: &'p [&'p Entry<'p>],
     pub(super) symbols: &'p Symbols,
     pub(super) checked: &'p Checked,
     /// The names of its functions, where something is said of functions.
@@ -57,7 +58,7 @@ impl Symbols {
 pub(super) struct Whole<'w> {
     pub(super) variables: &'w [Variable],
     /// The names of its kernels.
-    pub(super) kernels: &'w HashSet<String>,
+    pub(super) kernels: &'w HashSet<Cow<'w, str>>,
     /// The names of its functions, where something is said of functions.
     pub(super) functions: &'w HashSet<String>,
     /// The numbers of the specialization constants of all parts.
@@ -176,7 +177,7 @@ impl<'c, 'k> Carried<'c, 'k> {
         let told = !self.input.image.properties.sets.is_empty();
         let kernels = part.members.iter().filter(|entry| matches!(entry.kind, Kind::Kernel(_)));
         let functions = part.members.iter().filter(|entry| matches!(entry.kind, Kind::Function(_)));
-        let mut exported: Vec<String> = functions.map(|entry| entry.name.clone()).collect();
+        let mut exported: Vec<String> = functions.map(|entry| entry.name.clone().into_owned()).collect();
         // The host may look for a variable of the device by its symbol.
         let exports = part.symbols.exports.iter();
         let mut variables: Vec<(usize, &String)> =
@@ -190,14 +191,14 @@ impl<'c, 'k> Carried<'c, 'k> {
             exported.sort_by_key(|name| self.listed.get(name.as_str()));
         }
         ImageFacts {
-            aspects: part.checked.aspects.clone(),
+            aspects: BTreeSet::clone(&part.checked.aspects),
             fixed_targets: part.checked.fixed_targets.clone(),
             work_group: part.checked.work_group,
             dimensions: part.checked.dimensions,
             sub_groups: part.checked.sub_groups.clone(),
             kernels: kernels
                 .map(|entry| KernelFacts {
-                    name: entry.name.clone(),
+                    name: entry.name.clone().into_owned(),
                     work_group: entry.work_group,
                     dimensions: entry.dimensions,
                     sub_group: entry.sub_group,

@@ -12,6 +12,7 @@ use crate::compat::aspects::Graph;
 use crate::compat::aspects::code;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// What is odd about a function of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +63,8 @@ impl Warning {
 /// What an image needs in the end: the document's Final sets.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
-    pub(super) aspects: BTreeSet<String>,
+    /// Those of the first entry itself, where it needs the same.
+    pub(super) aspects: Rc<BTreeSet<String>>,
     pub(super) sub_groups: BTreeSet<u32>,
     pub(super) work_group: Option<[u32; 3]>,
     pub(super) dimensions: Option<u32>,
@@ -84,7 +86,9 @@ impl<'s> Linked<'s> {
     pub(super) fn of(sources: &'s [Source]) -> Linked<'s> {
         let (mut definitions, mut kernels) = (HashMap::new(), HashMap::new());
         let mut needs = Vec::with_capacity(sources.len());
-        for (number, source) in sources.iter().enumerate() {
+        // Of one source alone, its compiler has seen everything.
+        let several = sources.iter().enumerate().filter(|_| sources.len() > 1);
+        for (number, source) in several {
             for (place, node) in source.code.nodes.iter().enumerate() {
                 if let (code::Kind::Defined, Some(symbol)) = (node.kind, &node.symbol) {
                     definitions.entry(symbol.as_str()).or_insert((number, place));
@@ -95,19 +99,18 @@ impl<'s> Linked<'s> {
                     kernels.entry((number, kernel.name.as_str())).or_insert(node);
                 }
             }
-            // Of one source alone, its compiler has seen everything.
-            needs.push(if sources.len() > 1 { needs_of(source) } else { Vec::new() });
+            needs.push(needs_of(source));
         }
         Linked { needs, definitions, kernels }
     }
 
     /// All functions with a body that the members of an image reach, in the order of sources and modules.
-    fn reached(&self, sources: &[Source], members: &[&Entry]) -> BTreeSet<(usize, usize)> {
+    fn reached(&self, sources: &[Source], members: &[&Entry<'_>]) -> BTreeSet<(usize, usize)> {
         let mut queue: Vec<(usize, usize)> = members
             .iter()
             .filter_map(|entry| match entry.kind {
-                Kind::Kernel(_) => Some((entry.source, *self.kernels.get(&(entry.source, entry.name.as_str()))?)),
-                Kind::Function(_) => self.definitions.get(entry.name.as_str()).copied(),
+                Kind::Kernel(_) => Some((entry.source, *self.kernels.get(&(entry.source, &*entry.name))?)),
+                Kind::Function(_) => self.definitions.get(&*entry.name).copied(),
             })
             .collect();
         let mut met: BTreeSet<(usize, usize)> = queue.iter().copied().collect();
@@ -163,11 +166,11 @@ fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
 pub(super) fn check(
     linked: &Linked<'_>,
     sources: &[Source],
-    members: &[&Entry],
+    members: &[&Entry<'_>],
     options: &Options<'_>,
 ) -> Result<Checked> {
     let mut checked = Checked::default();
-    let used: BTreeSet<&String> = members.iter().flat_map(|entry| &entry.aspects).collect();
+    let used: BTreeSet<&String> = members.iter().flat_map(|entry| &*entry.aspects).collect();
     let sizes: BTreeSet<u32> = members.iter().filter_map(|entry| entry.sub_group).collect();
     // Fixed are images whose kernels are.
     let of_source = |number: usize| sources.get(number).and_then(|source| source.fixed_targets.as_ref());
@@ -195,13 +198,13 @@ pub(super) fn check(
         checked.fixed_targets = Some(targets.iter().map(number).collect::<Result<_>>()?);
         return Ok(checked);
     }
-    checked.aspects = used.iter().map(|name| (*name).clone()).collect();
+    let mut aspects: BTreeSet<String> = used.iter().map(|name| (*name).clone()).collect();
     checked.sub_groups = sizes.clone();
     for function in functions {
         let needs = linked.needs.get(function.0).and_then(|source| source.get(function.1));
         for aspect in needs.into_iter().flatten().filter(|aspect| !used.contains(aspect)) {
             checked.warnings.push(Warning::Aspect { function: name(function), aspect: aspect.clone() });
-            checked.aspects.insert(aspect.clone());
+            aspects.insert(aspect.clone());
         }
         let source = sources.get(function.0).filter(|source| source.code.kernels.is_empty());
         if let Some(size) = source.and_then(|source| source.sub_group).filter(|size| !sizes.contains(size)) {
@@ -210,7 +213,9 @@ pub(super) fn check(
         }
     }
     // Internal aspects are for splitting alone.
-    checked.aspects.retain(|name| !internal(name));
+    aspects.retain(|name| !internal(name));
+    let first = members.first().map(|entry| &entry.aspects).filter(|known| ***known == aspects);
+    checked.aspects = first.map_or_else(|| Rc::new(aspects), Rc::clone);
     // An image has room for one size; several kernels of different sizes are checked when they are launched.
     checked.work_group = common(members.iter().map(|entry| entry.work_group));
     checked.dimensions = common(members.iter().map(|entry| entry.dimensions));

@@ -14,19 +14,22 @@ use crate::compat::aspects::{Aspect, Graph, code};
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::kernel::attributes::{Attributes, SubGroup};
 use crate::spirv::subset;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 /// A kernel or an exported function.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct Entry<'k> {
     /// Its mangled name.
-    pub name: String,
+    pub name: Cow<'k, str>,
     /// What it is.
     pub kind: Kind,
     /// The number of its source.
     pub source: usize,
-    /// The aspects that it uses or declares, by SYCL name. Internal ones (negative numbers) are among them.
-    pub aspects: BTreeSet<String>,
+    /// The aspects that it uses or declares, by SYCL name, which many entries share. Internal ones (negative numbers) are
+    /// among them.
+    pub aspects: Rc<BTreeSet<String>>,
     /// The work-group size that it requires, x first.
     pub work_group: Option<[u32; 3]>,
     /// How many dimensions its source gave for its work-group sizes, where something tells.
@@ -46,7 +49,7 @@ pub enum Kind {
     Function(u32),
 }
 
-impl Entry {
+impl Entry<'_> {
     pub(super) fn kernel(&self) -> Option<usize> {
         if let Kind::Kernel(place) = self.kind { Some(place) } else { None }
     }
@@ -106,8 +109,9 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
 
 /// The kernels and exported functions of an image, in the order of the module: kernels by their entry points, then
 /// functions. Where property sets tell what is exported, that counts.
-pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Vec<Entry> {
-    let needs: Vec<Needs> = input.sources.iter().map(|source| Needs::of(source, &listed_aspects(input))).collect();
+pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry<'k>> {
+    let of_kernels = listed_aspects(input);
+    let needs: Vec<Needs> = input.sources.iter().map(|source| Needs::of(source, &of_kernels)).collect();
     let recorded = Requirements::of(input.image, input.epoch);
     let dimensions = Dimensions::of(input.image, &recorded);
     let told = !input.image.properties.sets.is_empty();
@@ -136,7 +140,7 @@ pub(super) fn entries(index: &Index<'_>, input: &Input<'_, '_>) -> Vec<Entry> {
         let sub_group =
             input.sources.get(source).and_then(|source| source.sub_group.filter(|_| source.code.kernels.is_empty()));
         entries.push(Entry {
-            name,
+            name: name.into(),
             kind: Kind::Function(id),
             source,
             aspects,
@@ -185,7 +189,7 @@ impl<'i> Dimensions<'i> {
 /// What the entries of one source need.
 struct Needs {
     /// By name; of kernels and of functions that are linked.
-    aspects: HashMap<String, BTreeSet<String>>,
+    aspects: HashMap<String, Rc<BTreeSet<String>>>,
 }
 
 impl Needs {
@@ -205,6 +209,15 @@ impl Needs {
         for kernel in &source.code.kernels {
             found.insert(kernel.name.clone(), used(kernel.node));
         }
+        let mut shared: BTreeSet<Rc<BTreeSet<String>>> = BTreeSet::new();
+        let mut share = |set: BTreeSet<String>| match shared.get(&set) {
+            Some(known) => known.clone(),
+            None => {
+                let new = Rc::new(set);
+                shared.insert(new.clone());
+                new
+            }
+        };
         let aspects = match &source.recorded {
             Some(recorded) => {
                 let shown: BTreeSet<String> = found.values().flat_map(names).collect();
@@ -216,7 +229,7 @@ impl Needs {
                     let used = names(aspects).filter(|aspect| recorded.contains(aspect));
                     used.chain(hidden.iter().copied().chain(own).cloned()).collect()
                 };
-                found.iter().map(|(name, aspects)| (name.clone(), of(name, aspects))).collect()
+                found.iter().map(|(name, aspects)| (name.clone(), share(of(name, aspects)))).collect()
             }
             None => {
                 let of = |aspects: &BTreeSet<Aspect>| {
@@ -226,7 +239,7 @@ impl Needs {
                         .map(|aspect| aspect.name().to_owned())
                         .collect()
                 };
-                found.iter().map(|(name, aspects)| (name.clone(), of(aspects))).collect()
+                found.iter().map(|(name, aspects)| (name.clone(), share(of(aspects)))).collect()
             }
         };
         Needs { aspects }
@@ -248,7 +261,7 @@ fn names(aspects: &BTreeSet<Aspect>) -> impl Iterator<Item = String> + '_ {
 }
 
 /// The source of an entry and what it needs there.
-fn aspects(needs: &[Needs], name: &str) -> (usize, BTreeSet<String>) {
+fn aspects(needs: &[Needs], name: &str) -> (usize, Rc<BTreeSet<String>>) {
     let found = needs.iter().enumerate().find_map(|(source, needs)| Some((source, needs.aspects.get(name)?.clone())));
     found.unwrap_or_default()
 }

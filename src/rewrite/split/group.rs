@@ -19,7 +19,7 @@ enum Key<'e> {
 
 /// The places of the entries of each group.
 pub(super) fn groups(
-    entries: &[Entry],
+    entries: &[Entry<'_>],
     options: &Options<'_>,
     fixed: &dyn Fn(usize) -> Vec<String>,
 ) -> Vec<Vec<usize>> {

@@ -36,6 +36,7 @@ use crate::spirv::index::Index;
 use crate::spirv::subset::{Cutter, Keep};
 use check::Warning;
 use entry::Entry;
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How images are made of kernels before requirements are looked at.
@@ -72,7 +73,7 @@ pub struct Input<'i, 'k> {
     /// What messages call it.
     pub label: &'i str,
     /// The translation units that were linked into it: one where it is as its compiler made it.
-    pub sources: &'i [Source],
+    pub sources: Vec<Source>,
     /// How its aspects are numbered.
     pub epoch: Epoch,
 }
@@ -108,11 +109,12 @@ pub struct Outcome<'k> {
 /// # Errors
 /// `Input` where the module cannot be taken apart; `Usage` where a device global would be in two images that may have one
 /// only, or the epoch lacks an aspect.
-pub fn split<'k>(arena: &'k Arena, input: &Input<'_, 'k>, options: &Options<'_>) -> Result<Outcome<'k>> {
+pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) -> Result<Outcome<'k>> {
     if is_whole(input.image) {
         return Ok(Outcome { images: vec![input.image.clone()], warnings: Vec::new() });
     }
-    split_indexed(arena, input, Index::read(input.image.stored)?, options)
+    let index = Index::read(input.image.stored)?;
+    split_indexed(arena, input, index, options)
 }
 
 /// Whether an image is found by other means than by the names of kernels, and as a whole.
@@ -127,7 +129,7 @@ fn is_whole(image: &Image<'_>) -> bool {
 /// Those of [`split`].
 pub fn split_indexed<'k>(
     arena: &'k Arena,
-    input: &Input<'_, 'k>,
+    mut input: Input<'_, 'k>,
     index: Index<'k>,
     options: &Options<'_>,
 ) -> Result<Outcome<'k>> {
@@ -135,9 +137,14 @@ pub fn split_indexed<'k>(
     if is_whole(image) {
         return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
     }
-    let (entries, variables) = (entry::entries(&index, input), entry::variables(&index, image));
+    let (entries, variables) = (entry::entries(&index, &input), entry::variables(&index, image));
+    if let [only] = input.sources.as_mut_slice() {
+        // What leads where counts between sources.
+        only.code = Code::default();
+    }
+    let sources = input.sources.as_slice();
     let fixed = |source: usize| -> Vec<String> {
-        let targets = input.sources.get(source).and_then(|source| source.fixed_targets.as_ref());
+        let targets = sources.get(source).and_then(|source| source.fixed_targets.as_ref());
         targets.into_iter().flatten().cloned().collect()
     };
     let groups = group::groups(&entries, options, &fixed);
@@ -153,29 +160,21 @@ pub fn split_indexed<'k>(
         }
         Err(error) => return Err(error),
     };
-    let linked = check::Linked::of(input.sources);
-    let all: HashSet<String> = index.entry_points.iter().map(|point| point.name.clone()).collect();
+    let linked = check::Linked::of(sources);
+    let all: HashSet<Cow<'k, str>> = index.entry_points.iter().map(|point| point.name.clone()).collect();
     let of_functions = image.properties.set(set::PARAM_OPT).iter().any(|property| !all.contains(property.name));
     let functions = if of_functions { names(&index) } else { HashSet::new() };
     let size = image.stored.len() as u64;
     let mut room = size.saturating_mul(limits::MAX_SPLIT_RATIO).max(limits::MAX_SPLIT_FLOOR);
-    let (mut images, mut warnings) = (Vec::with_capacity(groups.len()), Vec::new());
+    let mut warnings = Vec::new();
     let mut made = Vec::with_capacity(groups.len());
     let mut waiting = spool::Waiting::begin(options.spool, size)?;
     let scoped = variables.iter().filter(|variable| variable.image_scope).map(|variable| variable.symbol.as_str());
     let mut users: HashMap<&str, Option<usize>> = scoped.map(|symbol| (symbol, None)).collect();
     let everywhere: Vec<u32> =
         variables.iter().filter(|variable| variable.everywhere).map(|variable| variable.id).collect();
-    // What all parts have in common; the lists of the whole are as long as it has kernels.
-    let common = Image {
-        declared: Declared::None,
-        inflated: true,
-        entries: Vec::new(),
-        properties: Default::default(),
-        ..image.clone()
-    };
     for group in &groups {
-        let members: Vec<&Entry> = group.iter().filter_map(|at| entries.get(*at)).collect();
+        let members: Vec<&Entry<'k>> = group.iter().filter_map(|at| entries.get(*at)).collect();
         let kept: Vec<usize> = members.iter().filter_map(|entry| entry.kernel()).collect();
         let mut ids: Vec<u32> = members.iter().filter_map(|entry| entry.function()).collect();
         ids.extend(&everywhere);
@@ -187,37 +186,52 @@ pub fn split_indexed<'k>(
         room = room.checked_sub(bytes.len() as u64).ok_or_else(too_large)?;
         let facts = Module::parse(&bytes)?;
         for symbol in &facts.exports {
-            let user = users.get_mut(symbol.as_str()).and_then(|user| user.replace(images.len()));
-            if user.is_some_and(|user| user != images.len()) {
+            let user = users.get_mut(symbol.as_str()).and_then(|user| user.replace(made.len()));
+            if user.is_some_and(|user| user != made.len()) {
                 return Err(in_two_images(symbol));
             }
         }
         let here = if of_functions { names(&Index::read(&bytes)?) } else { HashSet::new() };
-        let mut checked = check::check(&linked, input.sources, &members, options)?;
+        let mut checked = check::check(&linked, sources, &members, options)?;
         warnings.append(&mut checked.warnings);
-        images.push(Image {
-            index: images.len(),
-            entries: members.iter().map(|entry| text(arena, &entry.name)).collect::<Result<Vec<_>>>()?,
-            stored: waiting.add(arena, bytes)?,
-            ..common.clone()
-        });
-        made.push((members, carry::Symbols::of(facts), checked, here));
+        made.push((waiting.add(arena, bytes)?, members, carry::Symbols::of(facts), checked, here));
     }
     // All is cut: what was needed for it takes several times the module.
     drop(cutter);
     drop(index);
+    // What all parts have in common; the lists of the whole are as long as it has kernels.
+    let common = Image {
+        declared: Declared::None,
+        inflated: true,
+        entries: Vec::new(),
+        properties: Default::default(),
+        ..image.clone()
+    };
+    let mut images = Vec::with_capacity(made.len());
+    for (stored, members, ..) in &made {
+        let entries = members.iter().map(|entry| name_of(arena, entry)).collect::<Result<Vec<_>>>()?;
+        images.push(Image { index: images.len(), entries, stored, ..common.clone() });
+    }
     waiting.end(arena, &mut images)?;
     // Constants that no part uses are nobody's, and stay with all.
     let constants: HashSet<u32> =
-        made.iter().flat_map(|(_, symbols, ..)| symbols.spec_constants.iter().copied()).collect();
+        made.iter().flat_map(|(_, _, symbols, ..)| symbols.spec_constants.iter().copied()).collect();
     let whole = carry::Whole { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
-    let carried = carry::Carried::of(input, &whole);
-    for (part, (members, symbols, checked, functions)) in images.iter_mut().zip(&made) {
+    let carried = carry::Carried::of(&input, &whole);
+    for (part, (_, members, symbols, checked, functions)) in images.iter_mut().zip(&made) {
         part.properties = carried.properties(arena, options, &carry::Part { members, symbols, checked, functions })?;
         let carried = part.properties.sets.iter().map(|set| size_of_val(set.properties.as_slice()));
         room = room.checked_sub(carried.sum::<usize>() as u64).ok_or_else(too_large)?;
     }
     Ok(Outcome { images, warnings })
+}
+
+/// The name of an entry, for as long as the module is there.
+fn name_of<'k>(arena: &'k Arena, entry: &Entry<'k>) -> Result<&'k str> {
+    match &entry.name {
+        Cow::Borrowed(name) => Ok(name),
+        Cow::Owned(name) => text(arena, name),
+    }
 }
 
 /// What the functions of a module are called.

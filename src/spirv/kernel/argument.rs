@@ -46,7 +46,7 @@ impl Strings {
     /// Gathers the strings.
     pub fn of(index: &Index<'_>) -> Strings {
         let mut found = HashMap::new();
-        let names: HashSet<&str> = index.entry_points.iter().map(|entry| entry.name.as_str()).collect();
+        let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
         // Strings stand before the first type, so only what comes before functions is walked.
         let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
         for (_, instruction) in index.instructions(0..end).filter(|(_, instruction)| instruction.opcode == op::STRING) {
@@ -92,7 +92,12 @@ fn items(list: &str) -> Vec<String> {
 }
 
 /// The arguments of a kernel.
-pub(super) fn arguments(index: &Index<'_>, layouts: &Layouts, strings: &Strings, entry: &EntryPoint) -> Vec<Argument> {
+pub(super) fn arguments(
+    index: &Index<'_>,
+    layouts: &Layouts,
+    strings: &Strings,
+    entry: &EntryPoint<'_>,
+) -> Vec<Argument> {
     let Some(function) = index.function(entry.function) else { return Vec::new() };
     let parameters = function.parameters.iter().enumerate();
     parameters.map(|(at, &id)| argument(index, layouts, strings, &entry.name, at, id)).collect()

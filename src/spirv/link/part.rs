@@ -320,7 +320,7 @@ impl<'a> Part<'a> {
     /// What a function is called: as an entry point, a symbol, by its name or its id.
     pub fn call(&self, function: u32) -> String {
         let entry = self.index.entry_points.iter().find(|entry| entry.function == function);
-        let name = entry.map(|entry| entry.name.clone());
+        let name = entry.map(|entry| entry.name.clone().into_owned());
         let name = name.or_else(|| self.index.linkage(function).map(|linkage| linkage.name));
         name.or_else(|| self.index.name(function)).unwrap_or_else(|| format!("%{function}"))
     }

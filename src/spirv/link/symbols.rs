@@ -137,7 +137,7 @@ impl Symbols {
         let mut kernels: HashMap<(u32, &str), usize> = HashMap::new();
         for (number, part) in parts.iter().enumerate() {
             for entry in &part.index.entry_points {
-                match kernels.insert((entry.model, entry.name.as_str()), number) {
+                match kernels.insert((entry.model, &*entry.name), number) {
                     Some(other) => {
                         let other = parts.get(other).map_or("", |part| part.name);
                         let message = format!("the kernel `{}` is in {other} too", entry.name);
@@ -145,7 +145,7 @@ impl Symbols {
                         errors.push(part.refuse(entry.at, message).with_remedy(remedy));
                     }
                     None => {
-                        self.taken.entry(entry.name.clone()).or_insert(number);
+                        self.taken.entry(entry.name.clone().into_owned()).or_insert(number);
                     }
                 }
             }

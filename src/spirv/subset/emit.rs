@@ -2,7 +2,7 @@
 
 use super::capabilities::Kept;
 use super::notes::GROUP_MEMBER_DECORATE;
-use super::walk::Cut;
+use super::walk::{Cut, declared_at};
 use super::{debug, undefined};
 use crate::error::{Error, Result};
 use crate::spirv::grammar::Set;
@@ -17,9 +17,12 @@ pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
     cut.live.sort_unstable();
     cut.live.dedup();
     cut.bodies.sort_unstable_by_key(|(start, _)| *start);
+    // Ids of the subset's own come behind those that were met.
+    let mut next = cut.cutter.next.wrapping_sub(cut.cutter.base);
     let kept = Kept::of(index, &cut.seen, |id| new(&cut, id).is_some());
     let header = [MAGIC, index.words().header(1), index.generator, 0, index.words().header(4)];
-    let mut out = Out { words: header.to_vec(), none: None };
+    let mut out = Out { words: std::mem::take(&mut cut.out), operands: Vec::new(), none: None };
+    out.words.extend_from_slice(&header);
     let lines = &cut.cutter.notes.lines;
     // How many lines come before the last one that was looked at.
     let mut passed = 0usize;
@@ -44,27 +47,32 @@ pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
         if let Some(line) = line.and_then(|line| index.instruction(line as usize)) {
             out.line(&cut, &line);
         }
-        out.instruction(&mut cut.bound, &cut.cutter.places, cut.cutter.walk, index, &instruction)?;
+        out.instruction(&mut next, &cut, &instruction)?;
     }
     for (start, range) in bodies {
         out.body(&cut, *start, range);
     }
     if let Some(bound) = out.words.get_mut(3) {
-        *bound = cut.bound;
+        *bound = next;
     }
-    let mut bytes = Vec::with_capacity(out.words.len().saturating_mul(4));
-    out.words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    let mut bytes = vec![0; out.words.len().saturating_mul(4)];
+    for (four, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(&out.words) {
+        *four = word.to_le_bytes();
+    }
+    cut.out = out.words;
+    cut.end();
     Ok(bytes)
 }
 
 /// The new id of an id that is kept.
 fn new(cut: &Cut<'_, '_, '_>, id: u32) -> Option<u32> {
-    let place = cut.cutter.places.get(cut.cutter.index.definition(id)?)?;
-    (place.walk == cut.cutter.walk).then_some(place.id)
+    cut.cutter.met(cut.cutter.index.definition(id)?)
 }
 
 struct Out {
     words: Vec<u32>,
+    /// Those of the instruction that is written.
+    operands: Vec<u32>,
     /// The id of a `DebugInfoNone` of this subset's own.
     none: Option<u32>,
 }
@@ -75,10 +83,9 @@ impl Out {
         self.words.extend_from_slice(operands);
     }
 
-    /// A function, with the line right before it, which is that of its declaration.
+    /// A function, with the line of its declaration.
     fn body(&mut self, cut: &Cut<'_, '_, '_>, start: u32, range: &Range<usize>) {
-        let before = (start as usize).checked_sub(1).and_then(|before| cut.cutter.index.instruction(before));
-        if let Some(line) = before.filter(|before| before.opcode == op::LINE) {
+        if let Some(line) = declared_at(cut.cutter.index, start as usize) {
             self.line(cut, &line);
         }
         self.words.extend_from_slice(cut.words.get(range.clone()).unwrap_or_default());
@@ -96,19 +103,12 @@ impl Out {
         }
     }
 
-    fn instruction(
-        &mut self,
-        bound: &mut u32,
-        places: &[super::Place],
-        walk: u32,
-        index: &crate::spirv::index::Index<'_>,
-        instruction: &Instruction<'_>,
-    ) -> Result<()> {
-        let new = |id: u32| {
-            let place = places.get(index.definition(id)?)?;
-            (place.walk == walk).then_some(place.id)
-        };
-        let mut operands: Vec<u32> = (0..instruction.len()).map(|at| instruction.word(at)).collect();
+    fn instruction(&mut self, bound: &mut u32, cut: &Cut<'_, '_, '_>, instruction: &Instruction<'_>) -> Result<()> {
+        let index = cut.cutter.index;
+        let new = |id: u32| new(cut, id);
+        let mut operands = std::mem::take(&mut self.operands);
+        operands.clear();
+        operands.extend((0..instruction.len()).map(|at| instruction.word(at)));
         match instruction.opcode {
             op::ENTRY_POINT => {
                 let function = operands.get(1).copied().unwrap_or(0);
@@ -147,6 +147,7 @@ impl Out {
             return Err(Error::at(instruction.offset, "the instruction is too long"));
         }
         self.push(instruction.opcode, &operands);
+        self.operands = operands;
         Ok(())
     }
 

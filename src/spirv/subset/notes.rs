@@ -16,6 +16,8 @@ use std::ops::Range;
 pub(super) struct Notes {
     /// The number of the instruction that defines the target, and that of the one that says something of it; sorted.
     notes: Vec<(u32, u32)>,
+    /// Where the notes about each [`STRIDE`] of instructions begin: to search all for each would cost more than the rest.
+    starts: Vec<u32>,
     /// Instructions that every subset has.
     pub(super) always: Vec<u32>,
     /// `OpLine` and `OpNoLine` outside of functions.
@@ -25,6 +27,9 @@ pub(super) struct Notes {
     /// Extended instruction sets of which not all operands are ids, or may not be.
     pub(super) doubtful: HashSet<u32>,
 }
+
+/// Instructions whose notes are looked for together.
+const STRIDE: usize = 64;
 
 const SOURCE_CONTINUED: u16 = 2;
 const SOURCE: u16 = 3;
@@ -49,14 +54,27 @@ impl Notes {
         }
         notes.scan(index, next..index.len(), &kernels)?;
         notes.notes.sort_unstable();
+        notes.notes.shrink_to_fit();
+        let mut rest = notes.notes.iter().enumerate().peekable();
+        for begin in (0..index.len().saturating_add(STRIDE)).step_by(STRIDE) {
+            while rest.next_if(|(_, (target, _))| (*target as usize) < begin).is_some() {}
+            notes.starts.push(rest.peek().map_or(notes.notes.len(), |(at, _)| *at) as u32);
+        }
         Ok(notes)
     }
 
     /// Which notes are about what the instructions of a range define.
     pub(super) fn on(&self, range: &Range<usize>) -> Range<usize> {
-        let from = self.notes.partition_point(|(target, _)| (*target as usize) < range.start);
-        let rest = self.notes.get(from..).unwrap_or_default();
-        from..from.saturating_add(rest.partition_point(|(target, _)| (*target as usize) < range.end))
+        self.first(range.start)..self.first(range.end)
+    }
+
+    /// The first note about what an instruction or one behind it defines.
+    fn first(&self, number: usize) -> usize {
+        let start = |stride: usize| self.starts.get(stride).map_or(self.notes.len(), |start| *start as usize);
+        let stride = number / STRIDE;
+        let (from, to) = (start(stride), start(stride.saturating_add(1)));
+        let near = self.notes.get(from..to).unwrap_or_default();
+        from.saturating_add(near.partition_point(|(target, _)| (*target as usize) < number))
     }
 
     /// A note: the numbers of the target and of what says something of it.
@@ -102,7 +120,9 @@ impl Notes {
                     (1..instruction.len()).for_each(|word| self.note(index, instruction.word(word), at));
                 }
                 GROUP_MEMBER_DECORATE => {
-                    (1..instruction.len()).step_by(2).for_each(|word| self.note(index, instruction.word(word), at));
+                    // Pairs of a type and a member; half a pair is nothing.
+                    let pairs = (1..instruction.len().saturating_sub(1)).step_by(2);
+                    pairs.for_each(|word| self.note(index, instruction.word(word), at));
                 }
                 op::TYPE_STRUCT_CONTINUED
                 | op::CONSTANT_COMPOSITE_CONTINUED
@@ -157,8 +177,8 @@ impl Notes {
         let text = instruction.string(1).0;
         let rest = text.strip_prefix("kernel_arg_type.").or_else(|| text.strip_prefix("kernel_arg_type_qual."));
         let Some(rest) = rest else { return };
-        let ends = rest.match_indices('.').map(|(end, _)| end).rev();
-        let named = ends.filter_map(|end| kernels.get(rest.get(..end)?)).next();
+        let mut ends = rest.match_indices('.').map(|(end, _)| end).rev();
+        let named = ends.find_map(|end| kernels.get(rest.get(..end)?));
         for function in named.into_iter().flatten() {
             self.note(index, *function, at);
         }

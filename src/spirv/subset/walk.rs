@@ -5,7 +5,7 @@
 
 use super::notes::GROUP_MEMBER_DECORATE;
 use super::seen::Seen;
-use super::{Cutter, Keep, Place, debug, links, undefined, unknown};
+use super::{Cutter, Keep, debug, links, undefined, unknown};
 use crate::error::{Error, Result};
 use crate::spirv::grammar::{self, Set};
 use crate::spirv::index::{Function, Index, LinkageKind};
@@ -24,8 +24,6 @@ pub(super) struct Cut<'c, 'i, 'a> {
     names: HashSet<&'i str>,
     /// Roots, by id.
     roots: HashSet<u32>,
-    /// The next new id.
-    pub(super) bound: u32,
     /// Numbers of instructions that define ids in use and have not been looked at.
     queue: Vec<u32>,
     /// Numbers of instructions outside of functions that are kept.
@@ -33,29 +31,46 @@ pub(super) struct Cut<'c, 'i, 'a> {
     /// Bodies, by the number of their first instruction, and where in `words` they are.
     pub(super) bodies: Vec<(u32, Range<usize>)>,
     pub(super) words: Vec<u32>,
+    /// Words of the output.
+    pub(super) out: Vec<u32>,
     pub(super) seen: Seen,
+}
+
+/// Lists of a walk that is done. Their memory serves the next: a module has thousands of small subsets.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    queue: Vec<u32>,
+    live: Vec<u32>,
+    bodies: Vec<(u32, Range<usize>)>,
+    words: Vec<u32>,
+    out: Vec<u32>,
 }
 
 /// Gives an id its new one; the first time, what defines it is to be looked at unless it is in `own`.
 #[inline]
 fn renew(
     index: &Index<'_>,
-    places: &mut [Place],
-    (walk, bound): (u32, &mut u32),
+    places: &mut [u32],
+    (base, next): (u32, &mut u32),
     queue: &mut Vec<u32>,
     own: &Range<usize>,
     id: u32,
 ) -> Option<u32> {
     let number = index.definition(id)?;
     let place = places.get_mut(number)?;
-    if place.walk != walk {
-        *place = Place { walk, id: *bound };
-        *bound = bound.wrapping_add(1);
+    if *place < base {
+        *place = *next;
+        *next = next.wrapping_add(1);
         if !own.contains(&number) {
             queue.push(number as u32);
         }
     }
-    Some(place.id)
+    place.checked_sub(base)
+}
+
+/// The line right before a function, which is that of its declaration.
+pub(super) fn declared_at<'a>(index: &Index<'a>, start: usize) -> Option<Instruction<'a>> {
+    index.instruction(start.checked_sub(1)?).filter(|before| before.opcode == op::LINE)
 }
 
 impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
@@ -63,20 +78,32 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         let index = cutter.index;
         let kept = || keep.entry_points.iter().filter_map(|place| index.entry_points.get(*place));
         let entries: HashSet<u32> = kept().map(|entry| entry.function).collect();
-        let mut live = cutter.notes.always.clone();
+        let Spare { queue, mut live, bodies, words, out } = std::mem::take(&mut cutter.spare);
+        live.extend_from_slice(&cutter.notes.always);
         live.extend(kept().map(|entry| entry.at as u32));
         Cut {
             cutter,
             entries,
-            names: kept().map(|entry| entry.name.as_str()).collect(),
+            names: kept().map(|entry| &*entry.name).collect(),
             roots: keep.ids.iter().copied().collect(),
-            bound: 1,
-            queue: Vec::new(),
+            queue,
             live,
-            bodies: Vec::new(),
-            words: Vec::new(),
+            bodies,
+            words,
+            out,
             seen: Seen::default(),
         }
+    }
+
+    /// Leaves the memory of the lists to the next walk.
+    pub(super) fn end(self) {
+        let Cut { cutter, mut queue, mut live, mut bodies, mut words, mut out, .. } = self;
+        queue.clear();
+        live.clear();
+        bodies.clear();
+        words.clear();
+        out.clear();
+        cutter.spare = Spare { queue, live, bodies, words, out };
     }
 
     /// Follows everything from the roots.
@@ -102,8 +129,8 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
     }
 
     fn meet(&mut self, id: u32) -> Option<u32> {
-        let Cutter { index, places, walk, .. } = &mut *self.cutter;
-        renew(index, places, (*walk, &mut self.bound), &mut self.queue, &(0..0), id)
+        let Cutter { index, places, base, next, .. } = &mut *self.cutter;
+        renew(index, places, (*base, next), &mut self.queue, &(0..0), id)
     }
 
     /// Looks at an instruction that defines something in use.
@@ -163,8 +190,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         for nth in self.cutter.notes.on(&range) {
             let Some((target, note)) = self.cutter.notes.note_at(nth) else { continue };
             let Some(instruction) = index.instruction(note as usize) else { continue };
-            let met = self.cutter.places.get(target as usize).is_some_and(|place| place.walk == self.cutter.walk);
-            let again = self.cutter.places.get(note as usize).is_some_and(|place| place.walk == self.cutter.walk);
+            let [met, again] = [target, note].map(|number| self.cutter.met(number as usize).is_some());
             if !met || again || self.passed_over(&instruction) {
                 continue;
             }
@@ -173,7 +199,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
                 continue;
             }
             if let Some(place) = self.cutter.places.get_mut(note as usize) {
-                *place = Place { walk: self.cutter.walk, id: 0 };
+                *place = self.cutter.base;
             }
             self.live.push(note);
             if matches!(instruction.opcode, op::GROUP_DECORATE | GROUP_MEMBER_DECORATE) {
@@ -215,8 +241,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         let index = self.cutter.index;
         let begin = self.words.len();
         let range = function.instructions.clone();
-        let before = range.start.checked_sub(1).and_then(|before| index.instruction(before));
-        if let Some(line) = before.filter(|before| before.opcode == op::LINE) {
+        if let Some(line) = declared_at(index, range.start) {
             // Without its file it is left out.
             self.meet(line.word(0));
         }
@@ -229,11 +254,11 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
             self.words.push((instruction.len() as u32).wrapping_add(1) << 16 | u32::from(instruction.opcode));
             self.words.extend((0..instruction.len()).map(|at| instruction.word(at)));
             let (mut bad, mut twice) = (None, false);
-            let Cutter { places, walk, .. } = &mut *self.cutter;
+            let Cutter { places, base, next, .. } = &mut *self.cutter;
             let known = index.for_each_id(&instruction, |at, role| {
                 let id = instruction.word(at);
                 twice |= role == Role::Result && index.definition(id) != Some(number);
-                match renew(index, places, (*walk, &mut self.bound), &mut self.queue, &range, id) {
+                match renew(index, places, (*base, next), &mut self.queue, &range, id) {
                     Some(new) => {
                         if let Some(word) = self.words.get_mut(first.saturating_add(at)) {
                             *word = new;
