@@ -6,7 +6,9 @@ mod link;
 mod others;
 mod policy;
 
-pub use gate::{Asked, Findings, linked_elsewhere, named as named_targets};
+pub use baseline::read as read_baseline;
+pub use gate::{Asked, Findings, held, linked_elsewhere, named as named_targets};
+pub use policy::{Held, PolicyArgs};
 
 use super::exit::Exit;
 use super::files::each_file;
@@ -73,13 +75,13 @@ pub struct Args {
     #[arg(value_name = "FILE", required_unless_present_any = ["schema", "example_policy"])]
     files: Vec<PathBuf>,
     /// The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '' for none
-    #[arg(long, value_name = "ASPECT,...")]
+    #[arg(long, value_name = "ASPECT,...", conflicts_with = "policy")]
     declared: Option<String>,
     /// The targets of `-fsycl-fixed-targets`, as `targets` lists them
-    #[arg(long, value_name = "TARGET,...", value_delimiter = ',')]
+    #[arg(long, value_name = "TARGET,...", value_delimiter = ',', conflicts_with = "policy")]
     fixed_targets: Vec<String>,
     /// Warn of functions of other images that use what the calling kernel's image does not record
-    #[arg(long)]
+    #[arg(long, conflicts_with = "policy")]
     external: bool,
     /// Tell whether all files together define what their images import, and no symbol or kernel twice
     #[arg(long, conflicts_with_all = ["declared", "fixed_targets", "external", "targets"])]
@@ -136,7 +138,7 @@ impl Args {
         if self.schema {
             return output::schema(report::SCHEMA);
         }
-        if self.gate.policy.example_policy {
+        if self.gate.example_policy {
             return output::schema(sycl_bundle::policy::EXAMPLE);
         }
         if self.link {

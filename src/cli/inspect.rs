@@ -16,6 +16,13 @@ const AFTER_HELP: &str = "\
 Images that differ in their kernels only share a row; `--all` gives each its own, `--image N`
 shows all about one.
 
+With --html: the page's matrix is what `check` finds, held to the same policy (--policy,
+SYCL_BUNDLE_CONFIG, or sycl-bundle.toml in this folder or one above; --no-policy for none). Its
+targets are those of -t, else the policy's own, which may ask about some kernels only. What an
+exception covers is excused: `~` in the matrix, with the reason and the last day. Days are in UTC;
+SOURCE_DATE_EPOCH sets today's. What --baseline holds is excused too. A mistake in the policy ends
+with 3; what the page shows never changes the exit status.
+
 Examples:
   sycl-bundle inspect libfoo.so
   sycl-bundle inspect libfoo.so --image 3
@@ -23,6 +30,7 @@ Examples:
   sycl-bundle inspect *.so --sizes
   sycl-bundle inspect libfoo.so --clones
   sycl-bundle inspect libfoo.so --html libfoo.html -t pvc,bmg-g21
+  sycl-bundle inspect libfoo.so --html libfoo.html --policy sycl-bundle.toml
   sycl-bundle inspect libfoo.so --format json | jq '.files[].images[].requirements.aspects'";
 
 /// Show the device images of files
@@ -81,8 +89,8 @@ impl Args {
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
         let selector = self.selection.selector()?;
-        let table = self.page.table(global)?;
-        let mut draft = self.page.begin(global, table.as_deref(), &selector, &self.files)?;
+        let rules = self.page.rules(global)?;
+        let mut draft = self.page.begin(global, rules.as_ref(), &selector, &self.files)?;
         let add = |draft: &mut Option<Draft<'_>>, facts: &mut FileFacts<'_>| {
             draft.iter_mut().for_each(|draft| draft.file(facts));
         };
@@ -126,7 +134,7 @@ impl Args {
             })?,
         };
         out.flush().map_err(lost)?;
-        self.page.end(draft, &self.files)?;
+        self.page.end(global, draft, &self.files, exit == Exit::Done)?;
         Ok(exit)
     }
 

@@ -9,6 +9,7 @@ mod markdown;
 mod matrix;
 mod providers;
 mod sarif;
+pub(super) mod sheet;
 mod stream;
 mod table;
 #[cfg(test)]
@@ -192,7 +193,7 @@ impl OfTarget {
     }
 
     /// The findings that count by what they say, those that are sure and of most kernels first.
-    fn groups(&self) -> Vec<Group<'_>> {
+    pub(super) fn groups(&self) -> Vec<Group<'_>> {
         self.grouped(|item| item.excused.is_none().then_some(""))
     }
 
@@ -235,6 +236,12 @@ impl OfTarget {
         }
         groups.sort_by_key(|group| (!group.against.certain, std::cmp::Reverse(group.count), group.first));
         groups
+    }
+
+    /// How many kernels count as running for the reason alone that what speaks against them does not count.
+    pub(super) fn excused_kernels(&self) -> usize {
+        let excused = self.items().filter(|(of, _, items)| !of.is_whole() && certain(items).is_none());
+        excused.map(|(_, kernels, _)| kernels.len()).sum()
     }
 
     /// How many findings do not count.

@@ -5,7 +5,7 @@
 use super::FileFacts;
 use super::name::{self, shorten};
 use super::table::{Column, render};
-use super::text::wrap;
+use super::text::{visible, wrap};
 use super::units::{bytes, count, counted, share};
 use crate::bundle::requirements::Requirements;
 use crate::compat::examine::Examined;
@@ -33,7 +33,8 @@ impl View {
 
     /// A heading.
     pub fn heading(&self, text: &str) -> String {
-        let text = shorten(text, self.width);
+        let text = visible(text);
+        let text = shorten(&text, self.width);
         if self.color { format!("\x1b[1m{text}\x1b[0m\n") } else { format!("{text}\n") }
     }
 }

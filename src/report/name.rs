@@ -58,8 +58,30 @@ fn unwrapped<'n>(name: &'n str, wrapper: &str) -> Option<&'n str> {
 
 /// The family of a kernel as shown: what stands before its template arguments or parameters.
 pub fn family(shown: &str) -> &str {
-    let end = shown.find(['<', '(']).unwrap_or(shown.len());
+    let mut end = 0usize;
+    while let Some(rest) = shown.get(end..) {
+        let Some(at) = rest.find(['<', '(']) else { return shown };
+        let (before, bracket) = rest.split_at(at);
+        end = end.saturating_add(at);
+        match of_name(before, bracket) {
+            0 => break,
+            own => end = end.saturating_add(own),
+        }
+    }
     shown.get(..end).filter(|family| !family.is_empty()).unwrap_or(shown)
+}
+
+/// How long the brackets are that belong to a name: of an anonymous namespace, of an operator.
+fn of_name(before: &str, bracket: &str) -> usize {
+    const ANONYMOUS: &str = "(anonymous namespace)";
+    if bracket.starts_with(ANONYMOUS) {
+        return ANONYMOUS.len();
+    }
+    match before.ends_with("operator") {
+        true if bracket.starts_with("()") => 2,
+        true => bracket.len().saturating_sub(bracket.trim_start_matches(['<', '=', '>']).len()),
+        false => 0,
+    }
 }
 
 /// A text of at most `width` characters: the middle gives way to `…`.
@@ -118,6 +140,10 @@ mod tests {
         assert_eq!(display("_ZTSN4dpnp3addIfEE"), "dpnp::add<float>");
         assert_eq!(family("dpnp::add<float, int> [rounded]"), "dpnp::add");
         assert_eq!(family("(anonymous)"), "(anonymous)");
+        assert_eq!(family("a::(anonymous namespace)::f<int>(char)"), "a::(anonymous namespace)::f");
+        assert_eq!(family("(anonymous namespace)::f<int>"), "(anonymous namespace)::f");
+        assert_eq!(family("a::operator()(int) const"), "a::operator()");
+        assert_eq!(family("operator<<(s&, int)"), "operator<<");
     }
 
     #[test]

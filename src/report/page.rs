@@ -10,33 +10,39 @@ mod files;
 mod frame;
 mod matrix;
 mod names;
+mod policy;
 mod static_part;
 mod texts;
 
 pub use builds::builds;
 pub use files::Files;
+pub use policy::Held;
 
 use super::evidence::Names;
 use super::gate::OfTarget;
 use crate::error::Result;
 use frame::Frame;
 
-/// The page of some files: who takes the space, what runs on `targets`, and which kernels and images there are.
+/// The page of some files: who takes the space, what runs on `targets` and is against a policy, and which kernels and images
+/// there are.
 ///
 /// # Errors
 /// `Input` where what is known cannot be written as JSON.
-pub fn library(files: &Files, targets: &[OfTarget], names: Names) -> Result<String> {
+pub fn library(files: &Files, targets: &[OfTarget], held: Option<Held<'_>>, names: Names) -> Result<String> {
     let mut table = files.names(names);
     for of in targets.iter().flat_map(|target| &target.files) {
         table.extend(of.judged.kernels.names().map(|name| &**name));
     }
     let table = table.sorted();
+    let policy = held.map(|held| held.of(targets, names));
+    // What is found whatever the target has no column.
+    let named: Vec<&OfTarget> = targets.iter().filter(|one| !one.target.is_empty()).collect();
     let frame = Frame {
         title: files.title(),
-        facts: files.facts(),
-        static_part: static_part::library(files, targets, names),
-        data: files.data(&table, matrix::matrix(targets, files, &table, names))?,
-        scripts: &[frame::CORE, frame::GRID, frame::TREEMAP, frame::MATRIX, frame::LIBRARY],
+        facts: [files.facts()].into_iter().chain(held.map(|held| held.facts())).collect::<Vec<_>>().join(" · "),
+        static_part: static_part::library(files, &named, policy.as_ref(), names),
+        data: files.data(&table, matrix::matrix(&named, files, &table, names), policy.as_ref())?,
+        scripts: &[frame::CORE, frame::GRID, frame::TREEMAP, frame::MATRIX, frame::POLICY, frame::LIBRARY],
     };
     Ok(frame.html())
 }

@@ -1,10 +1,12 @@
 //! How do rows become a table that fits the width?
 //!
-//! The one user of comfy-table. Columns are as wide as what they hold; a wide one wraps; the last gets what is left and
-//! its cells give way in the middle.
+//! The one user of comfy-table. Columns are as wide as what they hold; one that wraps loses nothing; the last gets what is
+//! left, and its cells give way in the middle where they do not wrap.
 
 use super::name::shorten;
+use super::text::visible;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use std::borrow::Cow;
 
 /// How a column's cells stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +28,7 @@ const NARROW: usize = 5;
 
 /// Renders rows under their titles, no line longer than `width`, without trailing spaces. `bold` emphasises the titles.
 pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bold: bool) -> String {
+    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| visible(cell)).collect()).collect();
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(columns.iter().map(|(title, _)| *title));
@@ -54,9 +57,9 @@ pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bo
             }
         }
     }
-    for row in rows {
+    for row in &rows {
         table.add_row(row.iter().zip(&widths).enumerate().map(|(at, (cell, &own))| match columns.get(at) {
-            Some((_, Column::Wrapped(_))) if at != last => cell.clone(),
+            Some((_, Column::Wrapped(_))) => cell.clone().into_owned(),
             _ => shorten(cell, own).into_owned(),
         }));
     }

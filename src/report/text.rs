@@ -1,11 +1,31 @@
-//! How does running text keep to the width?
+//! How does running text keep to the width, and show what does not show?
+
+use std::borrow::Cow;
+
+/// Text for a reader: what does not show, turns the direction of writing, or commands a terminal, is spelled out as
+/// `\u{202e}`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| matches!(c, ' '..='~') || c == char::REPLACEMENT_CHARACTER;
+    if text.chars().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if plain(c) || c.escape_debug().len() == 1 {
+            out.push(c);
+        } else {
+            out.extend(c.escape_debug());
+        }
+    }
+    Cow::Owned(out)
+}
 
 /// Writes `label` and a text beside it; further lines of the text stand under its first. Breaks at spaces, and within
 /// words that are longer than a line.
 pub fn field(out: &mut String, indent: usize, label: &str, column: usize, text: &str, width: usize) {
     let room = width.saturating_sub(column).max(20);
     let mut lead = format!("{:indent$}{label}", "");
-    for line in wrap(text, room) {
+    for line in wrap(&visible(text), room) {
         let gap = column.saturating_sub(lead.chars().count()).max(usize::from(!lead.trim().is_empty()));
         out.push_str(&lead);
         out.push_str(&" ".repeat(gap));
@@ -48,6 +68,12 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_show_is_spelled_out() {
+        assert_eq!(visible("a<\"b\" 'é' 中>"), "a<\"b\" 'é' 中>");
+        assert_eq!(visible("a\u{202e}b\u{0}\n\u{200b}\u{7f}"), "a\\u{202e}b\\0\\n\\u{200b}\\u{7f}");
+    }
 
     #[test]
     fn breaks_at_spaces_and_in_long_words() {

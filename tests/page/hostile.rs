@@ -1,6 +1,7 @@
 //! Does a name that is markup, code or worse stay a name?
 
-use crate::make::{Desk, module, text};
+use crate::make::{Desk, module};
+use crate::read::text;
 use crate::support::browser::Browser;
 use serde_json::json;
 

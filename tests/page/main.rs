@@ -9,6 +9,8 @@ mod hostile;
 mod large;
 mod make;
 mod people;
+mod policy;
+mod read;
 mod two_builds;
 
 #[path = "../support/mod.rs"]

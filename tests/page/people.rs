@@ -1,6 +1,7 @@
 //! Who takes the space, what runs where, which kernels are there?
 
 use crate::make::{Desk, module};
+use crate::read::can_be_read;
 use crate::support::browser::Browser;
 use crate::support::spirv;
 use serde_json::json;
@@ -225,28 +226,7 @@ fn without_scripts_there_is_a_summary() {
 #[test]
 fn colours_follow_the_system_and_can_be_read() {
     let (_desk, mut browser) = opened();
-    let mut backs = Vec::new();
-    for scheme in ["light", "dark"] {
-        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
-        browser.call("Emulation.setEmulatedMedia", media);
-        backs.push(browser.eval("getComputedStyle(document.body).backgroundColor"));
-        // WCAG's contrast of text to what is behind it, at least 4.5.
-        let poor = browser.eval(
-            "(() => { const rgb = (text) => text.match(/[\\d.]+/g).map(Number); \
-             const light = (color) => { const [r, g, b] = color.slice(0, 3).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); \
-               return 0.2126 * r + 0.7152 * g + 0.0722 * b; }; \
-             const behind = (own) => { for (; own; own = own.parentElement) { const back = rgb(getComputedStyle(own).backgroundColor); if (back.length < 4 || back[3] === 1) return back; } return [255, 255, 255]; }; \
-             const poor = []; \
-             for (const own of document.querySelectorAll('h1, h2, p, td, th span, button, .node span, .dim, .count, footer')) { \
-               if (!own.textContent.trim() || !own.offsetParent) continue; \
-               const [one, other] = [light(rgb(getComputedStyle(own).color)), light(behind(own))]; \
-               const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05); \
-               if (contrast < 4.5) poor.push([own.className, own.textContent.slice(0, 20), contrast]); } \
-             return poor; })()",
-        );
-        assert_eq!(poor, json!([]), "{scheme}");
-    }
-    assert_ne!(backs[0], backs[1]);
+    can_be_read(&mut browser);
     sound(&browser);
 }
 
@@ -278,7 +258,7 @@ fn the_same_files_make_the_same_page() {
         assert_eq!(String::from_utf8(plain.stdout), String::from_utf8(with.stdout), "{form}");
     }
     // By default: what is in the files, a CPU and GPUs.
-    let all = crate::make::text(&desk.page(&["inspect", "acme.spv"]));
+    let all = crate::read::text(&desk.page(&["inspect", "acme.spv"]));
     for target in ["spir64_x86_64", "intel_gpu_pvc", "intel_gpu_acm_g10", "intel_gpu_bmg_g21"] {
         assert!(all.contains(&format!("\"{target}\"")), "{target}");
     }

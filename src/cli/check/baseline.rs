@@ -3,7 +3,7 @@
 use super::super::global::Global;
 use super::super::input::Input;
 use super::super::output;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::error::{Error, Result};
 use sycl_bundle::report::gate::OfTarget;
@@ -36,13 +36,7 @@ impl BaselineArgs {
     /// # Errors
     /// `Io` where it cannot be read, `Input` where it is none.
     pub fn read(&self) -> Result<Option<(String, Baseline)>> {
-        let Some(path) = &self.baseline else { return Ok(None) };
-        let name = path.display().to_string();
-        let input = Input::open(path).map_err(|error| error.context(name.clone()))?;
-        let text =
-            std::str::from_utf8(input.bytes()).map_err(|_| Error::input("no UTF-8 text").context(name.clone()))?;
-        let baseline = Baseline::read(&name, text)?;
-        Ok(Some((name, baseline)))
+        self.baseline.as_deref().map(read).transpose()
     }
 
     /// Writes all findings where that is asked for; they are known from then on.
@@ -57,6 +51,18 @@ impl BaselineArgs {
         global.note(&format!("{} written to {name}", counted(baseline.len(), "finding")));
         Ok(Some(compare(global, &name, &baseline, targets, files, false)))
     }
+}
+
+/// A baseline, with its name.
+///
+/// # Errors
+/// `Io` where it cannot be read, `Input` where it is none.
+pub fn read(path: &Path) -> Result<(String, Baseline)> {
+    let name = path.display().to_string();
+    let input = Input::open(path).map_err(|error| error.context(name.clone()))?;
+    let text = std::str::from_utf8(input.bytes()).map_err(|_| Error::input("no UTF-8 text").context(name.clone()))?;
+    let baseline = Baseline::read(&name, text)?;
+    Ok((name, baseline))
 }
 
 /// Marks what is known, and tells what is gone where all was looked at.

@@ -3,7 +3,7 @@
 mod asked;
 mod findings;
 
-pub use asked::{Asked, named};
+pub use asked::{Asked, held, named};
 pub use findings::Findings;
 
 use super::super::device_config::DeviceConfigs;
@@ -42,7 +42,10 @@ pub struct GateArgs {
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]
-    pub policy: policy::PolicyArgs,
+    policy: policy::PolicyArgs,
+    /// Print a policy that uses every key, and end
+    #[arg(long)]
+    pub example_policy: bool,
     #[command(flatten)]
     baseline: baseline::BaselineArgs,
     #[command(flatten)]
@@ -66,12 +69,11 @@ impl GateArgs {
     /// where no kernel is selected, `NoDeviceCode` where there is none at all; what cannot be written.
     pub fn run(&self, global: &Global, files: &[PathBuf], mut selector: Selector, format: Format) -> Result<Exit> {
         let table = self.configs.table(global)?;
-        let policy = self.policy.load(global, &table)?;
-        let today =
-            policy.as_ref().filter(|policy| !policy.exceptions.is_empty()).map(|_| policy::today()).transpose()?;
+        let held = self.policy.load(global, &table)?;
+        let (policy, today) = (held.as_ref().map(|held| &held.policy), held.as_ref().and_then(|held| held.today));
         let known = self.baseline.read()?;
         let named = named(global, &table, &self.targets)?;
-        let asked = asked::asked(global, named, policy.as_ref(), &table, self.require_native)?;
+        let asked = asked::asked(global, named, policy, &table, self.require_native)?;
         // These choose among kernels and among the images of each, and hide none that others import from.
         let kernels = std::mem::take(&mut selector.kernels);
         let states = std::mem::take(&mut selector.states);
@@ -85,7 +87,7 @@ impl GateArgs {
             Format::Matrix => Depth::First(0),
             _ => Depth::All,
         };
-        let mut findings = Findings::new(asked, states, policy.as_ref(), today, depth);
+        let mut findings = Findings::new(asked, states, policy, today, depth);
         let mut problems: Vec<Trouble> = Vec::new();
         let how = How { unhashed: true, ..How::default() };
         let (mut open, mut count) = (false, 0usize);
@@ -106,7 +108,7 @@ impl GateArgs {
                 let error = Error::new(ErrorKind::NoMatch, "no kernel matches `--kernel`");
                 return Err(error.with_remedy("`sycl-bundle kernels` lists them"));
             }
-            if policy.as_ref().is_none_or(|policy| policy.budget.is_open()) {
+            if policy.is_none_or(|policy| policy.budget.is_open()) {
                 let error =
                     Error::new(ErrorKind::NoDeviceCode, "the files hold no kernel, so there is nothing to judge");
                 return Err(error.with_remedy("`sycl-bundle inspect` tells what is in them"));
@@ -119,7 +121,7 @@ impl GateArgs {
             Some((name, known)) => Some(baseline::compare(global, name, known, &mut targets, &seen, whole)),
             None => self.baseline.write(global, &mut targets, &seen)?,
         };
-        let strict = self.strict || policy.as_ref().is_some_and(|policy| policy.strict);
+        let strict = self.strict || policy.is_some_and(|policy| policy.strict);
         let shape = Shape { format, strict, problems: &problems, compared: compared.as_ref(), providers: &providers };
         print(global, &targets, &shape)?;
         let fails = match report::verdict(&targets) {

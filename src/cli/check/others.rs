@@ -28,7 +28,7 @@ pub fn collect<'k>(global: &Global, files: &[PathBuf], arena: &'k Arena) -> Resu
         for image in bundle.images.iter().filter(linked) {
             let examined = examine_image(image, bundle.epoch);
             if Offers::wants(&examined) && examined.problem.is_none() {
-                let copy = settle::own(arena, &examined, false)?;
+                let copy = settle::own_listed(arena, &examined, false)?;
                 offers.add(file.clone(), copy, &examined, bundle.epoch);
             }
         }

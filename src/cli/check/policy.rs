@@ -17,22 +17,32 @@ const EPOCH: &str = "SOURCE_DATE_EPOCH";
 #[derive(Debug, clap::Args)]
 pub struct PolicyArgs {
     /// Hold the files to this policy; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_policy", "declared", "fixed_targets", "external"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_policy")]
     policy: Option<PathBuf>,
     /// Hold the files to no policy
     #[arg(long)]
     no_policy: bool,
-    /// Print a policy that uses every key, and end
-    #[arg(long)]
-    pub example_policy: bool,
+}
+
+/// A policy that holds.
+pub struct Held {
+    pub policy: Policy,
+    /// The day on which its exceptions are judged; none where it has none.
+    pub today: Option<Date>,
 }
 
 impl PolicyArgs {
-    /// The policy; none where there is none.
+    /// Whether it is said which policy holds, or that none does.
+    pub fn said(&self) -> bool {
+        self.policy.is_some() || self.no_policy
+    }
+
+    /// The policy and the day; none where there is no policy.
     ///
     /// # Errors
-    /// The last thing that is wrong with it, with its place, after those before it have been said.
-    pub fn load(&self, global: &Global, targets: &TargetTable) -> Result<Option<Policy>> {
+    /// `Usage` where SOURCE_DATE_EPOCH is wrong; the last thing that is wrong with the policy, with its place, after those
+    /// before it have been said.
+    pub fn load(&self, global: &Global, targets: &TargetTable) -> Result<Option<Held>> {
         if self.no_policy {
             return Ok(None);
         }
@@ -45,7 +55,8 @@ impl PolicyArgs {
             return Ok(None);
         }
         file.announce(global);
-        Ok(Some(policy))
+        let today = if policy.exceptions.is_empty() { None } else { Some(today()?) };
+        Ok(Some(Held { policy, today }))
     }
 }
 
@@ -54,7 +65,7 @@ impl PolicyArgs {
 ///
 /// # Errors
 /// `Usage` where the variable holds no number of seconds.
-pub fn today() -> Result<Date> {
+fn today() -> Result<Date> {
     let seconds = match std::env::var(EPOCH).ok().filter(|value| !value.is_empty()) {
         Some(text) => {
             let wrong = || Error::new(ErrorKind::Usage, format!("{EPOCH} is `{text}`, which is no number of seconds"));

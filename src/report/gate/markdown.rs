@@ -18,7 +18,9 @@ pub fn markdown(targets: &[OfTarget], names: Names) -> String {
     );
     for one in targets {
         let Counts { compatible, unknown, incompatible } = one.counts();
-        let [runs, unknown, cannot, excused] = [compatible, unknown, incompatible, one.excused()].map(count);
+        let excused = one.excused_kernels();
+        let [runs, unknown, cannot, excused] =
+            [compatible.saturating_sub(excused), unknown, incompatible, excused].map(count);
         let verdict = word(one.verdict());
         let _ = writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.name());
     }

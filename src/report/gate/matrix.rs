@@ -3,21 +3,17 @@
 //! A column for each target, whose names stand above as stairs, since there may be a hundred. Kernels of a template of which
 //! the same is said everywhere share a line; those that run everywhere share one.
 
-use super::{OfFile, OfTarget, certain};
-use crate::compat::gate::kernels::Kernels;
+use super::OfTarget;
+use super::sheet::{Cell, Stand, sheets};
 use crate::report::draw::Drawing;
 use crate::report::inspect::View;
 use crate::report::name::{family, shorten};
 use crate::report::units::{count, counted};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 /// Lines of a matrix that stands beside other things.
 pub const SOME: usize = 16;
-
-/// What stands for a kernel that a policy does not ask about for a target.
-const NOT_ASKED: usize = 3;
 
 /// Kernels of which the same is said.
 #[derive(Default)]
@@ -43,89 +39,88 @@ pub fn matrix(targets: &[OfTarget], view: &View, drawing: Drawing, most: usize) 
         let _ = writeln!(out, "{lead}{bend} {}", shorten(&target.target, left));
     }
     let widest = lines.iter().map(|(_, line)| count(line.kernels).len()).max().unwrap_or(0);
-    let put = |out: &mut String, (verdicts, line): &(Vec<usize>, Line)| {
-        let signs: Vec<String> = verdicts.iter().map(|verdict| sign(*verdict, view.color, drawing)).collect();
-        let lead = verdicts.len().saturating_mul(2).saturating_add(widest).saturating_add(3);
+    let put = |out: &mut String, (stands, line): &(Vec<Stand>, Line)| {
+        let signs: Vec<String> = stands.iter().map(|stand| sign(*stand, view.color, drawing)).collect();
+        let lead = stands.len().saturating_mul(2).saturating_add(widest).saturating_add(3);
         let name = shorten(&line.first, view.width.saturating_sub(lead).max(12));
         let _ = writeln!(out, "{}  {:>widest$}  {name}", signs.join(" "), count(line.kernels));
     };
     // What runs everywhere is the last line, and is not left out.
-    let (everywhere, others): (Vec<_>, Vec<_>) =
-        lines.iter().partition(|(verdicts, _)| verdicts.iter().all(|verdict| *verdict == 0));
+    let (everywhere, others): (Vec<_>, Vec<_>) = lines.iter().partition(|(stands, _)| run(stands));
     others.iter().take(most).for_each(|line| put(&mut out, line));
     let more = others.iter().skip(most).map(|(_, line)| line.kernels).sum::<usize>();
     if more > 0 {
         let _ = writeln!(out, "and {} more; `--format matrix` shows all", counted(more, "kernel"));
     }
     everywhere.iter().for_each(|line| put(&mut out, line));
-    let [runs, unknown, cannot] = [0, 1, 2].map(|verdict| sign(verdict, view.color, drawing));
-    let _ = writeln!(out, "{runs} runs, {cannot} cannot run, {unknown} unknown; the number is that of kernels");
+    let mut legend = Vec::new();
+    for (stand, what) in
+        [(Stand::Runs, "runs"), (Stand::Excused, "excused"), (Stand::Cannot, "cannot run"), (Stand::Unknown, "unknown")]
+    {
+        // A policy or a baseline excuses; most have none.
+        if stand != Stand::Excused || lines.iter().any(|(stands, _)| stands.contains(&stand)) {
+            legend.push(format!("{} {what}", sign(stand, view.color, drawing)));
+        }
+    }
+    let _ = writeln!(out, "{}; the number is that of kernels", legend.join(", "));
     out
 }
 
-/// The lines, each with the verdict for each target: the worst first, what runs everywhere last.
-fn lines(targets: &[&OfTarget], view: &View) -> Vec<(Vec<usize>, Line)> {
-    let mut found: BTreeMap<(Vec<usize>, String), Line> = BTreeMap::new();
-    let files: Vec<Vec<&OfFile>> =
-        targets.iter().map(|one| one.files.iter().filter(|of| !of.is_whole()).collect()).collect();
-    for at in 0..files.iter().map(Vec::len).max().unwrap_or(0) {
-        let of_targets: Vec<Option<&OfFile>> = files.iter().map(|own| own.get(at).copied()).collect();
-        // Targets that a policy asks about the same kernels share these; there are few sets.
-        let mut sets: Vec<(&Arc<Kernels>, HashMap<&str, usize>)> = Vec::new();
-        let mut names: Vec<&str> = Vec::new();
-        for kernels in of_targets.iter().flatten().map(|of| &of.judged.kernels) {
-            if !sets.iter().any(|(known, _)| Arc::ptr_eq(known, kernels)) {
-                names.extend(
-                    kernels
-                        .names()
-                        .filter(|name| !sets.iter().any(|(_, known)| known.contains_key(&***name)))
-                        .map(|name| &**name),
-                );
-                sets.push((kernels, kernels.names().enumerate().map(|(place, name)| (&**name, place)).collect()));
-            }
-        }
-        for name in names {
-            let verdict = |of: &Option<&OfFile>| verdict((*of)?, name, &sets);
-            let verdicts: Vec<usize> = of_targets.iter().map(|of| verdict(of).unwrap_or(NOT_ASKED)).collect();
-            let everywhere = verdicts.iter().all(|verdict| *verdict == 0);
-            let shown = if everywhere { String::new() } else { view.kernel(name) };
-            let line = found.entry((verdicts, family(&shown).to_owned())).or_default();
+/// The lines, each with how its kernels stand on each target: the worst first, what runs everywhere last.
+fn lines(targets: &[&OfTarget], view: &View) -> Vec<(Vec<Stand>, Line)> {
+    let mut found: BTreeMap<(Vec<Stand>, String), Line> = BTreeMap::new();
+    for sheet in sheets(targets) {
+        for row in &sheet.rows {
+            let stand = |cell: Option<Cell<'_>>| cell.map_or(Stand::NotAsked, |cell| cell.stand());
+            let stands: Vec<Stand> = sheet.cells(row).map(stand).collect();
+            let shown = if run(&stands) { String::new() } else { view.kernel(row.name) };
+            let line = found.entry((stands, family(&shown).to_owned())).or_default();
             line.kernels = line.kernels.saturating_add(1);
             if line.kernels == 1 {
                 line.first = shown;
             }
         }
     }
-    let mut lines: Vec<(Vec<usize>, Line)> = Vec::new();
-    for ((verdicts, family), mut line) in found {
-        if verdicts.iter().all(|verdict| *verdict == 0) {
+    let mut lines: Vec<(Vec<Stand>, Line)> = Vec::new();
+    for ((stands, family), mut line) in found {
+        if run(&stands) {
             line.first = if line.kernels == 1 { "runs" } else { "run" }.to_owned() + " on all of them";
         } else if line.kernels > 1 {
             line.first = family;
         }
-        lines.push((verdicts, line));
+        lines.push((stands, line));
     }
     // Those that run nowhere before those that do not run somewhere; of these the many first.
     lines.sort_by(|(one, first), (other, second)| {
-        let badness = |all: &[usize]| all.iter().filter(|verdict| **verdict != NOT_ASKED).sum::<usize>();
+        let badness = |all: &[Stand]| all.iter().map(|stand| badness(*stand)).sum::<usize>();
         badness(other).cmp(&badness(one)).then(second.kernels.cmp(&first.kernels)).then(first.first.cmp(&second.first))
     });
     lines
 }
 
-/// 0 runs, 1 unknown, 2 cannot run; none for a kernel that nothing is asked of.
-fn verdict(of: &OfFile, name: &str, sets: &[(&Arc<Kernels>, HashMap<&str, usize>)]) -> Option<usize> {
-    let (_, places) = sets.iter().find(|(kernels, _)| Arc::ptr_eq(kernels, &of.judged.kernels))?;
-    let items = of.judged.items.get(of.judged.grouping.of(*places.get(name)?)?)?;
-    Some(match certain(items) {
-        None => 0,
-        Some(false) => 1,
-        Some(true) => 2,
-    })
+/// Whether kernels run everywhere, and nothing had to be excused.
+fn run(stands: &[Stand]) -> bool {
+    stands.iter().all(|stand| *stand == Stand::Runs)
 }
 
-fn sign(verdict: usize, color: bool, drawing: Drawing) -> String {
-    let sign = drawing.signs().get(verdict).copied().unwrap_or(" ");
-    let code = ["32", "33", "31"].get(verdict).copied().unwrap_or("0");
+/// By how much a stand moves a line to the top.
+fn badness(stand: Stand) -> usize {
+    match stand {
+        Stand::Runs | Stand::Excused | Stand::NotAsked => 0,
+        Stand::Unknown => 1,
+        Stand::Cannot => 2,
+    }
+}
+
+fn sign(stand: Stand, color: bool, drawing: Drawing) -> String {
+    let [runs, unknown, cannot] = drawing.signs();
+    let (sign, code) = match stand {
+        Stand::Runs => (runs, "32"),
+        Stand::Unknown => (unknown, "33"),
+        Stand::Cannot => (cannot, "31"),
+        // The page has the same sign.
+        Stand::Excused => ("~", "36"),
+        Stand::NotAsked => return " ".to_owned(),
+    };
     if color { format!("\x1b[{code}m{sign}\x1b[0m") } else { sign.to_owned() }
 }

@@ -199,3 +199,17 @@ fn the_matrix_leaves_blank_what_was_not_asked() {
     assert!(few.contains("\x1b[31m✗\x1b[0m") && few.contains("and 1 kernel more") && !few.contains("open"), "{few}");
     assert!(few.contains("runs on all of them"), "{few}");
 }
+
+#[test]
+fn the_matrix_tells_what_is_excused_from_what_runs() {
+    use crate::report::draw::Drawing;
+    let mut answers = answers();
+    let view = View { width: 60, demangle: true, color: false };
+    let text = matrix(&answers, &view, Drawing::Unicode, SOME);
+    assert!(text.ends_with("✓ runs, ✗ cannot run, ? unknown; the number is that of kernels\n"), "{text}");
+    excuse(&mut answers);
+    let text = matrix(&answers, &view, Drawing::Unicode, SOME);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[1..4], ["?  1  open", "~  1  wide", "✓  1  runs on all of them"], "{text}");
+    assert_eq!(lines[4], "✓ runs, ~ excused, ✗ cannot run, ? unknown; the number is that of kernels");
+}

@@ -8,12 +8,6 @@ if (data.breaches.length) {
     make("ul", {}, data.breaches.map((text) => make("li", {}, text)))));
 }
 
-function plain(titles, rows) {
-  const cell = (tag) => (text, at) => make(tag, { class: at ? "number" : "text" }, text);
-  return make("div", { class: "plain" }, make("table", {}, make("thead", {}, make("tr", {}, titles.map(cell("th")))),
-    make("tbody", {}, rows.map((row) => make("tr", {}, row.map(cell("td")))))));
-}
-
 const targets = new Map();
 for (const file of files) {
   for (const [name, counts, sizes] of file.targets) {

@@ -134,6 +134,13 @@ function section(id, title, hint, ...children) {
     children);
 }
 
+// A table of few rows, of which all columns but the first are numbers, or are `kinds`.
+function plain(titles, rows, kinds) {
+  const cell = (tag) => (text, at) => make(tag, { class: kinds ? kinds[at] : at ? "number" : "text" }, text);
+  return make("div", { class: "plain" }, make("table", {}, make("thead", {}, make("tr", {}, titles.map(cell("th")))),
+    make("tbody", {}, rows.map((row) => make("tr", {}, row.map(cell("td")))))));
+}
+
 // Buttons of which one is on.
 function choice(label, options, chosen, pick) {
   const buttons = options.map(([value, text]) =>

@@ -5,6 +5,7 @@
 use super::escape::{json, visible};
 use super::matrix::Matrix;
 use super::names::{Gathering, Packed, Table};
+use super::policy::OfPolicy;
 use super::texts::Texts;
 use crate::compat::examine::Examined;
 use crate::compat::kernels::bodies;
@@ -85,6 +86,7 @@ struct Data<'d> {
     named: Vec<usize>,
     kernels: &'d Kernels,
     matrix: Matrix,
+    policy: Option<&'d OfPolicy>,
 }
 
 impl Files {
@@ -186,7 +188,7 @@ impl Files {
     }
 
     /// What the page's scripts read.
-    pub(super) fn data(&self, table: &Table, matrix: Matrix) -> Result<String> {
+    pub(super) fn data(&self, table: &Table, matrix: Matrix, policy: Option<&OfPolicy>) -> Result<String> {
         let data = Data {
             view: "library",
             files: &self.all,
@@ -196,6 +198,7 @@ impl Files {
             named: self.mangled.iter().map(|name| table.place(name).unwrap_or_default()).collect(),
             kernels: &self.kernels,
             matrix,
+            policy,
         };
         let text = serde_json::to_string(&data).map_err(|error| Error::input(error.to_string()))?;
         Ok(json(&text))

@@ -10,6 +10,8 @@ pub(super) const GRID: &str = include_str!("grid.js");
 pub(super) const TREEMAP: &str = include_str!("treemap.js");
 /// Kernels by targets.
 pub(super) const MATRIX: &str = include_str!("matrix.js");
+/// Exceptions, and what a policy finds beyond single kernels.
+pub(super) const POLICY: &str = include_str!("policy.js");
 /// The page of files.
 pub(super) const LIBRARY: &str = include_str!("library.js");
 /// The page of two builds.

@@ -78,9 +78,14 @@ if (images.file.length) {
       ? choice("which bytes", [["stored", "as stored"], ["size", "inflated"]], "stored", (of) => map.replace(tree(of))) : null),
     map.element));
 }
+const { policy } = data;
+if (policy && policy.findings.length + policy.exceptions.length) {
+  main.append(section("policy", "Policy", policy.file + (policy.day ? ", its exceptions as of " + policy.day : ""), policyParts(policy)));
+}
+let verdicts = null;
 if (data.matrix.targets.length && data.matrix.name.length) {
-  main.append(section("matrix", "Where kernels run", "what `check` finds for each target: ✓ runs, ✗ cannot run, ? unknown; why is on hover",
-    matrix(data.matrix, files)));
+  verdicts = matrix(data.matrix, files);
+  main.append(section("matrix", "Where kernels run", `what \`check\` finds for each target: ${verdicts.legend}; why is on hover`, verdicts.element));
 }
 
 // The table: of kernels, or of images.
@@ -112,7 +117,8 @@ function tellKernel(row) {
   const name = named[row];
   const others = (codes.get(kernels.code[row]) || 1) - 1;
   fields(["Kernel", names[name]], mangled[name] === names[name] ? null : ["Mangled", mangled[name]], ...tellImage(imageOf(row)),
-    others ? ["Same code", `as ${counted(others, "other kernel")}`] : null);
+    others ? ["Same code", `as ${counted(others, "other kernel")}`] : null,
+    ...(verdicts ? verdicts.tell(images.file[imageOf(row)], name) : []));
 }
 
 const kernelGrid = grid({

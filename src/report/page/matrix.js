@@ -1,9 +1,13 @@
 // Kernels by targets. Kernels of a template share a row that opens; a cell says whether they run, on hover and focus why not.
 
-const VERDICTS = [["✓", "runs", "runs"], ["?", "unknown", "unknown"], ["✗", "cannot run", "cannot"]];
+const VERDICTS = [["✓", "runs", "runs"], ["?", "unknown", "unknown"], ["✗", "cannot run", "cannot"], ["~", "excused", "excused"],
+  ["·", "not asked about", "unasked"]];
+// What is told of several kernels: the worst.
+const WORST = [2, 1, 3, 0, 4];
 
 function matrix(own, files) {
   const several = files.length > 1;
+  const there = VERDICTS.map((_, verdict) => own.cells.some((cell) => cell[0] === verdict));
   const cellOf = (row, target) => own.cells[own.classes[own.class[row]][target]];
   const whys = new Map();
   for (const [row, aspect, text] of own.why) {
@@ -31,9 +35,9 @@ function matrix(own, files) {
     return has(lower[row], filter);
   };
 
-  // How many of some kernels run on a target, are unknown, and cannot run.
+  // How many of some kernels are of each verdict on a target.
   function tally(rows, target) {
-    const counts = [0, 0, 0];
+    const counts = VERDICTS.map(() => 0);
     for (const row of rows) counts[cellOf(row, target)[0]] += 1;
     return counts;
   }
@@ -55,7 +59,7 @@ function matrix(own, files) {
     return [all, kernels];
   }
 
-  const worst = (counts) => (counts[2] ? 2 : counts[1] ? 1 : 0);
+  const worst = (counts) => WORST.find((verdict) => counts[verdict]);
   const totals = own.targets.map((_, target) => tally(own.name.keys(), target));
 
   const columns = [{
@@ -77,9 +81,10 @@ function matrix(own, files) {
     title: target, fixed: true, focus: true, width: 96, kind: "verdict",
     head: () => {
       const cut = /^(intel_gpu_|nvidia_gpu_|amd_gpu_)/.exec(target);
-      const lost = totals[at][2] ? `${number(totals[at][2])} cannot` : totals[at][1] ? `${number(totals[at][1])} unknown` : "all run";
+      const [runs, unknown, cannot, excused, unasked] = totals[at];
+      const lost = cannot ? `${number(cannot)} cannot` : unknown ? `${number(unknown)} unknown` : excused || unasked ? `${number(runs)} run` : "all run";
       return [make("span", { class: "dim" }, cut ? cut[0] : "\u00a0"), make("span", {}, cut ? target.slice(cut[0].length) : target),
-        make("span", { class: "total" }, lost)];
+        make("span", { class: "total" }, lost), there[3] ? make("span", { class: "total" }, excused ? `${number(excused)} excused` : "\u00a0") : null];
     },
     class: (line) => VERDICTS[line.family === undefined ? cellOf(line.row, at)[0] : worst(tally(line.rows, at))][2],
     value: () => "",
@@ -111,11 +116,19 @@ function matrix(own, files) {
 
   function because(reasons, row) {
     return reasons.map((reason) => {
-      const [certain, rule, message, remedy, aspect] = own.reasons[reason];
+      const [certain, rule, message, remedy, aspect, excuse] = own.reasons[reason];
       const why = aspect === null || row === undefined ? null : (whys.get(row) || []).find((one) => one[0] === own.texts[aspect]);
       return make("div", { class: "reason" }, make("p", {}, `${message} (${rule}${certain ? "" : ", not sure"})`),
-        why ? make("p", { class: "why" }, why[1]) : null, make("p", { class: "help" }, "help: " + remedy));
+        why ? make("p", { class: "why" }, why[1]) : null,
+        excuse === null ? make("p", { class: "help" }, "help: " + remedy) : make("p", { class: "excused" }, `${VERDICTS[3][0]} excused: ${own.texts[excuse]}`));
     });
+  }
+
+  // A verdict in words; what only a policy is against runs.
+  function verdictOf([verdict, reasons]) {
+    const [sign, word] = VERDICTS[verdict];
+    const counting = reasons.map((reason) => own.reasons[reason]).filter(([certain, , , , , excuse]) => certain && excuse === null);
+    return `${sign} ${verdict === 2 && counting.every((reason) => reason[6]) ? "against the policy" : word}`;
   }
 
   tips(table.element, "td", (cell) => {
@@ -134,23 +147,44 @@ function matrix(own, files) {
       const most = [...reasons].sort((one, other) => other[1] - one[1] || one[0] - other[0]).slice(0, 4);
       return [make("b", {}, families[line.family]), make("p", {}, `${own.targets[target]}: ${said.join(", ")}`), because(most.map((one) => one[0]))];
     }
-    const [verdict, reasons] = cellOf(line.row, target);
-    return [make("b", {}, names[own.name[line.row]]), make("p", { class: VERDICTS[verdict][2] }, `${VERDICTS[verdict][0]} ${VERDICTS[verdict][1]} on ${own.targets[target]}`),
-      because(reasons, line.row)];
+    const found = cellOf(line.row, target);
+    return [make("b", {}, names[own.name[line.row]]), make("p", { class: VERDICTS[found[0]][2] }, `${verdictOf(found)} on ${own.targets[target]}`),
+      because(found[1], line.row)];
   });
   tips(table.element, "th", (cell) => {
     const target = Number(cell.dataset.column) - 1;
     if (target < 0) return null;
-    const said = totals[target].map((one, verdict) => `${number(one)} ${VERDICTS[verdict][1]}`);
+    const said = totals[target].map((one, verdict) => (there[verdict] || verdict < 3 ? `${number(one)} ${VERDICTS[verdict][1]}` : null)).filter((one) => one);
     return [make("b", {}, own.targets[target]), make("p", {}, said.join(", "))];
   });
 
   const tools = make("div", { class: "tools" },
     search("Filter kernels of the matrix", (text) => { filter = words(text); refresh(); }),
-    choice("which kernels", [["all", "all"], ["2", "✗ cannot run somewhere"], ["1", "? unknown somewhere"]], "all",
+    choice("which kernels", [["all", "all"], ["2", "✗ cannot run somewhere"], ["1", "? unknown somewhere"],
+      ...[3, 4].filter((verdict) => there[verdict]).map((verdict) => [String(verdict), `${VERDICTS[verdict][0]} ${VERDICTS[verdict][1]} somewhere`])], "all",
       (value) => { only = value; refresh(); }),
     make("button", { type: "button", onclick: () => { if (open.size) open.clear(); else order.forEach((one) => open.add(one)); refresh(); } }, "open or close all"),
     table.count);
   refresh();
-  return [tools, table.element];
+
+  // Where a kernel does not simply run: verdicts, each with the targets and why.
+  let places = null;
+  function tell(file, name) {
+    places = places || new Map(own.name.map((one, row) => [own.file[row] + " " + one, row]));
+    const row = places.get(file + " " + name);
+    const targetsOf = new Map();
+    if (row !== undefined) {
+      own.classes[own.class[row]].forEach((cell, target) => targetsOf.set(cell, [...(targetsOf.get(cell) || []), own.targets[target]]));
+    }
+    return [...targetsOf].filter(([cell]) => own.cells[cell][0] !== 0).map(([cell, targets]) => {
+      const said = own.cells[cell][1].map((reason) => {
+        const [certain, rule, message, , , excuse] = own.reasons[reason];
+        return `${message} (${rule}${certain ? "" : ", not sure"})` + (excuse === null ? "" : ` excused: ${own.texts[excuse]}`);
+      });
+      return [verdictOf(own.cells[cell]), [targets.join(", "), ...said].join("\n")];
+    });
+  }
+
+  const legend = VERDICTS.map(([sign, word], verdict) => (there[verdict] || verdict < 3 ? `${sign} ${word}${verdict === 2 && data.policy ? ", or against the policy" : ""}` : null));
+  return { element: [tools, table.element], tell, legend: legend.filter((one) => one).join(", ") };
 }

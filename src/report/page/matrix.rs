@@ -8,21 +8,25 @@ use super::files::Files;
 use super::names::Table;
 use super::texts::Texts;
 use crate::compat::aspects::Evidence;
-use crate::compat::gate::Against;
 use crate::compat::gate::judged::Item;
+use crate::compat::gate::{Against, Matter};
 use crate::compat::warnings::{called, location};
 use crate::report::evidence::Names;
-use crate::report::gate::{Finding, OfFile, OfTarget, certain};
+use crate::report::gate::sheet::{Cell, Stand, sheets};
+use crate::report::gate::{Finding, OfTarget};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// The matrix as it stands in the page.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Matrix {
     targets: Vec<String>,
-    /// What is said: whether it is sure, the rule, the sentence, what can be done, and the aspect.
+    /// What is said: whether it is sure, the rule, the sentence, what can be done, the aspect, why it does not count, and
+    /// whether only a policy is against it.
     reasons: Vec<Reason>,
-    /// What is said of a kernel on a target: 0 runs, 1 unknown, 2 cannot run; and the reasons.
+    /// What is said of a kernel on a target: 0 runs, 1 unknown, 2 cannot run, 3 excused, 4 not asked; and the reasons,
+    /// those that count first.
     cells: Vec<(u8, Vec<usize>)>,
     /// Of each class the cell for each target.
     classes: Vec<Vec<usize>>,
@@ -36,7 +40,7 @@ pub(super) struct Matrix {
 }
 
 #[derive(Debug, Serialize)]
-struct Reason(bool, &'static str, String, String, Option<usize>);
+struct Reason(bool, &'static str, String, String, Option<usize>, Option<usize>, bool);
 
 /// What is gathered once, and known by its number.
 #[derive(Default)]
@@ -48,32 +52,29 @@ struct Known {
 }
 
 /// What tells reasons apart.
-type Said = (bool, &'static str, String, String);
+type Said = (bool, &'static str, String, String, Option<Arc<str>>);
 
-pub(super) fn matrix(targets: &[OfTarget], files: &Files, table: &Table, names: Names) -> Matrix {
+pub(super) fn matrix(targets: &[&OfTarget], files: &Files, table: &Table, names: Names) -> Matrix {
     let mut matrix = Matrix { targets: targets.iter().map(|one| visible(one.name())).collect(), ..Matrix::default() };
     let mut known = Known::default();
-    let Some(first) = targets.first() else { return matrix };
-    for (at, of) in first.files.iter().enumerate() {
-        let Some(file) = files.place(&of.file) else { continue };
-        let all: Vec<Option<&OfFile>> = targets.iter().map(|one| one.files.get(at)).collect();
+    for sheet in sheets(targets) {
+        let Some(file) = files.place(sheet.file) else { continue };
         // Targets have groups of their own; kernels that are of one group on each are of one class.
         let mut classes: HashMap<Vec<Option<usize>>, usize> = HashMap::new();
-        for kernel in 0..of.judged.kernels.len() {
-            let Some(name) = of.judged.kernels.name(kernel).and_then(|name| table.place(name)) else { continue };
-            let key: Vec<_> = all.iter().map(|of| of.and_then(|of| of.judged.grouping.of(kernel))).collect();
-            let class = *classes.entry(key).or_insert_with_key(|key| {
-                let items = all.iter().zip(key).map(|(of, group)| (*of)?.judged.items.get((*group)?));
-                let cells = items.map(|items| matrix.cell(&mut known, items.map(Vec::as_slice))).collect();
+        for kernel in &sheet.rows {
+            let Some(name) = table.place(kernel.name) else { continue };
+            let all: Vec<Option<Cell<'_>>> = sheet.cells(kernel).collect();
+            let key: Vec<_> = all.iter().map(|cell| cell.and_then(|cell| cell.group())).collect();
+            let class = *classes.entry(key).or_insert_with(|| {
+                let cells = all.iter().map(|cell| matrix.cell(&mut known, *cell)).collect();
                 matrix.class(&mut known, cells)
             });
             let row = matrix.name.len();
             matrix.file.push(file);
             matrix.name.push(name);
             matrix.class.push(class);
-            let why = all.iter().flatten().flat_map(|of| {
-                let found = of.judged.of(kernel);
-                found.filter_map(|found| Finding { of, found }.evidence())
+            let why = all.iter().flatten().flat_map(|Cell { of, kernel }| {
+                of.judged.of(*kernel).filter_map(|found| Finding { of, found }.evidence())
             });
             let why: BTreeMap<&'static str, &Evidence> = why.map(|why| (why.aspect.name(), why)).collect();
             for (aspect, why) in why {
@@ -93,27 +94,32 @@ impl Matrix {
         })
     }
 
-    /// The number of what is said of a kernel on a target; nothing is known of one that was not judged.
-    fn cell(&mut self, known: &mut Known, items: Option<&[Item]>) -> usize {
-        let verdict = match items.map(certain) {
-            Some(None) => 0,
-            None | Some(Some(false)) => 1,
-            Some(Some(true)) => 2,
-        };
-        let reasons = items.unwrap_or_default().iter().map(|item| self.reason(known, &item.against)).collect();
-        *known.cells.entry((verdict, reasons)).or_insert_with_key(|cell| {
+    /// The number of what is said of a kernel on a target.
+    fn cell(&mut self, known: &mut Known, cell: Option<Cell<'_>>) -> usize {
+        let items = cell.map(|cell| cell.items()).unwrap_or_default();
+        let stand = cell.map_or(Stand::NotAsked, |cell| cell.stand());
+        let (counting, excused): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.excused.is_none());
+        let reasons = counting.iter().chain(&excused).map(|item| self.reason(known, item)).collect();
+        *known.cells.entry((stand as u8, reasons)).or_insert_with_key(|cell| {
             self.cells.push(cell.clone());
             self.cells.len().saturating_sub(1)
         })
     }
 
-    fn reason(&mut self, known: &mut Known, against: &Against) -> usize {
-        let Against { matter, certain, message, remedy, aspect } = against;
-        let aspect = aspect.as_ref().map(|aspect| known.texts.of(aspect));
-        *known.reasons.entry((*certain, matter.rule(), message.clone(), remedy.clone())).or_insert_with(|| {
-            self.reasons.push(Reason(*certain, matter.rule(), visible(message), visible(remedy), aspect));
-            self.reasons.len().saturating_sub(1)
-        })
+    fn reason(&mut self, known: &mut Known, item: &Item) -> usize {
+        let Against { matter, certain, message, remedy, aspect } = &*item.against;
+        let (rule, excused) = (matter.rule(), item.excused.clone());
+        let said = (*certain, rule, message.clone(), remedy.clone(), excused);
+        if let Some(place) = known.reasons.get(&said) {
+            return *place;
+        }
+        let mut text = |text: &str| known.texts.of(text);
+        let (aspect, excused) = (aspect.as_deref().map(&mut text), item.excused.as_deref().map(&mut text));
+        let policy = matches!(matter, Matter::Policy(_));
+        self.reasons.push(Reason(*certain, rule, visible(message), visible(remedy), aspect, excused, policy));
+        let place = self.reasons.len().saturating_sub(1);
+        known.reasons.insert(said, place);
+        place
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::escape::html;
 use super::files::Files;
+use super::policy::OfPolicy;
 use crate::report::diff::{Counts, Report};
 use crate::report::evidence::Names;
 use crate::report::gate::{self, OfTarget};
@@ -14,18 +15,28 @@ use std::fmt::Write as _;
 const ROWS: usize = 50;
 
 /// Files, targets with how many kernels run there, and the largest templates.
-pub(super) fn library(files: &Files, targets: &[OfTarget], names: Names) -> String {
+pub(super) fn library(files: &Files, targets: &[&OfTarget], policy: Option<&OfPolicy>, names: Names) -> String {
     let mut out = String::new();
     let rows = files.all.iter().map(|file| {
         let of = share(file.stored, file.bytes);
         vec![file.path.clone(), count(file.images), count(file.kernels), bytes(file.stored), bytes(file.size), of]
     });
     table(&mut out, "Files", &["File", "Images", "Kernels", "Stored", "Inflated", "Of file"], rows);
+    let any = policy.is_some() || targets.iter().any(|one| one.excused_kernels() > 0);
     let rows = targets.iter().map(|one| {
         let gate::Counts { compatible, unknown, incompatible } = one.counts();
-        vec![one.name().to_owned(), count(compatible), count(unknown), count(incompatible)]
+        let excused = one.excused_kernels();
+        let mut row = vec![one.name().to_owned()];
+        row.extend([compatible.saturating_sub(excused), unknown, incompatible].map(count));
+        row.extend(any.then(|| count(excused)));
+        row
     });
-    table(&mut out, "Where kernels run", &["Target", "Run", "Unknown", "Cannot run"], rows);
+    let mut titles = vec!["Target", "Run", "Unknown", "Cannot run"];
+    titles.extend(any.then_some("Excused"));
+    table(&mut out, "Where kernels run", &titles, rows);
+    if let Some(policy) = policy {
+        held(&mut out, policy);
+    }
     let mut families: HashMap<String, (usize, u64)> = HashMap::new();
     for (name, stored) in files.stored() {
         let (kernels, sum) = families.entry(family(&names.show(name)).to_owned()).or_default();
@@ -36,6 +47,20 @@ pub(super) fn library(files: &Files, targets: &[OfTarget], names: Names) -> Stri
     let rows = families.into_iter().map(|(name, (kernels, stored))| vec![name, count(kernels), bytes(stored)]);
     table(&mut out, "Kernels of one template", &["Template", "Kernels", "Stored"], rows);
     out
+}
+
+/// What a policy finds beyond single kernels on targets, and what it excuses.
+fn held(out: &mut String, policy: &OfPolicy) {
+    let rows = policy.findings.iter().map(|one| {
+        let target = one.target.clone().unwrap_or_default();
+        vec![one.rule.to_owned(), target, one.message.clone(), one.places.join(", ")]
+    });
+    table(out, "Against the policy", &["Rule", "Target", "What", "Where"], rows);
+    let rows = policy.exceptions.iter().map(|one| {
+        let until = if one.ended { format!("{}, ended", one.until) } else { one.until.clone() };
+        vec![one.what.clone(), one.targets.join(", "), one.reason.clone(), until, count(one.kernels)]
+    });
+    table(out, "Exceptions", &["What", "Targets", "Reason", "Until", "Kernels"], rows);
 }
 
 /// What became of the kernels of each file, and what they gained and lost.

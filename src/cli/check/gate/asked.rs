@@ -26,6 +26,17 @@ impl<'t> Asked<'t> {
         Asked { target, march: None, demanded: None, native: false }
     }
 
+    /// The same with what a policy demands of it; compiled for it already where that or `native` says so.
+    pub fn under(mut self, policy: Option<&Policy>, native: bool) -> Asked<'t> {
+        self.demanded = policy.and_then(|policy| policy.demanded(&self.target.name, self.march)).cloned();
+        self.native(native)
+    }
+
+    fn native(mut self, native: bool) -> Asked<'t> {
+        self.native = native || self.demanded.as_ref().is_some_and(|demanded| demanded.native);
+        self
+    }
+
     /// The kernels that must run; all where there is none.
     pub fn globs(&self) -> &[Pattern] {
         self.demanded.as_ref().map(|demanded| demanded.kernels.as_slice()).unwrap_or_default()
@@ -51,7 +62,29 @@ pub fn named<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) 
     Ok(asked)
 }
 
-/// What is asked: of the targets that are named, else of those of the policy; `native` of all.
+/// What is asked of targets: of those that are named, else of those of the policy, which may be none; `native` of all.
+pub fn held<'t>(
+    global: &Global,
+    named: Vec<Asked<'t>>,
+    policy: Option<&Policy>,
+    table: &'t TargetTable,
+    native: bool,
+) -> Vec<Asked<'t>> {
+    if named.is_empty() {
+        let own = policy.into_iter().flat_map(|policy| &policy.targets);
+        return own.filter_map(|one| of_policy(one, table)).map(|one| one.native(native)).collect();
+    }
+    let under = |one: Asked<'t>| {
+        let other = |policy: &&Policy| policy.targets.iter().all(|own| own.target != one.target.name);
+        if let Some(policy) = policy.filter(other) {
+            global.note(&format!("{} has no rules for {} alone", policy.file, one.target.name));
+        }
+        one.under(policy, native)
+    };
+    named.into_iter().map(under).collect()
+}
+
+/// The same where something must be asked.
 ///
 /// # Errors
 /// `Usage` where that is nothing.
@@ -62,24 +95,7 @@ pub fn asked<'t>(
     table: &'t TargetTable,
     native: bool,
 ) -> Result<Vec<Asked<'t>>> {
-    let mut asked = named;
-    match policy {
-        Some(policy) if asked.is_empty() => {
-            asked = policy.targets.iter().filter_map(|one| of_policy(one, table)).collect();
-        }
-        Some(policy) => {
-            for one in &mut asked {
-                if policy.targets.iter().all(|own| own.target != one.target.name) {
-                    global.note(&format!("{} has no rules for {} alone", policy.file, one.target.name));
-                }
-                one.demanded = policy.demanded(&one.target.name, one.march).cloned();
-            }
-        }
-        None => {}
-    }
-    for one in &mut asked {
-        one.native = native || one.demanded.as_ref().is_some_and(|demanded| demanded.native);
-    }
+    let asked = held(global, named, policy, table, native);
     if !asked.is_empty() || policy.is_some_and(|policy| !policy.budget.is_open()) {
         return Ok(asked);
     }

@@ -1,0 +1,72 @@
+//! What does a page say, as data and to the eye?
+
+use crate::support::browser::Browser;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The text of a page.
+pub fn text(page: &Path) -> String {
+    std::fs::read_to_string(page).unwrap()
+}
+
+/// The data of a page.
+pub fn data(page: &Path) -> Value {
+    let page = text(page);
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// A number of a page's data, to count with.
+pub fn number(value: &Value) -> usize {
+    usize::try_from(value.as_u64().unwrap()).unwrap()
+}
+
+/// The cells of each target, one for each kernel.
+pub fn cells(matrix: &Value) -> BTreeMap<String, Vec<&Value>> {
+    let mut all: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+    for (at, target) in matrix["targets"].as_array().unwrap().iter().enumerate() {
+        let own = all.entry(target.as_str().unwrap().to_owned()).or_default();
+        for class in matrix["class"].as_array().unwrap() {
+            own.push(&matrix["cells"][number(&matrix["classes"][number(class)][at])]);
+        }
+    }
+    all
+}
+
+/// Kernels of each target by verdict: those that run, of which it is not known, that cannot, that are excused, and that
+/// nobody asks about.
+pub fn counts(matrix: &Value) -> BTreeMap<String, [u64; 5]> {
+    let count = |cells: Vec<&Value>| {
+        let mut counts = [0; 5];
+        cells.iter().for_each(|cell| counts[number(&cell[0])] += 1);
+        counts
+    };
+    cells(matrix).into_iter().map(|(target, cells)| (target, count(cells))).collect()
+}
+
+/// Texts stand out from what is behind them, in light and in dark.
+pub fn can_be_read(browser: &mut Browser) {
+    let mut backs = Vec::new();
+    for scheme in ["light", "dark"] {
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        browser.call("Emulation.setEmulatedMedia", media);
+        backs.push(browser.eval("getComputedStyle(document.body).backgroundColor"));
+        // WCAG's contrast of text to what is behind it, at least 4.5.
+        let poor = browser.eval(
+            "(() => { const rgb = (text) => text.match(/[\\d.]+/g).map(Number); \
+             const light = (color) => { const [r, g, b] = color.slice(0, 3).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); \
+               return 0.2126 * r + 0.7152 * g + 0.0722 * b; }; \
+             const behind = (own) => { for (; own; own = own.parentElement) { const back = rgb(getComputedStyle(own).backgroundColor); if (back.length < 4 || back[3] === 1) return back; } return [255, 255, 255]; }; \
+             const poor = []; \
+             for (const own of document.querySelectorAll('h1, h2, p, td, th span, button, .node span, .dim, .count, footer')) { \
+               if (!own.textContent.trim() || !own.offsetParent) continue; \
+               const [one, other] = [light(rgb(getComputedStyle(own).color)), light(behind(own))]; \
+               const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05); \
+               if (contrast < 4.5) poor.push([own.className, own.textContent.slice(0, 20), contrast]); } \
+             return poor; })()",
+        );
+        assert_eq!(poor, json!([]), "{scheme}");
+    }
+    assert_ne!(backs[0], backs[1]);
+}
