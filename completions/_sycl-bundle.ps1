@@ -33,6 +33,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
             [CompletionResult]::new('kernels', 'kernels', [CompletionResultType]::ParameterValue, 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers')
+            [CompletionResult]::new('props', 'props', [CompletionResultType]::ParameterValue, 'Show the property sets of images, decoded and as they are stored')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell whether kernels run on targets, and keep to declared aspects')
             [CompletionResult]::new('has', 'has', [CompletionResultType]::ParameterValue, 'Tell by exit status whether there is a kernel bundle')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Explain an error message, or which image the runtime chooses for a kernel')
@@ -61,8 +62,10 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;inspect' {
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write also a page for a browser: a map of the bytes, kernels by targets, tables to filter and sort')
-            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs')
-            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs')
+            [CompletionResult]::new('-t', '-t', [CompletionResultType]::ParameterName, 'The targets of the page, as `check` takes them (repeatable); by default those of the policy, else those in the files, a CPU and some GPUs')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The targets of the page, as `check` takes them (repeatable); by default those of the policy, else those in the files, a CPU and some GPUs')
+            [CompletionResult]::new('--policy', '--policy', [CompletionResultType]::ParameterName, 'Hold the files to this policy; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above')
+            [CompletionResult]::new('--baseline', '--baseline', [CompletionResultType]::ParameterName, 'Findings of this file, which `check --write-baseline` wrote, are excused on the page')
             [CompletionResult]::new('--device-config', '--device-config', [CompletionResultType]::ParameterName, 'Add targets from a device configuration, in place of those of the same name (repeatable)')
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
@@ -75,6 +78,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--sizes', '--sizes', [CompletionResultType]::ParameterName, 'Show who takes the space')
             [CompletionResult]::new('--clones', '--clones', [CompletionResultType]::ParameterName, 'Show which images are the same code under other names, and what they cost')
             [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
+            [CompletionResult]::new('--no-policy', '--no-policy', [CompletionResultType]::ParameterName, 'Hold the files to no policy')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
@@ -97,6 +101,29 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             [CompletionResult]::new('--where', '--where', [CompletionResultType]::ParameterName, 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List each kernel')
+            [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--no-demangle', '--no-demangle', [CompletionResultType]::ParameterName, 'Show kernel names as they are in the file')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'sycl-bundle;props' {
+            [CompletionResult]::new('--set', '--set', [CompletionResultType]::ParameterName, 'Only sets whose name matches, such as ''SYCL/device requirements'' (repeatable)')
+            [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'Only properties whose name, mangled or demangled, matches (repeatable)')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'The form of the output')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Only these images, by number or range (repeatable)')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Only images with a kernel whose mangled or demangled name matches (repeatable)')
+            [CompletionResult]::new('--state', '--state', [CompletionResultType]::ParameterName, 'Only images of this state (repeatable)')
+            [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'Only images for a target whose name matches (repeatable)')
+            [CompletionResult]::new('--aspect', '--aspect', [CompletionResultType]::ParameterName, 'Only images that need this aspect of a device, such as fp64 (repeatable)')
+            [CompletionResult]::new('--where', '--where', [CompletionResultType]::ParameterName, 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List each property of each image')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Show values as they are stored')
             [CompletionResult]::new('--schema', '--schema', [CompletionResultType]::ParameterName, 'Print the JSON Schema of `--format json` and end')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say less: no notes, no progress')
@@ -665,6 +692,7 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
         'sycl-bundle;help' {
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Show the device images of files')
             [CompletionResult]::new('kernels', 'kernels', [CompletionResultType]::ParameterValue, 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers')
+            [CompletionResult]::new('props', 'props', [CompletionResultType]::ParameterValue, 'Show the property sets of images, decoded and as they are stored')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell whether kernels run on targets, and keep to declared aspects')
             [CompletionResult]::new('has', 'has', [CompletionResultType]::ParameterValue, 'Tell by exit status whether there is a kernel bundle')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Explain an error message, or which image the runtime chooses for a kernel')
@@ -694,6 +722,9 @@ Register-ArgumentCompleter -Native -CommandName 'sycl-bundle' -ScriptBlock {
             break
         }
         'sycl-bundle;help;kernels' {
+            break
+        }
+        'sycl-bundle;help;props' {
             break
         }
         'sycl-bundle;help;check' {

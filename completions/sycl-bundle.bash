@@ -76,6 +76,9 @@ _sycl__bundle() {
             sycl__bundle,plan)
                 cmd="sycl__bundle__subcmd__plan"
                 ;;
+            sycl__bundle,props)
+                cmd="sycl__bundle__subcmd__props"
+                ;;
             sycl__bundle,prune)
                 cmd="sycl__bundle__subcmd__prune"
                 ;;
@@ -151,6 +154,9 @@ _sycl__bundle() {
             sycl__bundle__subcmd__help,plan)
                 cmd="sycl__bundle__subcmd__help__subcmd__plan"
                 ;;
+            sycl__bundle__subcmd__help,props)
+                cmd="sycl__bundle__subcmd__help__subcmd__props"
+                ;;
             sycl__bundle__subcmd__help,prune)
                 cmd="sycl__bundle__subcmd__help__subcmd__prune"
                 ;;
@@ -173,7 +179,7 @@ _sycl__bundle() {
 
     case "${cmd}" in
         sycl__bundle)
-            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help"
+            opts="-q -v -h -V --color --quiet --verbose --no-demangle --help --version inspect kernels props check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -638,7 +644,7 @@ _sycl__bundle() {
             fi
             case "${prev}" in
                 --ignore)
-                    COMPREPLY=($(compgen -W "arguments aspects attributes constants resources options targets bytes code" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "arguments aspects attributes constants resources options properties targets bytes code" -- "${cur}"))
                     return 0
                     ;;
                 --max-growth)
@@ -1057,7 +1063,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__help)
-            opts="inspect kernels check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help"
+            opts="inspect kernels props check has explain diff targets devices extract filter build plan compile link join split wrap embed prune cache doctor completions man worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1350,6 +1356,20 @@ _sycl__bundle() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        sycl__subcmd__bundle__subcmd__help__subcmd__props)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         sycl__subcmd__bundle__subcmd__help__subcmd__prune)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1421,7 +1441,7 @@ _sycl__bundle() {
             return 0
             ;;
         sycl__subcmd__bundle__subcmd__inspect)
-            opts="-t -q -v -h --all --sizes --clones --format --schema --html --for --device-config --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
+            opts="-t -q -v -h --all --sizes --clones --format --schema --html --for --policy --no-policy --baseline --device-config --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1440,6 +1460,14 @@ _sycl__bundle() {
                     return 0
                     ;;
                 -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --baseline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1754,6 +1782,60 @@ _sycl__bundle() {
                     return 0
                     ;;
                 --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sycl__subcmd__bundle__subcmd__props)
+            opts="-q -v -h --set --name --all --raw --format --schema --image --kernel --state --target --aspect --where --color --quiet --verbose --no-demangle --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json jsonl text" -- "${cur}"))
+                    return 0
+                    ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "input object executable" -- "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --aspect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --where)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -30,6 +30,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --version 'Print version'
             cand inspect 'Show the device images of files'
             cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+            cand props 'Show the property sets of images, decoded and as they are stored'
             cand check 'Tell whether kernels run on targets, and keep to declared aspects'
             cand has 'Tell by exit status whether there is a kernel bundle'
             cand explain 'Explain an error message, or which image the runtime chooses for a kernel'
@@ -57,8 +58,10 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;inspect'= {
             cand --format 'The form of the output'
             cand --html 'Write also a page for a browser: a map of the bytes, kernels by targets, tables to filter and sort'
-            cand -t 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs'
-            cand --for 'The targets of the page, as `check` takes them (repeatable); by default those in the files, a CPU and some GPUs'
+            cand -t 'The targets of the page, as `check` takes them (repeatable); by default those of the policy, else those in the files, a CPU and some GPUs'
+            cand --for 'The targets of the page, as `check` takes them (repeatable); by default those of the policy, else those in the files, a CPU and some GPUs'
+            cand --policy 'Hold the files to this policy; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above'
+            cand --baseline 'Findings of this file, which `check --write-baseline` wrote, are excused on the page'
             cand --device-config 'Add targets from a device configuration, in place of those of the same name (repeatable)'
             cand --image 'Only these images, by number or range (repeatable)'
             cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
@@ -71,6 +74,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --sizes 'Show who takes the space'
             cand --clones 'Show which images are the same code under other names, and what they cost'
             cand --schema 'Print the JSON Schema of `--format json` and end'
+            cand --no-policy 'Hold the files to no policy'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
             cand -v 'Say more'
@@ -92,6 +96,28 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
             cand --where 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
             cand --all 'List each kernel'
+            cand --schema 'Print the JSON Schema of `--format json` and end'
+            cand -q 'Say less: no notes, no progress'
+            cand --quiet 'Say less: no notes, no progress'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand --no-demangle 'Show kernel names as they are in the file'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'sycl-bundle;props'= {
+            cand --set 'Only sets whose name matches, such as ''SYCL/device requirements'' (repeatable)'
+            cand --name 'Only properties whose name, mangled or demangled, matches (repeatable)'
+            cand --format 'The form of the output'
+            cand --image 'Only these images, by number or range (repeatable)'
+            cand --kernel 'Only images with a kernel whose mangled or demangled name matches (repeatable)'
+            cand --state 'Only images of this state (repeatable)'
+            cand --target 'Only images for a target whose name matches (repeatable)'
+            cand --aspect 'Only images that need this aspect of a device, such as fp64 (repeatable)'
+            cand --where 'Only images of which this is true, such as `size > 100KiB and aspects = fp64` (repeatable)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`'
+            cand --all 'List each property of each image'
+            cand --raw 'Show values as they are stored'
             cand --schema 'Print the JSON Schema of `--format json` and end'
             cand -q 'Say less: no notes, no progress'
             cand --quiet 'Say less: no notes, no progress'
@@ -637,6 +663,7 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;help'= {
             cand inspect 'Show the device images of files'
             cand kernels 'Show the kernels of files: arguments, attributes, aspects, memory, and what a device answers'
+            cand props 'Show the property sets of images, decoded and as they are stored'
             cand check 'Tell whether kernels run on targets, and keep to declared aspects'
             cand has 'Tell by exit status whether there is a kernel bundle'
             cand explain 'Explain an error message, or which image the runtime chooses for a kernel'
@@ -664,6 +691,8 @@ set edit:completion:arg-completer[sycl-bundle] = {|@words|
         &'sycl-bundle;help;inspect'= {
         }
         &'sycl-bundle;help;kernels'= {
+        }
+        &'sycl-bundle;help;props'= {
         }
         &'sycl-bundle;help;check'= {
         }

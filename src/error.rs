@@ -142,6 +142,9 @@ impl std::error::Error for Error {}
 /// Adds context to a result on its way up.
 pub trait Context<T> {
     /// Says what was being attempted when it failed.
+    ///
+    /// # Errors
+    /// The same, with that in front.
     fn context(self, doing: impl FnOnce() -> String) -> Result<T>;
 }
 

@@ -109,7 +109,7 @@ fn transcript(case: &Path) -> String {
                 Some(code) => out += &run(folder.path(), &environment, text, code.parse().unwrap()),
                 // Prose may hold a colon; a directive is one upper-case word.
                 None => {
-                    assert!(!directive.chars().all(char::is_uppercase), "{}: directive {directive}", case.display())
+                    assert!(!directive.chars().all(char::is_uppercase), "{}: directive {directive}", case.display());
                 }
             },
         }
@@ -153,6 +153,9 @@ fn cases_answer_as_recorded() {
     assert!(wrong.is_empty(), "{}\n`BLESS=1 cargo test --test cli` rewrites what is recorded", wrong.join("\n\n"));
 }
 
+/// A module with a kernel.
+const MODULE: &str = "07230203 00010200 0006000e 20 0 00020011 4 00020011 6 0006000f 6 1 \"_ZTS3add\" 00030016 2 40";
+
 #[test]
 fn a_full_standard_error_changes_no_exit_code() {
     let folder = tempfile::tempdir().unwrap();
@@ -167,8 +170,53 @@ fn a_full_standard_error_changes_no_exit_code() {
     assert_eq!(run(&["inspect", "missing.spv"]), Some(3));
     assert_eq!(run(&["doctor"]), Some(5));
     assert_eq!(run(&["doctor", "--install-driver"]), Some(5));
-    let module = "07230203 00010200 0006000e 20 0 00020011 4 00020011 6 0006000f 6 1 \"_ZTS3add\" 00030016 2 40";
-    std::fs::write(folder.path().join("add.spv"), words(module)).unwrap();
+    std::fs::write(folder.path().join("add.spv"), words(MODULE)).unwrap();
     assert_eq!(run(&["build", "add.spv", "-t", "spir64_x86_64", "-o", "a.table"]), Some(5));
     assert_eq!(run(&["build", "add.spv", "-t", "spir64_x86_64", "-o", "a.table", "--install-driver"]), Some(5));
+}
+
+#[test]
+fn a_full_standard_output_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("add.spv"), words(MODULE)).unwrap();
+    let mut wrong = Vec::new();
+    for command in [
+        "inspect add.spv",
+        "inspect add.spv --format json",
+        "inspect add.spv --format jsonl",
+        "inspect add.spv --clones --format json",
+        "kernels add.spv",
+        "kernels add.spv --format json",
+        "kernels add.spv --format jsonl",
+        "props add.spv",
+        "props add.spv --format json",
+        "check add.spv -t pvc",
+        "check add.spv -t pvc --format json",
+        "check add.spv -t pvc --format sarif",
+        "check add.spv -t pvc --format junit",
+        "check add.spv --declared fp64",
+        "check add.spv --link",
+        "has add.spv -t pvc",
+        "diff add.spv add.spv",
+        "diff add.spv add.spv --format json",
+        "explain --message CL_INVALID_BINARY",
+        "targets",
+        "targets --format json",
+        "extract add.spv -o -",
+        "wrap add.spv -o - --emit syclbin",
+        "split add.spv -o - --emit offload-binary",
+        "man",
+        "completions bash",
+        "props --schema",
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        tool.args(arguments(command)).current_dir(folder.path()).env_clear().stdin(Stdio::null()).stdout(full);
+        let output = tool.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.code() != Some(5) || !said.contains("No space left") {
+            wrong.push(format!("{command}: {:?}, {said}", output.status.code()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

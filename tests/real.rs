@@ -58,6 +58,8 @@ mod page;
 mod peers;
 #[path = "real/probe.rs"]
 mod probe;
+#[path = "real/props.rs"]
+mod props;
 #[path = "real/prune.rs"]
 mod prune;
 #[path = "real/recipes.rs"]

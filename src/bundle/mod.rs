@@ -11,6 +11,7 @@ pub mod fat_object;
 pub mod format;
 pub mod hcf;
 pub mod image;
+pub mod meaning;
 mod native_cpu;
 pub mod offload_binary;
 pub mod offload_bundle;

@@ -105,6 +105,8 @@ enum WhatName {
     Resources,
     /// Options for the device's compiler
     Options,
+    /// Other property sets: optimization, symbols, device globals
+    Properties,
     /// Targets that a kernel has images for
     Targets,
     /// Bytes of images
@@ -254,6 +256,7 @@ fn what(name: WhatName) -> What {
         WhatName::Options => What::Options,
         WhatName::Targets => What::Targets,
         WhatName::Bytes => What::Bytes,
+        WhatName::Properties => What::Properties,
         WhatName::Code => What::Code,
     }
 }

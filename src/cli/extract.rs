@@ -34,7 +34,12 @@ Examples:
   sycl-bundle extract libfoo.so --image 3 -o - | spirv-dis
   sycl-bundle extract libfoo.so --kernel '*gemm*' -o gemm.table
   sycl-bundle extract libfoo.so --kernel '*gemm*' -o images --format json
-  sycl-bundle extract foo-1.0-py3-none-any.whl -o images";
+  sycl-bundle extract foo-1.0-py3-none-any.whl -o images
+
+Exit status:
+  1  no image matches what is selected
+  3  an input cannot be read, or an image is damaged; the others are written all the same
+  6  there is no device code";
 
 /// Write the images of a file to files of their own
 #[derive(Debug, clap::Args)]

@@ -46,6 +46,7 @@ mod pip;
 mod plan;
 mod policy_file;
 mod progress;
+mod props;
 mod prune;
 mod selection;
 mod sources;
@@ -153,6 +154,7 @@ macro_rules! verbs {
 verbs! {
     inspect => Inspect,
     kernels => Kernels,
+    props => Props,
     check => Check,
     has => Has,
     explain => Explain,

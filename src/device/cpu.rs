@@ -82,6 +82,9 @@ const NAMES: [(&str, CpuArch); 31] = [
 
 impl CpuArch {
     /// The set of this name, whatever its case.
+    ///
+    /// # Errors
+    /// `Usage` where there is none, with the nearest.
     pub fn parse(name: &str) -> Result<CpuArch> {
         let lower = name.to_ascii_lowercase();
         if let Some((_, arch)) = NAMES.iter().find(|(known, _)| *known == lower) {

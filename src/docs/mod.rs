@@ -15,3 +15,5 @@ pub mod adding_an_aspect {}
 pub mod adding_a_verb {}
 #[doc = include_str!("adding_a_build_target.md")]
 pub mod adding_a_build_target {}
+#[doc = include_str!("before_a_release.md")]
+pub mod before_a_release {}

@@ -7,9 +7,10 @@ use super::native as words;
 use super::text::field;
 use super::units::{bytes, counted};
 use crate::bundle::aspect::Epoch;
-use crate::bundle::decode::{Decoded, decode};
+use crate::bundle::decode::decode;
 use crate::bundle::image::EntryLayout;
-use crate::bundle::property::{Properties, Property, Value};
+use crate::bundle::meaning::stored;
+use crate::bundle::property::{Properties, Value};
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::native::Native;
@@ -126,17 +127,17 @@ impl Page<'_> {
             self.line(2, &format!("Properties [{}]", set.name));
             for property in &set.properties {
                 let name = if self.view.demangle { name::demangle(property.name) } else { property.name.into() };
-                let decoded = decode(all, set.name, property, epoch).map(|decoded| meaning(&decoded));
+                let decoded = decode(all, set.name, property, epoch).map(|decoded| decoded.to_string());
                 match (property.value, decoded) {
                     (Value::U32(number), None) => self.line(4, &format!("{name}: {number}")),
                     (Value::U32(number), Some(decoded)) => self.line(4, &format!("{name}: {decoded} ({number})")),
                     (_, Some(decoded)) => {
                         self.line(4, &format!("{name}: {decoded}"));
-                        self.line(6, &raw(property));
+                        self.line(6, &stored(&property.value, RAW));
                     }
                     (_, None) => {
                         self.line(4, &name);
-                        self.line(6, &raw(property));
+                        self.line(6, &stored(&property.value, RAW));
                     }
                 }
             }
@@ -192,40 +193,4 @@ impl Page<'_> {
     fn sub(&mut self, label: &str, text: &str) {
         field(&mut self.out, 4, label, COLUMN, text, self.view.width);
     }
-}
-
-fn meaning(decoded: &Decoded) -> String {
-    let numbers = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    match decoded {
-        Decoded::Number(number) => number.to_string(),
-        Decoded::Numbers(all) => numbers(all),
-        Decoded::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
-        Decoded::Text(text) => text.clone(),
-        Decoded::Names(names) if names.is_empty() => "none".to_owned(),
-        Decoded::Names(names) => names.join(", "),
-        Decoded::Arguments { count, eliminated } if eliminated.is_empty() => format!("{count} arguments, none removed"),
-        Decoded::Arguments { count, eliminated } => format!("{count} arguments, removed {}", numbers(eliminated)),
-        Decoded::SpecConstant(parts) => {
-            let part = |part: &crate::bundle::spec_constants::SpecConstant| {
-                format!("id {} at byte {} of {} bytes", part.id, part.offset, part.size)
-            };
-            parts.iter().map(part).collect::<Vec<_>>().join("; ")
-        }
-        Decoded::Defaults(values) => {
-            values.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join("; ")
-        }
-        Decoded::DeviceGlobal { size, image_scope } => {
-            format!("{size} bytes, {}", if *image_scope { "one per image" } else { "shared by images" })
-        }
-    }
-}
-
-fn raw(property: &Property<'_>) -> String {
-    let bytes = match property.value {
-        Value::U32(number) => return format!("u32 {number}"),
-        Value::Bytes(bytes) | Value::Text(bytes) | Value::Unknown { bytes, .. } => bytes,
-    };
-    let head = hex(bytes.get(..bytes.len().min(RAW)).unwrap_or_default());
-    let more = if bytes.len() > RAW { "..." } else { "" };
-    format!("{} of {}: {head}{more}", property.value.type_name(), bytes.len())
 }

@@ -6,6 +6,7 @@
 
 mod image;
 mod native;
+pub(super) mod property;
 pub(super) mod put;
 #[cfg(test)]
 pub(crate) mod schema;
@@ -66,10 +67,7 @@ impl<W: Write> Document<W> {
     /// # Errors
     /// `Io` where the writer fails.
     pub fn file(&mut self, facts: &mut FileFacts<'_>) -> Result<()> {
-        if self.files > 0 {
-            write(&mut self.out, b",\n")?;
-        }
-        self.files = self.files.saturating_add(1);
+        self.next()?;
         let mut head = to_vec(&FileJson {
             path: facts.path,
             container: facts.host.map(|host| host.kind.name()),
@@ -82,10 +80,18 @@ impl<W: Write> Document<W> {
         write(&mut self.out, &head)?;
         write(&mut self.out, b",\"images\":[")?;
         images(facts, &mut self.out, None, (",\n", ""))?;
-        let problems: Vec<ProblemJson> = facts.problems.iter().map(ProblemJson::from).collect();
         write(&mut self.out, b"\n],\"problems\":")?;
-        write(&mut self.out, &to_vec(&problems)?)?;
+        write(&mut self.out, &problems(&facts.problems)?)?;
         write(&mut self.out, b"}")
+    }
+
+    /// Parts a file from the one before; where it is written.
+    pub(super) fn next(&mut self) -> Result<&mut W> {
+        if self.files > 0 {
+            write(&mut self.out, b",\n")?;
+        }
+        self.files = self.files.saturating_add(1);
+        Ok(&mut self.out)
     }
 
     /// Closes the document and gives the writer back.
@@ -144,12 +150,17 @@ fn images(facts: &mut FileFacts<'_>, out: &mut impl Write, path: Option<&str>, a
     Ok(())
 }
 
+/// What is wrong with a file, as an array.
+pub(super) fn problems(problems: &[Problem]) -> Result<Vec<u8>> {
+    to_vec(&problems.iter().map(ProblemJson::from).collect::<Vec<_>>())
+}
+
 fn to_vec(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(4096);
     let written = serde_json::to_writer(&mut out, value);
     written.map(|()| out).map_err(|error| Error::input(format!("cannot be written as JSON: {error}")))
 }
 
-fn write(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
+pub(super) fn write(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|error| Error::io("cannot write", &error))
 }

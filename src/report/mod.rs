@@ -27,6 +27,7 @@ mod markdown;
 pub mod name;
 pub mod native;
 pub mod page;
+pub mod props;
 pub mod sizes;
 pub mod table;
 pub mod targets;

@@ -32,9 +32,9 @@ fn a_killed_build_leaves_no_output_or_a_whole_one_and_no_process() {
         std::thread::sleep(whole_run.mul_f64(share));
         child.kill().unwrap();
         if child.wait().unwrap().success() {
-            finished += 1
+            finished += 1;
         } else {
-            killed += 1
+            killed += 1;
         }
         if let Ok(bytes) = std::fs::read(&output) {
             assert_eq!(digest(&bytes), whole, "killed after {share:.3} of the run: a part of the output");

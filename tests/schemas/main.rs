@@ -246,6 +246,10 @@ fn results_are_what_the_schemas_say() {
                 (vec!["lib.so", "-o", "same.so"], vec![0]),
             ],
         ),
+        (
+            "props",
+            vec![(vec!["lib.so", "chain.spv", "cut.spv"], vec![3]), (vec!["lib.so", "--set", "*misc*"], vec![0])],
+        ),
         ("extract", vec![(vec!["lib.so", "-o", "images"], vec![0]), (vec!["chain.spv", "-o", "more"], vec![0])]),
         ("embed", vec![(vec!["lib.so", "chain.spv", "-o", "more.so"], vec![0])]),
         ("prune", vec![(vec!["more.so", "--image", "0", "--lose-kernels", "-o", "less.so"], vec![0])]),

@@ -18,6 +18,8 @@ pub enum What {
     Resources,
     /// Options for the device's compiler.
     Options,
+    /// What property sets of its images say and nothing else here tells: optimization, symbols, device globals.
+    Properties,
     /// Targets that it has images for.
     Targets,
     /// Bytes of its images.
@@ -28,13 +30,14 @@ pub enum What {
 
 impl What {
     /// All of them, in the order in which they are told.
-    pub const ALL: [What; 9] = [
+    pub const ALL: [What; 10] = [
         What::Arguments,
         What::Aspects,
         What::Attributes,
         What::Constants,
         What::Resources,
         What::Options,
+        What::Properties,
         What::Targets,
         What::Bytes,
         What::Code,
@@ -49,6 +52,7 @@ impl What {
             What::Constants => "constants",
             What::Resources => "resources",
             What::Options => "options",
+            What::Properties => "properties",
             What::Targets => "targets",
             What::Bytes => "bytes",
             What::Code => "code",
@@ -63,7 +67,8 @@ pub struct Change {
     pub what: What,
     /// The target.
     pub target: String,
-    /// Which of its kind: the aspect, the attribute, the resource, the number of the argument; empty where there is one.
+    /// Which of its kind: the aspect, the attribute, the resource, the property with its set, the number of the argument;
+    /// empty where there is one.
     pub name: String,
     /// How it was; none where it was not there.
     pub old: Option<String>,
@@ -234,6 +239,28 @@ fn change(what: What, target: &str, name: impl Into<String>, old: Option<String>
     Change { what, target: target.to_owned(), name: name.into(), old, new }
 }
 
+/// What has names, of which some came, went or have another value.
+fn named<K: Ord + AsRef<str>, V: PartialEq + ToString>(
+    what: What,
+    target: &str,
+    old: &BTreeMap<K, V>,
+    new: &BTreeMap<K, V>,
+    changes: &mut Vec<Change>,
+) {
+    // Kernels of one image share thousands of properties, and most builds change none.
+    if old == new {
+        return;
+    }
+    let names: BTreeSet<&K> = old.keys().chain(new.keys()).collect();
+    for name in names {
+        let (before, after) = (old.get(name), new.get(name));
+        if before != after {
+            let text = |value: Option<&V>| value.map(V::to_string);
+            changes.push(change(what, target, name.as_ref(), text(before), text(after)));
+        }
+    }
+}
+
 fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) {
     let begin = changes.len();
     let count = old.arguments.len().max(new.arguments.len());
@@ -252,25 +279,13 @@ fn shot(target: &str, old: &Shot, new: &Shot, changes: &mut Vec<Change>) {
     if before != after {
         changes.push(change(What::Constants, target, "", before, after));
     }
-    let names: BTreeSet<&str> = old.attributes.keys().chain(new.attributes.keys()).copied().collect();
-    for name in names {
-        let (before, after) = (old.attributes.get(name), new.attributes.get(name));
-        if before != after {
-            changes.push(change(What::Attributes, target, name, before.cloned(), after.cloned()));
-        }
-    }
-    let names: BTreeSet<&str> = old.resources.keys().chain(new.resources.keys()).copied().collect();
-    for name in names {
-        let (before, after) = (old.resources.get(name), new.resources.get(name));
-        if before != after {
-            let text = |value: Option<&u64>| value.map(u64::to_string);
-            changes.push(change(What::Resources, target, name, text(before), text(after)));
-        }
-    }
+    named(What::Attributes, target, &old.attributes, &new.attributes, changes);
+    named(What::Resources, target, &old.resources, &new.resources, changes);
     if old.options != new.options {
         let text = |shot: &Shot| Some(shot.options.clone()).filter(|text| !text.is_empty());
         changes.push(change(What::Options, target, "", text(old), text(new)));
     }
+    named(What::Properties, target, &old.properties, &new.properties, changes);
     if old.bytes != new.bytes {
         let text = |shot: &Shot| Some(shot.bytes.to_string());
         changes.push(change(What::Bytes, target, "", text(old), text(new)));

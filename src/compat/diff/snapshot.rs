@@ -1,11 +1,16 @@
 //! What of a file counts when it is compared with another build?
 
 use crate::bundle::Bundle;
+use crate::bundle::aspect::Epoch;
+use crate::bundle::decode::decode;
+use crate::bundle::meaning::told;
+use crate::bundle::property::set;
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::kernels::{Depth, KernelFacts, kernels};
 use crate::spirv::kernel::attributes::SubGroup;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// A file, reduced to what counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +22,9 @@ pub struct Snapshot {
     /// Whether something of the file could not be read.
     pub partial: bool,
 }
+
+/// Properties by set and name, as text.
+pub type Told = Arc<BTreeMap<String, String>>;
 
 /// Images, taken together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,21 +62,23 @@ pub struct Shot {
     pub resources: BTreeMap<&'static str, u64>,
     /// Options for the device's compiler and linker.
     pub options: String,
+    /// Properties that nothing else here tells, by set and name, as text; those of an image are shared by its kernels.
+    pub properties: Told,
 }
 
 /// Reduces a file's images.
 pub fn snapshot(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Snapshot {
     let mut snapshot = Snapshot::default();
-    let mut by_number: HashMap<usize, (&Examined<'_, '_>, String)> = HashMap::new();
+    let mut by_number: HashMap<usize, (&Examined<'_, '_>, String, Told)> = HashMap::new();
     for image in images {
         let target = devices(image);
         let total = snapshot.targets.entry(target.clone()).or_default();
         total.add(image.size, image.image.stored.len() as u64);
-        by_number.insert(image.image.index, (image, target));
+        by_number.insert(image.image.index, (image, target, Arc::new(properties(image, bundle.epoch))));
     }
     for facts in kernels(bundle, images, Depth { clones: true, evidence: false }) {
-        let Some((image, target)) = by_number.get(&facts.image) else { continue };
-        let shot = shot(&facts, image);
+        let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
+        let shot = shot(&facts, image, properties.clone());
         let targets = snapshot.kernels.entry(facts.name).or_default();
         match targets.get_mut(target) {
             // Images of one kernel for one target: the first tells what it is.
@@ -112,7 +122,7 @@ impl Snapshot {
     }
 }
 
-fn shot(facts: &KernelFacts, image: &Examined<'_, '_>) -> Shot {
+fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: Told) -> Shot {
     let mut attributes = BTreeMap::new();
     if let Some(size) = &facts.reqd_work_group_size {
         attributes.insert("work-group size", times(size));
@@ -147,7 +157,29 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>) -> Shot {
         constants: facts.spec_constants.iter().map(constant).collect(),
         resources: resources(facts),
         options: options.join(" ").trim().to_owned(),
+        properties,
     }
+}
+
+/// The properties of an image but for those that are told of its kernels one by one.
+fn properties(image: &Examined<'_, '_>, epoch: Epoch) -> BTreeMap<String, String> {
+    const TOLD: [&str; 7] = [
+        set::REQUIREMENTS,
+        set::PARAM_OPT,
+        set::SPEC_CONSTANTS,
+        set::SPEC_DEFAULTS,
+        set::KERNEL_NAMES,
+        set::KERNEL_ASPECTS,
+        set::PROGRAM_METADATA,
+    ];
+    let all = &image.image.properties;
+    let sets = all.sets.iter().filter(|set| !TOLD.contains(&set.name));
+    let named = sets.flat_map(|set| set.properties.iter().map(move |property| (set.name, property)));
+    named
+        .map(|(set, property)| {
+            (format!("{set}: {}", property.name), told(decode(all, set, property, epoch), property.value))
+        })
+        .collect()
 }
 
 fn arguments(facts: &KernelFacts) -> Vec<String> {

@@ -62,6 +62,7 @@ fn each_way_to_change_is_told() {
     after.constants = vec!["width".into()];
     after.resources = [("spill", 64)].into();
     after.options = "-O3".into();
+    after.properties = BTreeMap::from([("SYCL/misc properties: optLevel".to_owned(), "2".to_owned())]).into();
     let old = snapshot(&[("k", &[("spir64", before.clone()), ("avx2", before.clone())])]);
     let new = snapshot(&[("k", &[("spir64", after), ("intel_gpu_pvc", before)])]);
     let diff = compare(&old, &new, &[]);
@@ -74,6 +75,7 @@ fn each_way_to_change_is_told() {
         What::Constants,
         What::Resources,
         What::Options,
+        What::Properties,
         What::Targets,
         What::Targets,
         What::Bytes,

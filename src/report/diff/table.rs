@@ -145,7 +145,7 @@ fn kernels(out: &mut String, pair: &Pair, all: bool, view: &View) {
         }
         let more = own.len().saturating_sub(shown);
         if let Some(kernel) = own.first().filter(|_| more > 0) {
-            let _ = writeln!(out, "  {} and {} more", fate(&kernel.fate), count(more));
+            let _ = writeln!(out, "  and {} more {}", count(more), fate(&kernel.fate));
         }
     }
 }

@@ -1,20 +1,15 @@
 //! What does the JSON say of one image?
 
 use super::native::NativeJson;
+use super::property::Sets;
 use super::put::{List, Object, Put, With, push_number};
 use crate::bundle::aspect::Epoch;
-use crate::bundle::decode::{Decoded, decode};
-use crate::bundle::property::{Properties, Property, PropertySet, Value};
 use crate::bundle::requirements::Requirements;
-use crate::bundle::spec_constants::SpecConstant;
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::native::Native;
 use crate::report::{FileFacts, name};
 use crate::spirv::{Module, names};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use std::collections::HashSet;
 
 /// Appends what is known of an image; `path` first, where it is given, and `base` is the URI of the file on disk.
 pub(super) fn put(
@@ -55,7 +50,7 @@ pub(super) fn put(
     object.field("exports", &examined.exports);
     object.field("imports", &examined.imports);
     object.field("requirements", &examined.requirements);
-    object.field("properties", Sets { all: &image.properties, epoch });
+    object.field("properties", Sets::of(&image.properties, epoch));
     object.field("spirv", examined.module.as_ref());
     object.field("native", examined.native.as_ref());
     object.close();
@@ -98,110 +93,6 @@ impl Put for Module {
         object.field("capabilities", List(self.capabilities.iter().map(|&number| names::capability(number))));
         object.field("extensions", &self.extensions);
         object.field("used_aspects", List(self.used_aspects.iter()));
-        object.close();
-    }
-}
-
-/// `{ SET: { NAME: {..} } }`. A name that a damaged image repeats is given once, as the runtime sees it: the first.
-struct Sets<'b> {
-    all: &'b Properties<'b>,
-    epoch: Epoch,
-}
-
-impl Put for Sets<'_> {
-    fn put(&self, out: &mut String) {
-        let mut object = Object::open(out);
-        for set in first_of_each(&self.all.sets, |set| set.name) {
-            object.entry(set.name, With(|out: &mut String| self.put_set(set, out)));
-        }
-        object.close();
-    }
-}
-
-impl Sets<'_> {
-    fn put_set(&self, set: &PropertySet<'_>, out: &mut String) {
-        let mut object = Object::open(out);
-        for property in first_of_each(&set.properties, |property| property.name) {
-            let decoded = decode(self.all, set.name, property, self.epoch);
-            object.entry(property.name, With(|out: &mut String| put_property(property, decoded.as_ref(), out)));
-        }
-        object.close();
-    }
-}
-
-/// The items whose names have not been seen before.
-fn first_of_each<'i, T>(items: &'i [T], name: impl Fn(&'i T) -> &'i str) -> impl Iterator<Item = &'i T> {
-    /// Up to so many names are compared with each other; more are hashed.
-    const FEW: usize = 8;
-    let mut seen = HashSet::new();
-    items
-        .iter()
-        .enumerate()
-        .filter(move |&(at, item)| {
-            if items.len() > FEW {
-                return seen.insert(name(item));
-            }
-            !items.iter().take(at).any(|earlier| name(earlier) == name(item))
-        })
-        .map(|(_, item)| item)
-}
-
-fn put_property(property: &Property<'_>, decoded: Option<&Decoded>, out: &mut String) {
-    let mut object = Object::open(out);
-    object.field("type", property.value.type_name());
-    match property.value {
-        Value::U32(number) => object.field("value", number),
-        Value::Bytes(bytes) | Value::Text(bytes) | Value::Unknown { bytes, .. } => {
-            let base64 = |out: &mut String| {
-                out.push('"');
-                STANDARD.encode_string(bytes, out);
-                out.push('"');
-            };
-            object.field("value", With(base64));
-        }
-    }
-    object.field("decoded", decoded);
-    object.close();
-}
-
-impl Put for Decoded {
-    fn put(&self, out: &mut String) {
-        match self {
-            Decoded::Number(number) => number.put(out),
-            Decoded::Numbers(numbers) => numbers.put(out),
-            Decoded::Flag(flag) => flag.put(out),
-            Decoded::Text(text) => text.put(out),
-            Decoded::Names(names) => names.put(out),
-            Decoded::Arguments { count, eliminated } => {
-                let mut object = Object::open(out);
-                object.field("arguments", count);
-                object.field("eliminated", eliminated);
-                object.close();
-            }
-            Decoded::SpecConstant(parts) => parts.put(out),
-            Decoded::Defaults(values) => {
-                let mut object = Object::open(out);
-                for (name, value) in values {
-                    object.entry(name, value);
-                }
-                object.close();
-            }
-            Decoded::DeviceGlobal { size, image_scope } => {
-                let mut object = Object::open(out);
-                object.field("size", size);
-                object.field("image_scope", image_scope);
-                object.close();
-            }
-        }
-    }
-}
-
-impl Put for SpecConstant {
-    fn put(&self, out: &mut String) {
-        let mut object = Object::open(out);
-        object.field("id", self.id);
-        object.field("offset", self.offset);
-        object.field("size", self.size);
         object.close();
     }
 }

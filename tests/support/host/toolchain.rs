@@ -121,7 +121,7 @@ pub(super) fn build(fixture: &Fixture) -> PathBuf {
             Strip::Nothing => {}
             Strip::Symbols => run(Command::new(tool("strip")).arg(folder.join(&name))),
             Strip::SectionHeaders => {
-                run(Command::new(tool("llvm-objcopy")).arg("--strip-sections").arg(folder.join(&name)))
+                run(Command::new(tool("llvm-objcopy")).arg("--strip-sections").arg(folder.join(&name)));
             }
         }
     })

@@ -1,0 +1,235 @@
+//! Which property sets do images have, and which say the same?
+//!
+//! In a table the images that agree share a row, and so do names of one template: thousands of images differ in a few
+//! properties. The documents have each property of each image.
+
+mod json;
+mod ranges;
+
+pub use json::lines;
+
+use super::FileFacts;
+use super::inspect::View;
+use super::json::property::first_of_each;
+use super::name::family;
+use super::table::{Column, render};
+use super::units::counted;
+use crate::bundle::aspect::Epoch;
+use crate::bundle::decode::{Decoded, decode};
+use crate::bundle::image::Image;
+use crate::bundle::meaning::{stored, told};
+use crate::bundle::property::{Properties, Property, PropertySet, set};
+use ranges::ranges;
+use std::collections::{BTreeSet, HashMap};
+
+/// Ranges of images that a row tells; more are counted.
+const SHOWN: usize = 4;
+
+/// Sets whose properties are called as kernels are.
+const OF_KERNELS: [&str; 3] = [set::PARAM_OPT, set::KERNEL_NAMES, set::KERNEL_ASPECTS];
+
+/// The published JSON Schema of the document.
+pub const SCHEMA: &str = include_str!("props/props.schema.json");
+
+/// What of a file is shown.
+#[derive(Debug)]
+pub struct FileProps<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// How its aspects are numbered.
+    pub epoch: Epoch,
+    /// The images that are selected.
+    pub images: Vec<ImageProps<'a>>,
+}
+
+/// What of an image is shown.
+#[derive(Debug)]
+pub struct ImageProps<'a> {
+    /// The image.
+    pub image: &'a Image<'a>,
+    /// Its sets with the properties that are asked for; all that it has where nothing is asked for.
+    pub sets: Vec<PropertySet<'a>>,
+}
+
+/// How a table is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Whether each property of each image has a row of its own.
+    pub all: bool,
+    /// Whether values are shown as they are stored.
+    pub raw: bool,
+    /// Whether every image is told, and none counted only.
+    pub every: bool,
+}
+
+/// A set of several images.
+#[derive(Default)]
+struct Section<'f, 'a> {
+    images: BTreeSet<usize>,
+    /// Images whose set holds nothing.
+    empty: BTreeSet<usize>,
+    properties: Vec<(&'f ImageProps<'a>, Property<'a>)>,
+}
+
+/// What images say in the same words.
+struct Row<'a> {
+    images: BTreeSet<usize>,
+    names: BTreeSet<&'a str>,
+    target: &'a str,
+    /// The first name in full; where there are several, what they have in common.
+    first: String,
+    label: String,
+    value: String,
+}
+
+/// The properties that are wanted, by set and name; an empty set is wanted where `wanted` takes it without a name. Of what
+/// a damaged image has twice, the runtime sees the first.
+pub fn collect<'a>(facts: &FileFacts<'a>, wanted: impl Fn(&str, Option<&str>) -> bool) -> FileProps<'a> {
+    let epoch = facts.bundle.map_or(Epoch::From2026, |bundle| bundle.epoch);
+    let of = |image: &'a Image<'a>| {
+        let sets = first_of_each(&image.properties.sets, |set| set.name).filter_map(|set| {
+            let all = first_of_each(&set.properties, |property| property.name);
+            let properties: Vec<Property<'a>> =
+                all.filter(|property| wanted(set.name, Some(property.name))).copied().collect();
+            let shown = !properties.is_empty() || (set.properties.is_empty() && wanted(set.name, None));
+            shown.then_some(PropertySet { name: set.name, properties })
+        });
+        ImageProps { image, sets: sets.collect() }
+    };
+    FileProps { path: facts.path, epoch, images: facts.images.iter().map(|one| of(one.image)).collect() }
+}
+
+/// The name of a property in the source. Those of program metadata are a kernel's name, `@` and a key.
+pub fn shown_name(name: &str, demangle: impl Fn(&str) -> String) -> String {
+    match name.rsplit_once('@') {
+        Some((kernel, key)) if kernel.starts_with("_Z") => format!("{}@{key}", demangle(kernel)),
+        _ => demangle(name),
+    }
+}
+
+impl<'a> FileProps<'a> {
+    /// Whether no property is shown.
+    pub fn is_empty(&self) -> bool {
+        self.images.iter().all(|one| one.sets.is_empty())
+    }
+
+    /// The sets, in the order in which images have them.
+    fn sections(&self) -> Vec<(&'a str, Section<'_, 'a>)> {
+        let mut sections: Vec<(&str, Section<'_, 'a>)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for one in &self.images {
+            for set in &one.sets {
+                let place = *places.entry(set.name).or_insert_with(|| {
+                    sections.push((set.name, Section::default()));
+                    sections.len().saturating_sub(1)
+                });
+                let Some((_, section)) = sections.get_mut(place) else { continue };
+                section.images.insert(one.image.index);
+                if set.properties.is_empty() {
+                    section.empty.insert(one.image.index);
+                }
+                section.properties.extend(set.properties.iter().map(|property| (one, *property)));
+            }
+        }
+        sections
+    }
+
+    /// A table for each set.
+    pub fn table(&self, view: &View, shape: Shape) -> String {
+        let mut out = String::new();
+        let targets: BTreeSet<&str> = self.images.iter().map(|one| target(one.image)).collect();
+        for (set, section) in self.sections() {
+            out.push('\n');
+            out.push_str(&view.heading(&format!("[{set}] {}", of_images(&section.images, SHOWN))));
+            out.push_str(&self.rows(set, &section, view, shape, targets.len() > 1));
+            if !section.empty.is_empty() {
+                out.push_str(&format!("without a property: {}\n", of_images(&section.empty, SHOWN)));
+            }
+        }
+        let without: BTreeSet<usize> =
+            self.images.iter().filter(|one| one.image.properties.sets.is_empty()).map(|one| one.image.index).collect();
+        if !without.is_empty() {
+            out.push_str(&format!("\nno property sets: {}\n", of_images(&without, SHOWN)));
+        }
+        out
+    }
+
+    fn rows(&self, set: &str, section: &Section<'_, 'a>, view: &View, shape: Shape, targets: bool) -> String {
+        let mut rows: Vec<Row<'a>> = Vec::new();
+        let mut places: HashMap<(String, String, &str, Option<usize>), usize> = HashMap::new();
+        // Of symbols the names are what matters; kernels are many instances of few templates.
+        let fold = !shape.all && OF_KERNELS.contains(&set);
+        for (one, property) in &section.properties {
+            let name = shown_name(property.name, |name| view.kernel(name));
+            for (shown, value) in self.values(&one.image.properties, set, property, name, shape.raw) {
+                let label = if fold { family(&shown).to_owned() } else { shown.clone() };
+                let target = target(one.image);
+                let key = (label, value, target, shape.all.then_some(one.image.index));
+                let place = *places.entry(key).or_insert_with_key(|(label, value, ..)| {
+                    let (label, value) = (label.clone(), value.clone());
+                    let (images, names) = Default::default();
+                    rows.push(Row { images, names, target, first: shown, label, value });
+                    rows.len().saturating_sub(1)
+                });
+                if let Some(row) = rows.get_mut(place) {
+                    row.images.insert(one.image.index);
+                    row.names.insert(property.name);
+                }
+            }
+        }
+        if rows.is_empty() {
+            return String::new();
+        }
+        let cells: Vec<Vec<String>> = rows
+            .into_iter()
+            .map(|row| {
+                let name = match row.names.len() {
+                    1 => row.first,
+                    more => format!("{} ({})", row.label, counted(more, "name")),
+                };
+                let images = ranges(&row.images, if shape.every { usize::MAX } else { SHOWN });
+                let target = targets.then(|| row.target.to_owned());
+                [name, row.value].into_iter().chain(target).chain([images]).collect()
+            })
+            .collect();
+        let mut columns =
+            vec![("Property", Column::Wrapped(50)), ("Value", Column::Wrapped(40)), ("Images", Column::Wrapped(24))];
+        if targets {
+            columns.insert(2, ("Target", Column::Wrapped(24)));
+        }
+        render(&columns, &cells, view.width, view.color)
+    }
+
+    /// What a property says: in one place for each name that is in it.
+    fn values(
+        &self,
+        all: &Properties<'_>,
+        set: &str,
+        property: &Property<'_>,
+        name: String,
+        raw: bool,
+    ) -> Vec<(String, String)> {
+        if raw {
+            return vec![(name, stored(&property.value, usize::MAX))];
+        }
+        match decode(all, set, property, self.epoch) {
+            Some(Decoded::Defaults(values)) => {
+                values.into_iter().map(|(constant, value)| (format!("{name}: {constant}"), value)).collect()
+            }
+            decoded => vec![(name, told(decoded, property.value))],
+        }
+    }
+}
+
+/// The device of an image, as far as it is known.
+fn target<'a>(image: &Image<'a>) -> &'a str {
+    image.compile_target().unwrap_or(image.target)
+}
+
+/// `image 3`, `20 images: 0-19`.
+fn of_images(images: &BTreeSet<usize>, most: usize) -> String {
+    match images.len() {
+        1 => format!("image {}", ranges(images, most)),
+        more => format!("{}: {}", counted(more, "image"), ranges(images, most)),
+    }
+}
