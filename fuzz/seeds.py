@@ -45,7 +45,7 @@ def seed(target, name, content):
 def structure():
     """Memory at address 16 with an image structure of DPC++'s version 3, one entry, one property set of two."""
     at = 16
-    image, entry, sets, table = at, at + 80, at + 112, at + 136
+    entry, sets, table = at + 80, at + 112, at + 136
     text = at + 200
     words = b"kernel\0SYCL/device requirements\0aspects\0reqd_work_group_size\0"
     place = lambda word: text + words.index(word)

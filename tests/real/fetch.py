@@ -20,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from fetching import PYTHON, environment, fail, interpreter, once, run  # noqa: E402
+from fetching import PYTHON, environment, fail, interpreter, once, run
 
 REQUIREMENTS = HERE / "requirements.txt"
 WHEELS = HERE / "wheels.txt"

@@ -5,6 +5,7 @@ child imports the packages and loads the libraries. Nothing here knows any forma
 """
 
 import ctypes
+import importlib
 import os
 import subprocess
 import sys
@@ -53,7 +54,8 @@ def is_child():
 
 def load(libraries):
     """Imports what the libraries expect to find loaded, then loads each."""
-    import dpnp  # noqa: F401  (brings dpctl, libsycl, oneMKL)
+    # It brings dpctl, libsycl and oneMKL.
+    importlib.import_module("dpnp")
 
     for library in libraries:
         ctypes.CDLL(str(library), mode=os.RTLD_NOW | os.RTLD_GLOBAL)

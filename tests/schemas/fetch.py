@@ -20,8 +20,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-import fetching  # noqa: E402
-from fetching import environment, fail, once, run  # noqa: E402
+import fetching
+from fetching import environment, fail, once, run
 
 DEFAULT = HERE.parent.parent / "target" / "schemas"
 CRATE = "serde-sarif", "0.8.0"
