@@ -55,24 +55,12 @@ pub fn report(global: &Global, error: &Error) -> Exit {
     exit
 }
 
-/// `error: headline`, the causes numbered where there are more than two, and the remedy.
+/// `error:` with where it happened and why, on one line, and the remedy on the next.
 fn text(error: &Error, color: bool) -> String {
     let paint = |style: &str, word: &str| if color { format!("\x1b[{style}m{word}\x1b[0m") } else { word.to_owned() };
-    let mut causes = error.chain();
-    // What was attempted and why it failed make one line; only a longer story is told line by line.
-    let headline = match causes.as_slice() {
-        [_] | [_, _] => std::mem::take(&mut causes).join(": "),
-        _ => causes.remove(0),
-    };
-    let mut out = format!("{} {headline}\n", paint("1;31", "error:"));
-    if !causes.is_empty() {
-        out.push_str("\nCaused by:\n");
-        for (index, cause) in causes.iter().enumerate() {
-            out.push_str(&format!("    {index}: {cause}\n"));
-        }
-    }
+    let mut out = format!("{} {error}\n", paint("1;31", "error:"));
     if let Some(remedy) = error.remedy() {
-        out.push_str(&format!("{}{} {remedy}\n", if causes.is_empty() { "" } else { "\n" }, paint("1;36", "help:")));
+        out.push_str(&format!("{} {remedy}\n", paint("1;36", "help:")));
     }
     out
 }
@@ -119,16 +107,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_are_numbered() {
+    fn an_error_is_a_line_and_its_remedy_another() {
         let one = Error::input("no such thing").with_remedy("look elsewhere");
         assert_eq!(text(&one, false), "error: no such thing\nhelp: look elsewhere\n");
-        let two = Error::input("cut").context("lib.so");
-        assert_eq!(text(&two, false), "error: lib.so: cut\n");
-        let three = Error::at(16, "cut").context("image 3").context("lib.so").with_remedy("look");
-        assert_eq!(
-            text(&three, false),
-            "error: lib.so\n\nCaused by:\n    0: image 3\n    1: cut (at offset 0x10)\n\nhelp: look\n"
-        );
+        let three = Error::at(16, "cut").context("image 3").context("lib.so");
+        assert_eq!(text(&three, true), "\x1b[1;31merror:\x1b[0m lib.so: image 3: cut (at offset 0x10)\n");
     }
 
     #[test]

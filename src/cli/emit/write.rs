@@ -73,6 +73,7 @@ pub fn write(global: &Global, form: &Form, mut images: Vec<Image<'_>>, origin: &
         }
         Emit::Spirv => {
             dropped(global, &settled, "a bare module");
+            dropped_sets(global, &settled);
             return parts::spirv(&settled, origin, path);
         }
         Emit::Object | Emit::Shared => return registered(global, form, &settled, origin, path),
@@ -122,6 +123,17 @@ pub(super) fn dropped(global: &Global, images: &[Image<'_>], what: &str) {
     if count > 0 {
         let images = counted(count, "image");
         global.note(&format!("{what} has no place for options of the device compiler; {images} had some"));
+    }
+}
+
+/// Says that a bare module has no place for what its container said of it. What `link` and `split` read out of the code of
+/// bare modules can be read again, and is no loss.
+fn dropped_sets(global: &Global, images: &[Image<'_>]) {
+    let told = |image: &&Image<'_>| image.origin.is_some() && !image.properties.sets.is_empty();
+    let count = images.iter().filter(told).count();
+    if count > 0 {
+        let images = counted(count, "image");
+        global.note(&format!("a bare module has no place for property sets, which {images} had; a table keeps them"));
     }
 }
 

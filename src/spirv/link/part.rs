@@ -310,8 +310,13 @@ impl<'a> Part<'a> {
     fn error_of(&self, kind: ErrorKind, at: usize, message: impl Into<String>) -> Error {
         let offset = self.index.instruction(at).map_or(0, |instruction| instruction.offset);
         let error = Error::new(kind, message).with_offset(offset);
-        let error = match self.index.function_at(at).filter(|_| at >= self.functions_begin) {
-            Some(function) => error.context(format!("function {}", self.call(function.id))),
+        let function = self.index.function_at(at).filter(|_| at >= self.functions_begin);
+        // A message about a function itself names it.
+        let within = function
+            .map(|function| self.call(function.id))
+            .filter(|name| !error.message().contains(&format!("`{name}`")));
+        let error = match within {
+            Some(name) => error.context(format!("function {name}")),
             None => error,
         };
         error.context(self.name)
