@@ -108,6 +108,19 @@ struct Files<'f, F> {
 }
 
 impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
+    /// That files which were named belong to what is read, a module by itself.
+    fn of_a_module(form: Form, host: &Result<Host<'_>>, path: &str) -> Result<()> {
+        let what = match (form, host) {
+            (Form::Package, _) => "of one module, and this is among others",
+            (Form::Plain, Ok(host)) if !is_module(host) => "of a bare module, which this is not",
+            (Form::Plain, _) => return Ok(()),
+        };
+        let error = Error::new(ErrorKind::Usage, format!("--properties and --symbols are {what}"));
+        let error =
+            error.with_remedy("leave them away; `extract` makes modules of images, with such files beside them");
+        Err(error.context(path))
+    }
+
     /// A file; whether it holds device code, or may as it is damaged.
     fn leaf(&mut self, form: Form, leaf: Leaf<'_>) -> Result<bool> {
         let mut facts = FileFacts { path: leaf.path, ..FileFacts::default() };
@@ -126,17 +139,15 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         // The parts of a table lie beside it, which they do only where it is a file itself.
         let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table && form == Form::Plain);
         let parts = table.map(|host| Parts::open(Path::new(leaf.path), host.bytes)).transpose();
-        let module = host.as_ref().ok().filter(|host| matches!(host.kind, Kind::SpirV | Kind::LlvmBitcode));
-        let parts = match (parts, self.beside.filter(|_| form == Form::Plain && module.is_some())) {
+        let module = host.as_ref().ok().filter(|host| is_module(host));
+        // So do the files of a module, of a folder too, but not in a package.
+        let is_file = form == Form::Plain || facts.absolute.is_some() && facts.base == 0;
+        let parts = match (parts, self.beside.filter(|_| is_file && module.is_some())) {
             (Ok(None), Some(beside)) => beside.open(Path::new(leaf.path)),
             (parts, _) => parts,
         };
-        if module.is_none() && host.is_ok() && self.beside.is_some_and(Beside::is_named) {
-            let error =
-                Error::new(ErrorKind::Usage, "--properties and --symbols are of a bare module, which this is not");
-            let error =
-                error.with_remedy("leave them away; `extract` makes modules of images, with such files beside them");
-            return Err(error.context(leaf.path));
+        if self.beside.is_some_and(Beside::is_named) {
+            Self::of_a_module(form, &host, leaf.path)?;
         }
         if let Ok(Some(parts)) = &parts {
             facts.bytes = facts.bytes.saturating_add(parts.bytes());
@@ -253,4 +264,9 @@ pub fn report_problems(global: &Global, facts: &FileFacts<'_>) {
         };
         report(global, &error.context(facts.path));
     }
+}
+
+/// Whether a file is a bare module.
+fn is_module(host: &Host<'_>) -> bool {
+    matches!(host.kind, Kind::SpirV | Kind::LlvmBitcode)
 }

@@ -21,8 +21,8 @@ const AFTER_HELP: &str = "\
 Images that say the same share a row, and so do names of one template; `--all` gives each property
 of each image its own, and `--name` tells every image. What is known of a property's meaning is
 told, else its bytes; `--raw` shows the bytes of all. A module has the sets of the `.prop` file
-beside it. `--format text` writes the sets of one image as DPC++'s tools do, a file that
-`wrap --properties` takes and that `extract` writes beside a module.
+beside it, in a folder too. `--format text` writes the sets of one image as DPC++'s tools do, a file
+that `wrap --properties` takes and that `extract` writes beside a module.
 
 Examples:
   sycl-bundle props libfoo.so
