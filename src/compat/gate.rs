@@ -129,12 +129,7 @@ impl<'g> Gate<'g> {
         Judged { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items }
     }
 
-    /// The same for several targets, by all threads.
-    pub fn judge_all(&self, subjects: &[Subject<'_>], demand: &Demand) -> Vec<Judged> {
-        subjects.par_iter().map(|subject| self.judge(subject, demand)).collect()
-    }
-
-    /// The same where each target has its own demand.
+    /// The same for several targets, each with its own demand, by all threads.
     pub fn judge_each(&self, asked: &[(Subject<'_>, Demand)]) -> Vec<Judged> {
         asked.par_iter().map(|(subject, demand)| self.judge(subject, demand)).collect()
     }
