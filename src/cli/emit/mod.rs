@@ -10,6 +10,7 @@ mod parts;
 mod target;
 mod write;
 
+use super::output::folder_of;
 use super::sources::spare_inputs;
 pub use args::{Emit, EmitArgs, Form};
 pub use earlier::{Earlier, check as check_parts, in_folder as parts_in_folder};
@@ -54,7 +55,7 @@ pub fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
         let error = Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display()));
         return Err(error.with_remedy("name a file in it with `-o`"));
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     if folder.is_dir() {
         return Ok(());
     }
