@@ -77,6 +77,15 @@ pub struct Policy {
     pub exceptions: Vec<Exception>,
 }
 
+/// A policy that files are held to.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// The policy.
+    pub policy: Policy,
+    /// The day on which its exceptions are judged; none where it has none.
+    pub today: Option<Date>,
+}
+
 /// What a text says, as `read` understands it; else all that is wrong with it.
 fn read_as<T>(file: &str, text: &str, read: impl FnOnce(&text::Table<'_>) -> (T, Vec<Fault>)) -> Result<T, Vec<Error>> {
     let in_file = |faults: Vec<Fault>| faults.iter().map(|fault| fault.in_file(file)).collect::<Vec<_>>();

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+pub use sycl_bundle::policy::Held;
 use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::date::Date;
 
@@ -22,13 +23,6 @@ pub struct PolicyArgs {
     /// Hold the files to no policy
     #[arg(long)]
     no_policy: bool,
-}
-
-/// A policy that holds.
-pub struct Held {
-    pub policy: Policy,
-    /// The day on which its exceptions are judged; none where it has none.
-    pub today: Option<Date>,
 }
 
 impl PolicyArgs {

@@ -125,8 +125,7 @@ impl<'d> Draft<'d> {
         if let Some((name, known)) = &rules.known {
             known.apply(name, &mut targets, &seen);
         }
-        let held = rules.held.as_ref().map(|held| page::Held { policy: &held.policy, today: held.today });
-        page::library(&self.files, &targets, held, Names { demangle: global.demangle }).map(Some)
+        page::library(&self.files, &targets, rules.held.as_ref(), Names { demangle: global.demangle }).map(Some)
     }
 
     /// What is found so far. The targets are settled with the first file.

@@ -4,8 +4,7 @@
 //! excuses, and what it finds of whole files and whatever the target.
 
 use super::escape::visible;
-use crate::policy::date::Date;
-use crate::policy::{Exception, Policy};
+use crate::policy::{Exception, Held};
 use crate::report::evidence::Names;
 use crate::report::gate::{Finding, OfFile, OfTarget};
 use crate::report::name::demangle;
@@ -15,15 +14,6 @@ use std::collections::{HashMap, HashSet};
 
 /// Kernels that are named for each thing that is found.
 const NAMED: usize = 10;
-
-/// A policy that files are held to.
-#[derive(Debug, Clone, Copy)]
-pub struct Held<'h> {
-    /// The policy.
-    pub policy: &'h Policy,
-    /// The day on which its exceptions are judged; none where it has none.
-    pub today: Option<Date>,
-}
 
 /// The policy as it stands in the page.
 #[derive(Debug, Serialize)]
@@ -66,7 +56,7 @@ pub(super) struct OfFinding {
     pub more: usize,
 }
 
-impl Held<'_> {
+impl Held {
     /// A line for the head of a page.
     pub(super) fn facts(&self) -> String {
         let day = self.today.map(|day| format!(" as of {day}")).unwrap_or_default();
@@ -74,7 +64,7 @@ impl Held<'_> {
     }
 
     pub(super) fn of(&self, targets: &[OfTarget], names: Names) -> OfPolicy {
-        let Held { policy, today } = *self;
+        let Held { policy, today } = self;
         let kernels = self.excused(targets);
         let exception = |(at, one): (usize, &Exception)| OfException {
             what: visible(&one.describe()),
