@@ -235,3 +235,90 @@ fn a_chain_without_end_is_cut_in_its_middle() {
     assert_eq!((chain.len(), chain[0].function.as_str()), (128, "foo"));
     assert_eq!(chain[127].function, codes[0].nodes[deep].name);
 }
+
+const IMAGE: &str = "%image = OpTypeImage %void 2D 0 0 0 0 Unknown ReadOnly";
+const CUBE: &str = "%image = OpTypeImage %void Cube 0 0 0 0 Unknown ReadOnly";
+const ARRAY: &str = "%image = OpTypeImage %void 2D 0 1 0 0 Unknown ReadOnly";
+const LINE: &str = "%image = OpTypeImage %void 1D 0 0 0 0 Unknown ReadOnly";
+const SPACE: &str = "%image = OpTypeImage %void 3D 0 0 0 0 Unknown ReadOnly";
+const SAMPLED: &str = "%sampled = OpTypeSampledImage %image";
+const BINDLESS: &str = "OpCapability BindlessImagesINTEL";
+
+/// What a module holds beside a kernel, and the kernel does, for each way in which an aspect shows.
+fn samples(aspect: Aspect) -> Vec<Vec<&'static str>> {
+    const FETCH: &str = "%v = OpImageFetch %four %i %one";
+    let fetched = |kind| vec![BINDLESS, kind, SAMPLED, "%s = OpUndef %sampled", "%i = OpImage %image %s", FETCH];
+    match aspect {
+        Aspect::Fp16 => vec![vec!["%half = OpTypeFloat 16", "%v = OpUndef %half"]],
+        Aspect::Fp64 => vec![vec!["%double = OpTypeFloat 64", "%v = OpUndef %double"]],
+        Aspect::Atomic64 => vec![
+            vec!["%wide = OpTypeInt 64 0", "%v = OpAtomicLoad %wide %p %one %zero"],
+            vec!["%wide = OpTypeInt 64 0", "%v = OpUndef %wide", "OpAtomicStore %p %one %zero %v"],
+        ],
+        Aspect::Atomic16 => vec![
+            vec!["%narrow = OpTypeInt 16 0", "%v = OpAtomicLoad %narrow %p %one %zero"],
+            vec!["%narrow = OpTypeInt 16 0", "%v = OpUndef %narrow", "OpAtomicStore %p %one %zero %v"],
+        ],
+        Aspect::Image => vec![vec![IMAGE, "%v = OpLoad %image %p"], vec![IMAGE, SAMPLED, "%v = OpLoad %sampled %p"]],
+        Aspect::Esimd => vec![vec!["OpDecorate %kernel VectorComputeFunctionINTEL"]],
+        Aspect::Matrix => vec![
+            vec!["%matrix = OpTypeCooperativeMatrixKHR %float %three %eight %eight %zero", "%v = OpUndef %matrix"],
+            vec!["%v = OpSubgroupMatrixMultiplyAccumulateINTEL %float %eight %one %one %one"],
+        ],
+        Aspect::BindlessImages => vec![
+            vec![IMAGE, "%v = OpConvertHandleToImageINTEL %image %one"],
+            vec!["%sampler = OpTypeSampler", "%v = OpConvertHandleToSamplerINTEL %sampler %one"],
+            vec![IMAGE, SAMPLED, "%v = OpConvertHandleToSampledImageINTEL %sampled %one"],
+        ],
+        Aspect::BindlessGather => {
+            vec![vec![BINDLESS, IMAGE, SAMPLED, "%s = OpUndef %sampled", "%v = OpImageGather %four %s %one %zero"]]
+        }
+        Aspect::BindlessFetch1d => vec![fetched(LINE)],
+        Aspect::BindlessFetch2d => vec![fetched(IMAGE)],
+        Aspect::BindlessFetch3d => vec![fetched(SPACE)],
+        Aspect::Cubemap => vec![vec![CUBE, "%v = OpConvertHandleToImageINTEL %image %one"]],
+        Aspect::ImageArray => vec![vec![ARRAY, "%v = OpConvertHandleToImageINTEL %image %one"]],
+        Aspect::PrivateAlloca => vec![
+            vec!["%v = OpVariableLengthArrayINTEL %float %one"],
+            vec!["%v = OpUntypedVariableLengthArrayINTEL %float %float %one"],
+        ],
+        Aspect::VirtualFunctions => vec![vec!["%v = OpFunctionPointerCallINTEL %float %p"]],
+        Aspect::ClockDevice => vec![vec!["%v = OpReadClockKHR %int %one"]],
+        Aspect::ClockWorkGroup => vec![vec!["%v = OpReadClockKHR %int %two"]],
+        Aspect::ClockSubGroup => vec![vec!["%v = OpReadClockKHR %int %three"]],
+        Aspect::Chunk => vec![vec!["%v = OpGroupNonUniformIAdd %int %three ClusteredReduce %one %two"]],
+        Aspect::Fragment => vec![vec!["%v = OpGroupNonUniformIAdd %int %three InclusiveScan %one"]],
+    }
+}
+
+/// The gate reads the code of those images alone whose facts leave a use open: a rule for anything else does nothing.
+#[test]
+fn facts_leave_open_whatever_a_rule_may_tell() {
+    const TYPES: &str = "%void = OpTypeVoid\n%none = OpTypeFunction %void\n%int = OpTypeInt 32 0\n\
+        %float = OpTypeFloat 32\n%four = OpTypeVector %float 4\n%zero = OpConstant %int 0\n%one = OpConstant %int 1\n\
+        %two = OpConstant %int 2\n%three = OpConstant %int 3\n%eight = OpConstant %int 8\n";
+    for (aspect, sample) in Aspect::ALL.into_iter().flat_map(|one| samples(one).into_iter().map(move |own| (one, own)))
+    {
+        // In the order of a module.
+        let part = |line: &str| match line {
+            line if line.starts_with("OpCapability") || line.starts_with("OpDecorate") => 0,
+            line if line.contains(" = OpType") => 1,
+            _ => 2,
+        };
+        let [before, types, body] = [0, 1, 2].map(|own| {
+            sample.iter().filter(|line| part(line) == own).map(|line| format!("{line}\n")).collect::<String>()
+        });
+        let text = format!(
+            "OpCapability Kernel\nOpEntryPoint Kernel %kernel \"foo\"\n{before}{TYPES}{types}\
+             %kernel = OpFunction %void None %none\n%label = OpLabel\n%p = OpUndef %none\n{body}OpReturn\nOpFunctionEnd\n"
+        );
+        let module = support::spirv::assemble(&text).unwrap_or_else(|error| panic!("{aspect:?}: {error}\n{text}"));
+        let used = Code::read(&Index::read(&module).unwrap()).used();
+        assert!(used.contains(&aspect), "{aspect:?}: no rule of src/compat/aspects/rules.rs tells it from {sample:?}");
+        let facts = Module::parse(&module).unwrap();
+        assert!(
+            facts.may_use_others || facts.used_aspects.contains(aspect.name()),
+            "{aspect:?}: `check` never reads the code of {sample:?}; set `may_use_others` in src/spirv/facts.rs for it"
+        );
+    }
+}

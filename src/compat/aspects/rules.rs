@@ -13,87 +13,55 @@ use crate::spirv::op;
 use crate::spirv::operands::Role;
 use crate::spirv::types::{self, Type};
 
-/// An aspect that SPIR-V can show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "named as in SYCL")]
-pub enum Aspect {
-    Fp16,
-    Fp64,
-    Atomic64,
-    Atomic16,
-    Image,
-    Esimd,
-    Matrix,
-    BindlessImages,
-    BindlessGather,
-    BindlessFetch1d,
-    BindlessFetch2d,
-    BindlessFetch3d,
-    Cubemap,
-    ImageArray,
-    PrivateAlloca,
-    VirtualFunctions,
-    ClockDevice,
-    ClockWorkGroup,
-    ClockSubGroup,
-    Chunk,
-    Fragment,
+macro_rules! aspects {
+    ($($aspect:ident => $name:literal,)*) => {
+        /// An aspect that SPIR-V can show.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        #[allow(missing_docs, reason = "named as in SYCL")]
+        pub enum Aspect {
+            $($aspect,)*
+        }
+
+        impl Aspect {
+            /// All of them, in order.
+            pub const ALL: [Aspect; [$($name),*].len()] = [$(Aspect::$aspect),*];
+
+            /// The SYCL name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Aspect::$aspect => $name,)*
+                }
+            }
+        }
+    };
+}
+
+aspects! {
+    Fp16 => "fp16",
+    Fp64 => "fp64",
+    Atomic64 => "atomic64",
+    Atomic16 => "ext_oneapi_atomic16",
+    Image => "image",
+    Esimd => "ext_intel_esimd",
+    Matrix => "ext_intel_matrix",
+    BindlessImages => "ext_oneapi_bindless_images",
+    BindlessGather => "ext_oneapi_bindless_images_gather",
+    BindlessFetch1d => "ext_oneapi_bindless_sampled_image_fetch_1d",
+    BindlessFetch2d => "ext_oneapi_bindless_sampled_image_fetch_2d",
+    BindlessFetch3d => "ext_oneapi_bindless_sampled_image_fetch_3d",
+    Cubemap => "ext_oneapi_cubemap",
+    ImageArray => "ext_oneapi_image_array",
+    PrivateAlloca => "ext_oneapi_private_alloca",
+    VirtualFunctions => "ext_oneapi_virtual_functions",
+    ClockDevice => "ext_oneapi_clock_device",
+    ClockWorkGroup => "ext_oneapi_clock_work_group",
+    ClockSubGroup => "ext_oneapi_clock_sub_group",
+    Chunk => "ext_oneapi_chunk",
+    Fragment => "ext_oneapi_fragment",
 }
 
 impl Aspect {
-    /// All of them, in order.
-    pub const ALL: [Aspect; 21] = [
-        Aspect::Fp16,
-        Aspect::Fp64,
-        Aspect::Atomic64,
-        Aspect::Atomic16,
-        Aspect::Image,
-        Aspect::Esimd,
-        Aspect::Matrix,
-        Aspect::BindlessImages,
-        Aspect::BindlessGather,
-        Aspect::BindlessFetch1d,
-        Aspect::BindlessFetch2d,
-        Aspect::BindlessFetch3d,
-        Aspect::Cubemap,
-        Aspect::ImageArray,
-        Aspect::PrivateAlloca,
-        Aspect::VirtualFunctions,
-        Aspect::ClockDevice,
-        Aspect::ClockWorkGroup,
-        Aspect::ClockSubGroup,
-        Aspect::Chunk,
-        Aspect::Fragment,
-    ];
-
-    /// The SYCL name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Aspect::Fp16 => "fp16",
-            Aspect::Fp64 => "fp64",
-            Aspect::Atomic64 => "atomic64",
-            Aspect::Atomic16 => "ext_oneapi_atomic16",
-            Aspect::Image => "image",
-            Aspect::Esimd => "ext_intel_esimd",
-            Aspect::Matrix => "ext_intel_matrix",
-            Aspect::BindlessImages => "ext_oneapi_bindless_images",
-            Aspect::BindlessGather => "ext_oneapi_bindless_images_gather",
-            Aspect::BindlessFetch1d => "ext_oneapi_bindless_sampled_image_fetch_1d",
-            Aspect::BindlessFetch2d => "ext_oneapi_bindless_sampled_image_fetch_2d",
-            Aspect::BindlessFetch3d => "ext_oneapi_bindless_sampled_image_fetch_3d",
-            Aspect::Cubemap => "ext_oneapi_cubemap",
-            Aspect::ImageArray => "ext_oneapi_image_array",
-            Aspect::PrivateAlloca => "ext_oneapi_private_alloca",
-            Aspect::VirtualFunctions => "ext_oneapi_virtual_functions",
-            Aspect::ClockDevice => "ext_oneapi_clock_device",
-            Aspect::ClockWorkGroup => "ext_oneapi_clock_work_group",
-            Aspect::ClockSubGroup => "ext_oneapi_clock_sub_group",
-            Aspect::Chunk => "ext_oneapi_chunk",
-            Aspect::Fragment => "ext_oneapi_fragment",
-        }
-    }
-
     /// The aspect of a SYCL name; none where SPIR-V cannot show it.
     pub fn of_name(name: &str) -> Option<Aspect> {
         Aspect::ALL.into_iter().find(|aspect| aspect.name() == name)
@@ -102,32 +70,57 @@ impl Aspect {
     /// Whether the code proves that a device must have the aspect. Non-uniform groups and fetches from sampled images
     /// leave the same instructions whichever of several aspects the source named.
     pub fn certain(self) -> bool {
-        !matches!(
-            self,
-            Aspect::Chunk
-                | Aspect::Fragment
-                | Aspect::BindlessFetch1d
-                | Aspect::BindlessFetch2d
-                | Aspect::BindlessFetch3d
-        )
+        match self {
+            Aspect::BindlessFetch1d
+            | Aspect::BindlessFetch2d
+            | Aspect::BindlessFetch3d
+            | Aspect::Chunk
+            | Aspect::Fragment => false,
+            Aspect::Fp16
+            | Aspect::Fp64
+            | Aspect::Atomic64
+            | Aspect::Atomic16
+            | Aspect::Image
+            | Aspect::Esimd
+            | Aspect::Matrix
+            | Aspect::BindlessImages
+            | Aspect::BindlessGather
+            | Aspect::Cubemap
+            | Aspect::ImageArray
+            | Aspect::PrivateAlloca
+            | Aspect::VirtualFunctions
+            | Aspect::ClockDevice
+            | Aspect::ClockWorkGroup
+            | Aspect::ClockSubGroup => true,
+        }
     }
 
     /// Whether DPC++ records the aspect on its own where code uses it (`SYCL/device requirements`); of the others it
     /// records only what the source declares.
     pub fn recorded_by_compiler(self) -> bool {
-        matches!(
-            self,
+        match self {
             Aspect::Fp16
-                | Aspect::Fp64
-                | Aspect::Atomic64
-                | Aspect::Atomic16
-                | Aspect::Esimd
-                | Aspect::BindlessGather
-                | Aspect::PrivateAlloca
-                | Aspect::ClockDevice
-                | Aspect::ClockWorkGroup
-                | Aspect::ClockSubGroup
-        )
+            | Aspect::Fp64
+            | Aspect::Atomic64
+            | Aspect::Atomic16
+            | Aspect::Esimd
+            | Aspect::BindlessGather
+            | Aspect::PrivateAlloca
+            | Aspect::ClockDevice
+            | Aspect::ClockWorkGroup
+            | Aspect::ClockSubGroup => true,
+            Aspect::Image
+            | Aspect::Matrix
+            | Aspect::BindlessImages
+            | Aspect::BindlessFetch1d
+            | Aspect::BindlessFetch2d
+            | Aspect::BindlessFetch3d
+            | Aspect::Cubemap
+            | Aspect::ImageArray
+            | Aspect::VirtualFunctions
+            | Aspect::Chunk
+            | Aspect::Fragment => false,
+        }
     }
 
     pub(super) fn bit(self) -> u32 {
