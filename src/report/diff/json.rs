@@ -1,4 +1,4 @@
-//! What changed, as JSON.
+//! What changed between two builds, as JSON?
 
 use super::{Counts, Pair, Report, fate};
 use crate::compat::diff::compare::{Fate, KernelDiff};

@@ -1,4 +1,4 @@
-//! What changed, for a pull request.
+//! What changed, as a comment on a pull request?
 
 use super::{Counts, Report, fate, growth, line, signed};
 use crate::compat::diff::compare::{Fate, KernelDiff};

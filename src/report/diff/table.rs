@@ -1,4 +1,4 @@
-//! What changed, for people.
+//! What changed between two builds, for people?
 
 use super::{Counts, Pair, Report, fate, growth, line, signed};
 use crate::compat::diff::compare::{Fate, KernelDiff};
