@@ -1,4 +1,4 @@
-//! `worker`, hidden: one of the processes that `build` and `doctor` start to talk to the OpenCL driver.
+//! `worker`, hidden: what does a process do that `build` or `doctor` starts to talk to the OpenCL driver?
 //!
 //! It makes itself ready to be killed by what it loads, then answers requests on its standard input.
 

@@ -1,4 +1,4 @@
-//! One set of facts, as a table, as JSON and as a page to look at.
+//! How is one set of facts shown as a table, as JSON and as a page to look at?
 //!
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 

@@ -1,4 +1,4 @@
-//! AMD GPU code, against what was assembled and what `llvm-readelf` prints of it.
+//! Is AMD GPU code what was assembled, and what `llvm-readelf` prints of it?
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! LLVM bitcode, as every installed LLVM writes it.
+//! Is LLVM bitcode read as every installed LLVM writes it?
 
 use std::path::Path;
 use std::process::Command;

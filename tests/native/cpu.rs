@@ -1,5 +1,7 @@
-//! Code of DPC++'s native CPU target in a host program, laid out as its wrapper does (`ClangOffloadWrapper.cpp`,
-//! `UtilsSYCLNativeCPU.h`): the payload is two pointers, and the first leads to names and functions of the program.
+//! Is code of DPC++'s native CPU target found in a host program?
+//!
+//! It is laid out as DPC++'s wrapper does (`ClangOffloadWrapper.cpp`, `UtilsSYCLNativeCPU.h`): the payload is two pointers,
+//! and the first leads to names and functions of the program.
 
 use std::process::Command;
 

@@ -1,5 +1,7 @@
-//! AdaptiveCpp's containers in a host program, laid out as its compiler does (`TargetSeparationPass.cpp`): one string per
-//! source file, in constant data, that nothing but code points to. Its own compiler is in no package here.
+//! Are AdaptiveCpp's containers found in a host program?
+//!
+//! They are laid out as its compiler does (`TargetSeparationPass.cpp`): one string per source file, in constant data, that
+//! nothing but code points to. Its own compiler is in no package here.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Intel GPU code: two formats of the same kernels, written by different code, have to say the same.
+//! Do the two formats of Intel GPU code say the same of the same kernels, though different code wrote them?
 
 use std::process::Command;
 

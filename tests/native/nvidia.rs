@@ -1,4 +1,4 @@
-//! NVIDIA GPU code, against `cuobjdump`.
+//! Is NVIDIA GPU code what `cuobjdump` says of it?
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What do several tests need: host files and SPIR-V modules made from the project's own sources.
+//! What do several tests need? Host files and SPIR-V modules made from the project's own sources.
 //!
 //! A test file says `mod support;` and uses what it needs; the rest is dead code there.
 #![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

@@ -1,4 +1,4 @@
-//! The explanation as JSON.
+//! What does an explanation look like as JSON?
 
 use super::{Explanation, Fate, trap};
 use crate::compat::explain::said::Said;

@@ -1,4 +1,4 @@
-//! The explanation, for people.
+//! What does an explanation say to people?
 
 use super::{Built, Explanation, Fate, Told, Way, trap};
 use crate::report::check::Verdict;
