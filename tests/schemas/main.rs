@@ -91,7 +91,42 @@ impl Scene {
     fn run(&self, arguments: &[&str]) -> Output {
         let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
         tool.args(arguments).current_dir(self.folder.path()).env("SOURCE_DATE_EPOCH", TODAY);
+        if arguments.first() == Some(&"devices") {
+            let kind = if arguments.contains(&"--kernels") { "custom_device" } else { "spirv_device" };
+            tool.env("OPENCL_DYLIB_PATH", self.loader(kind)).env_remove("ONEAPI_DEVICE_SELECTOR");
+        }
         tool.env_remove("SYCL_BUNDLE_CONFIG").output().unwrap()
+    }
+
+    /// An OpenCL loader of our own, whose device is there on every machine.
+    fn loader(&self, kind: &str) -> PathBuf {
+        let path = self.folder.path().join(format!("lib{kind}.so"));
+        if !path.exists() {
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/host/{kind}.c"));
+            let mut gcc = Command::new("gcc");
+            assert!(gcc.args(["-shared", "-fPIC", "-o"]).arg(&path).arg(source).status().unwrap().success());
+        }
+        path
+    }
+
+    fn help(&self, verb: &[&str]) -> String {
+        String::from_utf8(self.run(&[verb, &["--help"]].concat()).stdout).unwrap()
+    }
+
+    /// The verbs, as the help screen lists them.
+    fn verbs(&self) -> Vec<String> {
+        let help = self.help(&[]);
+        let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+        let lines = list.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
+        lines.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+    }
+
+    /// The verbs that publish a schema, as their help says.
+    fn publishing(&self) -> Vec<String> {
+        let verbs = self.verbs().into_iter().filter(|verb| self.help(&[verb]).contains("--schema"));
+        let verbs: Vec<String> = verbs.collect();
+        assert!(verbs.len() >= 15, "{verbs:?}");
+        verbs
     }
 
     /// Runs the tool, which must end with one of these codes, and keeps what it prints as a document of a schema.
@@ -184,35 +219,79 @@ fn what_the_gate_writes_is_valid() {
     }
 }
 
+/// One run of a verb, and the exit codes that it may have.
+type Run = (Vec<&'static str>, Vec<i32>);
+
+/// Runs of a verb whose documents are held against its schema; later verbs find what earlier ones wrote.
+fn runs(verb: &str) -> Vec<Run> {
+    match verb {
+        "inspect" => vec![(vec!["chain.spv", "cut.spv", "missing.so"], vec![3])],
+        "kernels" => vec![(vec!["chain_lines.spv", "importer.spv", "cut.spv"], vec![3])],
+        "props" => {
+            vec![(vec!["lib.so", "chain.spv", "cut.spv"], vec![3]), (vec!["lib.so", "--set", "*misc*"], vec![0])]
+        }
+        // `what_the_gate_writes_is_valid` has more.
+        "check" => vec![(vec!["chain.spv", "-t", "dg1", "--no-policy"], vec![1])],
+        "has" => vec![
+            (vec!["chain.spv", "-t", "dg1,pvc"], vec![0]),
+            (vec!["chain.spv", "-t", "dg1", "--kernel", "foo"], vec![1]),
+            (vec!["chain.spv", "-t", "spir64", "--state", "input"], vec![1]),
+        ],
+        "explain" => vec![
+            (vec!["--message", "PI_ERROR_INVALID_BINARY"], vec![0]),
+            (vec!["lib.so", "chain.spv", "--message", "UR_RESULT_ERROR_OUT_OF_RESOURCES"], vec![0]),
+            (vec!["chain.spv", "--message", "Required aspect fp64 is not supported on the device"], vec![0]),
+            (vec!["chain.spv", "--kernel", "foo", "-t", "dg1"], vec![1]),
+            (vec!["recursion.spv", "--kernel", "foo", "-t", "pvc,spir64_x86_64"], vec![0]),
+        ],
+        "diff" => vec![(vec!["chain.spv", "chain_lines.spv"], vec![0]), (vec!["chain.spv", "importer.spv"], vec![0])],
+        "targets" => {
+            vec![(vec![], vec![0]), (vec!["acm-g10", "xe2"], vec![0]), (vec!["--of", "chain.spv"], vec![0])]
+        }
+        "devices" => {
+            vec![(vec![], vec![0]), (vec!["custom", "--kernels"], vec![0]), (vec!["cpu", "--probe"], vec![0])]
+        }
+        "extract" => vec![(vec!["lib.so", "-o", "images"], vec![0]), (vec!["chain.spv", "-o", "more"], vec![0])],
+        "filter" => vec![
+            (vec!["chain.spv", "recursion.spv", "-t", "dg1,dg1.table", "-t", "pvc,pvc.table"], vec![0]),
+            (vec!["lib.so", "-o", "same.so"], vec![0]),
+        ],
+        "build" => vec![
+            (vec!["chain.spv", "importer.spv", "-t", "spir64_x86_64,dg1", "-o", "o.table", "--dry-run"], vec![0, 4]),
+            (vec!["chain.spv", "cut.spv", "-t", "spir64_x86_64", "-o", "o.table", "--dry-run"], vec![3]),
+        ],
+        "embed" => vec![(vec!["lib.so", "chain.spv", "-o", "more.so"], vec![0])],
+        "prune" => vec![(vec!["more.so", "--image", "0", "--lose-kernels", "-o", "less.so"], vec![0])],
+        "cache" => {
+            vec![(vec!["stats"], vec![0]), (vec!["verify"], vec![0]), (vec!["gc"], vec![0]), (vec!["clear"], vec![0])]
+        }
+        "doctor" => vec![(vec![], vec![0, 5]), (vec!["--ocloc", "nowhere/libocloc.so"], vec![0, 5])],
+        _ => panic!("`{verb}` has `--schema`, and no document of it is held against that: give it runs here"),
+    }
+}
+
 #[test]
 fn every_verb_writes_what_its_schema_says() {
     let mut scene = Scene::new();
-    let schema = |scene: &Scene, verb: &str| scene.schema(verb);
-    for (verb, runs) in [
-        ("inspect", vec![(vec!["chain.spv", "cut.spv", "missing.so"], vec![3])]),
-        ("kernels", vec![(vec!["chain_lines.spv", "importer.spv", "cut.spv"], vec![3])]),
-        ("targets", vec![(vec![], vec![0]), (vec!["acm-g10", "xe2"], vec![0]), (vec!["--of", "chain.spv"], vec![0])]),
-        ("diff", vec![(vec!["chain.spv", "chain_lines.spv"], vec![0]), (vec!["chain.spv", "importer.spv"], vec![0])]),
-        (
-            "has",
-            vec![
-                (vec!["chain.spv", "-t", "dg1,pvc"], vec![0]),
-                (vec!["chain.spv", "-t", "dg1", "--kernel", "foo"], vec![1]),
-                (vec!["chain.spv", "-t", "spir64", "--state", "input"], vec![1]),
-            ],
-        ),
-    ] {
-        let own = schema(&scene, verb);
-        for (at, (arguments, codes)) in runs.into_iter().enumerate() {
-            let arguments = [&[verb][..], &arguments, &["--format", "json"]].concat();
+    let library = Fixture::new("results").images(samples::every_property()).build();
+    std::fs::copy(library, scene.folder.path().join("lib.so")).unwrap();
+    for verb in scene.publishing() {
+        let own = scene.schema(&verb);
+        for (at, (arguments, codes)) in runs(&verb).into_iter().enumerate() {
+            let arguments = [&[&*verb][..], &arguments, &["--format", "json"]].concat();
             scene.document(&own, &format!("{verb}{at}.json"), &arguments, &codes);
         }
     }
+    let clones = scene.run(&["inspect", "--clones", "--schema"]);
+    let schema = scene.folder.path().join("clones.schema.json");
+    std::fs::write(&schema, clones.stdout).unwrap();
+    let twice = ["inspect", "--clones", "lib.so", "chain.spv", "--format", "json"];
+    scene.document(&schema, "clones.json", &twice, &[0]);
     // A baseline is a list of what the schema of `check` calls known.
     let known =
         scene.run(&["check", "chain.spv", "pointers.spv", "-t", "dg1", "--no-policy", "--write-baseline", "b.json"]);
     assert!(known.status.success(), "{}", String::from_utf8_lossy(&known.stderr));
-    let mut own: Value = serde_json::from_slice(&std::fs::read(schema(&scene, "check")).unwrap()).unwrap();
+    let mut own: Value = serde_json::from_slice(&std::fs::read(scene.schema("check")).unwrap()).unwrap();
     own["required"] = json!(["schema_version", "findings"]);
     own["properties"] = json!({ "findings": { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/known" } } });
     let of_baseline = scene.folder.path().join("baseline.schema.json");
@@ -221,77 +300,22 @@ fn every_verb_writes_what_its_schema_says() {
     scene.prove();
 }
 
-/// What verbs print that write files, keep them, or look around; of a linked library and of modules.
-#[test]
-fn results_are_what_the_schemas_say() {
-    let mut scene = Scene::new();
-    let library = Fixture::new("results").images(samples::every_property()).build();
-    std::fs::copy(library, scene.folder.path().join("lib.so")).unwrap();
-    let own = |scene: &Scene, verb: &str| scene.schema(verb);
-    for (verb, runs) in [
-        (
-            "build",
-            vec![
-                (
-                    vec!["chain.spv", "importer.spv", "-t", "spir64_x86_64,dg1", "-o", "o.table", "--dry-run"],
-                    vec![0, 4],
-                ),
-                (vec!["chain.spv", "cut.spv", "-t", "spir64_x86_64", "-o", "o.table", "--dry-run"], vec![3]),
-            ],
-        ),
-        (
-            "filter",
-            vec![
-                (vec!["chain.spv", "recursion.spv", "-t", "dg1,dg1.table", "-t", "pvc,pvc.table"], vec![0]),
-                (vec!["lib.so", "-o", "same.so"], vec![0]),
-            ],
-        ),
-        (
-            "props",
-            vec![(vec!["lib.so", "chain.spv", "cut.spv"], vec![3]), (vec!["lib.so", "--set", "*misc*"], vec![0])],
-        ),
-        ("extract", vec![(vec!["lib.so", "-o", "images"], vec![0]), (vec!["chain.spv", "-o", "more"], vec![0])]),
-        ("embed", vec![(vec!["lib.so", "chain.spv", "-o", "more.so"], vec![0])]),
-        ("prune", vec![(vec!["more.so", "--image", "0", "--lose-kernels", "-o", "less.so"], vec![0])]),
-        (
-            "cache",
-            vec![(vec!["stats"], vec![0]), (vec!["verify"], vec![0]), (vec!["gc"], vec![0]), (vec!["clear"], vec![0])],
-        ),
-        ("doctor", vec![(vec![], vec![0, 5]), (vec!["--ocloc", "nowhere/libocloc.so"], vec![0, 5])]),
-    ] {
-        let schema = own(&scene, verb);
-        for (at, (arguments, codes)) in runs.into_iter().enumerate() {
-            let arguments = [&[verb][..], &arguments, &["--format", "json"]].concat();
-            scene.document(&schema, &format!("{verb}{at}.json"), &arguments, &codes);
-        }
-    }
-    let clones = scene.run(&["inspect", "--clones", "--schema"]);
-    let schema = scene.folder.path().join("clones.schema.json");
-    std::fs::write(&schema, clones.stdout).unwrap();
-    let twice = ["inspect", "--clones", "lib.so", "chain.spv", "--format", "json"];
-    scene.document(&schema, "clones.json", &twice, &[0]);
-    scene.prove();
-}
-
 /// Every verb that prints JSON publishes its schema, and `--schema` takes no other argument.
 #[test]
 fn whatever_prints_json_has_a_schema() {
     let scene = Scene::new();
-    let help = String::from_utf8(scene.run(&["--help"]).stdout).unwrap();
-    let verbs = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let mut with = 0;
-    for verb in verbs.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' ')) {
-        let verb = verb.split_whitespace().next().unwrap();
-        let own = String::from_utf8(scene.run(&[verb, "--help"]).stdout).unwrap();
-        let (prints, publishes) = (own.contains("- json"), own.contains("--schema"));
-        assert_eq!(prints, publishes, "`{verb}`: what prints JSON takes `--schema`, as `inspect` does");
-        if publishes {
-            let printed: Value = serde_json::from_slice(&scene.run(&[verb, "--schema"]).stdout).unwrap();
-            assert_eq!(printed["properties"]["schema_version"]["const"], 1, "{verb}");
-            with += 1;
-        }
+    for verb in scene.verbs() {
+        let own = scene.help(&[&verb]);
+        assert_eq!(
+            own.contains("- json"),
+            own.contains("--schema"),
+            "`{verb}`: what prints JSON takes `--schema`, as `inspect` does"
+        );
     }
-    assert!(with >= 15, "{with}");
+    for verb in scene.publishing() {
+        let printed: Value = serde_json::from_slice(&scene.run(&[&verb, "--schema"]).stdout).unwrap();
+        assert_eq!(printed["properties"]["schema_version"]["const"], 1, "{verb}");
+    }
 }
 
 /// The judges find what is wrong; else the tests above would show nothing.
@@ -314,10 +338,10 @@ fn the_judges_refuse_what_is_wrong() {
     assert!(refused(&junit, "a.xml"));
     write("a.json", r#"{"schema_version":1,"verdict":"maybe","targets":[],"problems":[]}"#);
     assert!(refused(&scene.schema("check"), "a.json"));
-    for verb in ["build", "filter", "extract", "embed", "prune", "cache", "doctor"] {
-        let known: Value = serde_json::from_slice(&std::fs::read(scene.schema(verb)).unwrap()).unwrap();
+    for verb in scene.publishing() {
+        let known: Value = serde_json::from_slice(&std::fs::read(scene.schema(&verb)).unwrap()).unwrap();
         let last = known["required"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned();
         write("b.json", &json!({ "schema_version": 1, last: {} }).to_string());
-        assert!(refused(&scene.schema(verb), "b.json"), "{verb}");
+        assert!(refused(&scene.schema(&verb), "b.json"), "{verb}");
     }
 }
