@@ -7,6 +7,7 @@ mod support;
 
 use support::host::fnv1a;
 use support::spirv::module_of;
+use sycl_bundle::bundle::aspect;
 use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::compat::aspects::{Aspect, Code, Graph, Reason, compare};
 use sycl_bundle::compat::warnings::{self, Certainty, Subject, Warning};
@@ -315,6 +316,7 @@ fn facts_leave_open_whatever_a_rule_may_tell() {
         let module = support::spirv::assemble(&text).unwrap_or_else(|error| panic!("{aspect:?}: {error}\n{text}"));
         let used = Code::read(&Index::read(&module).unwrap()).used();
         assert!(used.contains(&aspect), "{aspect:?}: no rule of src/compat/aspects/rules.rs tells it from {sample:?}");
+        assert!(aspect::names().any(|known| known == aspect.name()), "{aspect:?}: src/bundle/aspect.rs has no number");
         let facts = Module::parse(&module).unwrap();
         assert!(
             facts.may_use_others || facts.used_aspects.contains(aspect.name()),
