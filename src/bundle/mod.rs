@@ -21,6 +21,7 @@ pub mod requirements;
 pub mod spec_constants;
 pub mod spec_setting;
 pub mod structure;
+pub mod subject;
 pub mod syclbin;
 pub mod table;
 pub mod table_images;

@@ -11,10 +11,10 @@ pub use markdown::markdown;
 pub use table::table;
 
 use crate::compat::diff::budget::Breach;
-use crate::compat::diff::compare::{Change, Fate, FileDiff, KernelDiff, What};
+use crate::compat::diff::compare::{Change, Fate, FileDiff, ImageChange, KernelDiff, What};
 use crate::compat::diff::snapshot::Total;
 use crate::report::units;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A file in two builds.
 #[derive(Debug)]
@@ -124,6 +124,33 @@ impl Report {
             }
         }
         found
+    }
+
+    /// What changed of images and is no kernel's own, in a line each, with how many kernels have such images.
+    pub(super) fn image_changes(&self) -> Vec<String> {
+        let mut found: BTreeMap<String, usize> = BTreeMap::new();
+        let targets: BTreeSet<&String> = self.pairs.iter().flat_map(|pair| pair.diff.targets.keys()).collect();
+        for ImageChange { change, kernels } in self.pairs.iter().flat_map(|pair| &pair.diff.images) {
+            let target = if targets.len() > 1 { format!(" ({})", change.target) } else { String::new() };
+            let value = |text: &Option<String>, none: &str| text.clone().unwrap_or_else(|| none.to_owned());
+            let text = match change.what {
+                What::Code => {
+                    let (gone, come) = (value(&change.old, "0"), value(&change.new, "0"));
+                    format!("code of images without kernels: {gone} gone, {come} new{target}")
+                }
+                _ => {
+                    let (old, new) = (value(&change.old, "none"), value(&change.new, "none"));
+                    format!("{}: {old} -> {new}{target}", change.name)
+                }
+            };
+            let all = found.entry(text).or_default();
+            *all = all.saturating_add(*kernels);
+        }
+        let line = |(text, kernels): (String, usize)| match kernels {
+            0 => text,
+            kernels => format!("{text}, {}", units::counted(kernels, "kernel")),
+        };
+        found.into_iter().map(line).collect()
     }
 
     /// How many kernels changed in each way.

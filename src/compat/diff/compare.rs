@@ -1,5 +1,7 @@
 //! What differs between two snapshots?
 
+mod images;
+
 use super::snapshot::{Shot, Snapshot, Total};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +20,7 @@ pub enum What {
     Resources,
     /// Options for the device's compiler.
     Options,
-    /// What property sets of its images say and nothing else here tells: optimization, symbols, device globals.
+    /// What property sets say of it, its images or symbols, and nothing else here tells: optimization, device globals.
     Properties,
     /// Targets that it has images for.
     Targets,
@@ -61,7 +63,7 @@ impl What {
 }
 
 /// One thing that changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     /// What.
     pub what: What,
@@ -82,6 +84,15 @@ impl Change {
         let number = |text: &Option<String>| text.as_ref().map_or(Some(0), |text| text.parse::<i128>().ok());
         number(&self.new)?.checked_sub(number(&self.old)?)
     }
+}
+
+/// A change of images that is no kernel's own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ImageChange {
+    /// What changed, and for which target.
+    pub change: Change,
+    /// The kernels whose images these are; none where it is about symbols or images without kernels.
+    pub kernels: usize,
 }
 
 /// What became of a kernel.
@@ -126,6 +137,8 @@ pub struct FileDiff {
     pub unchanged: usize,
     /// Kernels that are not, by name.
     pub diffs: Vec<KernelDiff>,
+    /// What changed of images and is told once, whatever kernels share them.
+    pub images: Vec<ImageChange>,
 }
 
 impl FileDiff {
@@ -148,7 +161,7 @@ impl FileDiff {
 
     /// Whether anything differs.
     pub fn differs(&self) -> bool {
-        !self.diffs.is_empty() || self.targets.values().any(|[old, new]| old != new)
+        !self.diffs.is_empty() || !self.images.is_empty() || self.targets.values().any(|[old, new]| old != new)
     }
 }
 
@@ -161,6 +174,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
     for (name, total) in &new.targets {
         diff.targets.entry(name.clone()).or_default()[1] = *total;
     }
+    let mut shared = images::SharedBy::default();
     let renamed = renamed(old, new);
     let gone: BTreeSet<&str> = renamed.values().copied().collect();
     for (name, targets) in &new.kernels {
@@ -169,6 +183,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
             (None, Some(from)) => (old.kernels.get(*from), Fate::Renamed { from: (*from).to_owned() }),
             (None, None) => (None, Fate::Added),
         };
+        shared.add(before, targets);
         let none = BTreeMap::new();
         let mut changes = before.map(|before| kernel(before, targets)).unwrap_or_default();
         changes.retain(|change| !ignored.contains(&change.what));
@@ -184,6 +199,8 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
         }
     }
     diff.diffs.sort_by(|one, other| one.name.cmp(&other.name));
+    diff.images = images::changes(old, new, &shared);
+    diff.images.retain(|one| !ignored.contains(&one.change.what));
     diff
 }
 
@@ -247,10 +264,6 @@ fn named<K: Ord + AsRef<str>, V: PartialEq + ToString>(
     new: &BTreeMap<K, V>,
     changes: &mut Vec<Change>,
 ) {
-    // Kernels of one image share thousands of properties, and most builds change none.
-    if old == new {
-        return;
-    }
     let names: BTreeSet<&K> = old.keys().chain(new.keys()).collect();
     for name in names {
         let (before, after) = (old.get(name), new.get(name));

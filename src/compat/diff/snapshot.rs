@@ -1,16 +1,12 @@
 //! What of a file counts when it is compared with another build?
 
+use super::properties::{OfImage, Shared, Values, of_image};
 use crate::bundle::Bundle;
-use crate::bundle::aspect::Epoch;
-use crate::bundle::decode::decode;
-use crate::bundle::meaning::told;
-use crate::bundle::property::set;
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::kernels::{Depth, KernelFacts, kernels};
 use crate::spirv::kernel::attributes::SubGroup;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
 /// A file, reduced to what counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,12 +15,13 @@ pub struct Snapshot {
     pub targets: BTreeMap<String, Total>,
     /// What is known of each kernel, by its mangled name and by target.
     pub kernels: BTreeMap<String, BTreeMap<String, Shot>>,
+    /// What property sets say of symbols and of images without kernels, by target.
+    pub properties: BTreeMap<String, Values>,
+    /// The hashes of images without kernels, by target.
+    pub libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
     /// Whether something of the file could not be read.
     pub partial: bool,
 }
-
-/// Properties by set and name, as text.
-pub type Told = Arc<BTreeMap<String, String>>;
 
 /// Images, taken together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,23 +59,33 @@ pub struct Shot {
     pub resources: BTreeMap<&'static str, u64>,
     /// Options for the device's compiler and linker.
     pub options: String,
-    /// Properties that nothing else here tells, by set and name, as text; those of an image are shared by its kernels.
-    pub properties: Told,
+    /// What property sets say of it and nothing else here tells, by set.
+    pub properties: BTreeMap<String, String>,
+    /// What they say of its image.
+    pub shared: Shared,
 }
 
 /// Reduces a file's images.
 pub fn snapshot(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Snapshot {
     let mut snapshot = Snapshot::default();
-    let mut by_number: HashMap<usize, (&Examined<'_, '_>, String, Told)> = HashMap::new();
+    let mut by_number: HashMap<usize, (&Examined<'_, '_>, String, OfImage<'_>)> = HashMap::new();
     for image in images {
         let target = devices(image);
         let total = snapshot.targets.entry(target.clone()).or_default();
         total.add(image.size, image.image.stored.len() as u64);
-        by_number.insert(image.image.index, (image, target, Arc::new(properties(image, bundle.epoch))));
+        if image.kernels.is_empty() {
+            snapshot.libraries.entry(target.clone()).or_default().insert(image.blake3);
+        }
+        let mut sorted = of_image(bundle, image);
+        let values = snapshot.properties.entry(target.clone()).or_default();
+        for (name, value) in sorted.rest.drain(..) {
+            values.entry(name).or_default().insert(value);
+        }
+        by_number.insert(image.image.index, (image, target, sorted));
     }
     for facts in kernels(bundle, images, Depth { clones: true, evidence: false }) {
         let Some((image, target, properties)) = by_number.get(&facts.image) else { continue };
-        let shot = shot(&facts, image, properties.clone());
+        let shot = shot(&facts, image, properties);
         let targets = snapshot.kernels.entry(facts.name).or_default();
         match targets.get_mut(target) {
             // Images of one kernel for one target: the first tells what it is.
@@ -122,7 +129,7 @@ impl Snapshot {
     }
 }
 
-fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: Told) -> Shot {
+fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: &OfImage<'_>) -> Shot {
     let mut attributes = BTreeMap::new();
     if let Some(size) = &facts.reqd_work_group_size {
         attributes.insert("work-group size", times(size));
@@ -157,29 +164,9 @@ fn shot(facts: &KernelFacts, image: &Examined<'_, '_>, properties: Told) -> Shot
         constants: facts.spec_constants.iter().map(constant).collect(),
         resources: resources(facts),
         options: options.join(" ").trim().to_owned(),
-        properties,
+        properties: properties.kernels.get(facts.name.as_str()).cloned().unwrap_or_default(),
+        shared: properties.shared.clone(),
     }
-}
-
-/// The properties of an image but for those that are told of its kernels one by one.
-fn properties(image: &Examined<'_, '_>, epoch: Epoch) -> BTreeMap<String, String> {
-    const TOLD: [&str; 7] = [
-        set::REQUIREMENTS,
-        set::PARAM_OPT,
-        set::SPEC_CONSTANTS,
-        set::SPEC_DEFAULTS,
-        set::KERNEL_NAMES,
-        set::KERNEL_ASPECTS,
-        set::PROGRAM_METADATA,
-    ];
-    let all = &image.image.properties;
-    let sets = all.sets.iter().filter(|set| !TOLD.contains(&set.name));
-    let named = sets.flat_map(|set| set.properties.iter().map(move |property| (set.name, property)));
-    named
-        .map(|(set, property)| {
-            (format!("{set}: {}", property.name), told(decode(all, set, property, epoch), property.value))
-        })
-        .collect()
 }
 
 fn arguments(facts: &KernelFacts) -> Vec<String> {

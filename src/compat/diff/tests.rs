@@ -1,9 +1,10 @@
 //! Is what differs told, no more and no less, and are budgets kept?
 
 use super::budget::{Budgets, Forbidden, Growth, breaches};
-use super::compare::{Fate, What, compare};
+use super::compare::{Change, Fate, ImageChange, What, compare};
 use super::snapshot::{Shot, Snapshot, Total};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 fn shot(body: u8, bytes: u64) -> Shot {
     Shot {
@@ -62,7 +63,7 @@ fn each_way_to_change_is_told() {
     after.constants = vec!["width".into()];
     after.resources = [("spill", 64)].into();
     after.options = "-O3".into();
-    after.properties = BTreeMap::from([("SYCL/misc properties: optLevel".to_owned(), "2".to_owned())]).into();
+    after.properties = BTreeMap::from([("SYCL/assert used".to_owned(), "1".to_owned())]);
     let old = snapshot(&[("k", &[("spir64", before.clone()), ("avx2", before.clone())])]);
     let new = snapshot(&[("k", &[("spir64", after), ("intel_gpu_pvc", before)])]);
     let diff = compare(&old, &new, &[]);
@@ -90,6 +91,41 @@ fn each_way_to_change_is_told() {
     assert_eq!(spill.growth(), Some(64));
     let ignored = compare(&old, &new, &What::ALL);
     assert!(ignored.diffs.is_empty() && ignored.unchanged == 1);
+}
+
+#[test]
+fn what_images_say_is_told_once() {
+    let say = |value: &str| Arc::new(BTreeMap::from([("SYCL/misc properties: optLevel".to_owned(), value.to_owned())]));
+    let many = |shared: &Arc<BTreeMap<String, String>>| {
+        let shot = Shot { shared: shared.clone(), ..shot(1, 10) };
+        let mut one = snapshot(&[("a", &[("spir64", shot.clone())]), ("b", &[("spir64", shot)])]);
+        let values = one.properties.entry("spir64".into()).or_default();
+        values.entry("SYCL/exported symbols: f".into()).or_default().insert("1".into());
+        one.libraries.entry("spir64".into()).or_default().insert([7; 32]);
+        one
+    };
+    let (old, mut new) = (many(&say("3")), many(&say("2")));
+    assert!(!compare(&old, &many(&say("3")), &[]).differs());
+    let values = new.properties.get_mut("spir64").unwrap();
+    values.clear();
+    values.entry("SYCL/exported symbols: g".into()).or_default().insert("1".into());
+    new.libraries.get_mut("spir64").unwrap().insert([8; 32]);
+    let diff = compare(&old, &new, &[]);
+    assert!(diff.differs() && diff.diffs.is_empty() && diff.unchanged == 2);
+    let told: Vec<(What, &str, Option<&str>, Option<&str>, usize)> = diff.images.iter().map(told).collect();
+    let expected = [
+        (What::Properties, "SYCL/exported symbols: f", Some("1"), None, 0),
+        (What::Properties, "SYCL/exported symbols: g", None, Some("1"), 0),
+        (What::Properties, "SYCL/misc properties: optLevel", Some("3"), Some("2"), 2),
+        (What::Code, "", None, Some("1"), 0),
+    ];
+    assert_eq!(told, expected);
+    assert!(!compare(&old, &new, &[What::Properties, What::Code]).differs());
+}
+
+fn told(one: &ImageChange) -> (What, &str, Option<&str>, Option<&str>, usize) {
+    let Change { what, name, old, new, .. } = &one.change;
+    (*what, name, old.as_deref(), new.as_deref(), one.kernels)
 }
 
 #[test]

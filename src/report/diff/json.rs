@@ -1,7 +1,7 @@
 //! What changed between two builds, as JSON?
 
 use super::{Counts, Pair, Report, fate};
-use crate::compat::diff::compare::{Fate, KernelDiff};
+use crate::compat::diff::compare::{Change, Fate, KernelDiff};
 use crate::compat::diff::snapshot::Total;
 use crate::error::{Error, Result};
 use crate::report::name::demangle;
@@ -66,6 +66,14 @@ struct FileJson<'a> {
     partial: bool,
     kernels: CountsJson,
     targets: Vec<TargetJson<'a>>,
+    images: Vec<ImagesJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ImagesJson<'a> {
+    #[serde(flatten)]
+    change: ChangeJson<'a>,
+    kernels: usize,
 }
 
 #[derive(Serialize)]
@@ -94,6 +102,18 @@ struct ChangeJson<'a> {
     name: &'a str,
     old: Option<&'a str>,
     new: Option<&'a str>,
+}
+
+impl<'a> From<&'a Change> for ChangeJson<'a> {
+    fn from(change: &'a Change) -> ChangeJson<'a> {
+        ChangeJson {
+            what: change.what.name(),
+            target: &change.target,
+            name: &change.name,
+            old: change.old.as_deref(),
+            new: change.new.as_deref(),
+        }
+    }
 }
 
 /// Writes one JSON document, kernel by kernel.
@@ -141,18 +161,18 @@ fn file(pair: &Pair) -> Result<String> {
         targets: targets
             .map(|(target, [old, new])| TargetJson { target, old: (*old).into(), new: (*new).into() })
             .collect(),
+        images: pair
+            .diff
+            .images
+            .iter()
+            .map(|one| ImagesJson { change: (&one.change).into(), kernels: one.kernels })
+            .collect(),
     })
 }
 
 fn kernel(kernel: &KernelDiff) -> Result<String> {
     let [old_bytes, new_bytes] = kernel.bytes;
-    let changes = kernel.changes.iter().map(|change| ChangeJson {
-        what: change.what.name(),
-        target: &change.target,
-        name: &change.name,
-        old: change.old.as_deref(),
-        new: change.new.as_deref(),
-    });
+    let changes = kernel.changes.iter().map(ChangeJson::from);
     text(&KernelJson {
         kernel: &kernel.name,
         demangled: demangle(&kernel.name).into_owned(),

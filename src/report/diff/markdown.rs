@@ -8,7 +8,7 @@ use crate::report::name::shorten;
 use crate::report::units::{bytes, count, counted};
 use std::fmt::Write as _;
 
-/// Kernels that are named in all.
+/// Kernels, and changes of images, that are named in all.
 const EXAMPLES: usize = 20;
 /// Changes of one kernel that are told.
 const CHANGES: usize = 4;
@@ -63,6 +63,13 @@ pub fn markdown(report: &Report, names: Names) -> String {
     for (requirement, [gained, lost]) in report.requirements() {
         let _ =
             writeln!(out, "- {}: {} gained, {} lost it", escaped(&requirement), counted(gained, "kernel"), count(lost));
+    }
+    let changes = report.image_changes();
+    for change in changes.iter().take(EXAMPLES) {
+        let _ = writeln!(out, "- images: {}", escaped(change));
+    }
+    if let Some(more) = changes.len().checked_sub(EXAMPLES).filter(|more| *more > 0) {
+        let _ = writeln!(out, "- images: and {} more", counted(more, "change"));
     }
     let kernels = report.pairs.iter().flat_map(|pair| &pair.diff.diffs);
     let mut kernels: Vec<&KernelDiff> = kernels.collect();

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 /// Kernels that are named for each file and fate; JSON has all.
 const EXAMPLES: usize = 4;
-/// Changes of one kernel that are told.
+/// Changes of one kernel, and of images, that are told.
 const CHANGES: usize = 8;
 
 /// A line for each file that differs, targets, requirements, and kernels; `all` names each of these.
@@ -25,7 +25,7 @@ pub fn table(report: &Report, all: bool, view: &View) -> String {
         let _ = writeln!(out, "no difference: {files}, {kernels}, {}", units::bytes(new.bytes));
     } else {
         files(&mut out, report, view);
-        summary(&mut out, report, view);
+        summary(&mut out, report, all, view);
         for pair in report.pairs.iter().filter(|pair| !pair.diff.diffs.is_empty()) {
             kernels(&mut out, pair, all, view);
         }
@@ -95,7 +95,7 @@ fn files(out: &mut String, report: &Report, view: &View) {
     out.push_str(&render(&columns, &rows, view.width, view.color));
 }
 
-fn summary(out: &mut String, report: &Report, view: &View) {
+fn summary(out: &mut String, report: &Report, all: bool, view: &View) {
     let mut targets: std::collections::BTreeMap<&str, [crate::compat::diff::snapshot::Total; 2]> = Default::default();
     for (name, [old, new]) in report.pairs.iter().flat_map(|pair| &pair.diff.targets) {
         let [sum_old, sum_new] = targets.entry(name).or_default();
@@ -116,6 +116,14 @@ fn summary(out: &mut String, report: &Report, view: &View) {
         let part = |number: usize, word: &str| (number > 0).then(|| format!("{word} by {}", counted(number, "kernel")));
         let parts: Vec<String> = [part(gained, "gained"), part(lost, "lost")].into_iter().flatten().collect();
         lines(out, "requirement ", "  ", &format!("{requirement}: {}", parts.join(", ")), view);
+    }
+    let changes = report.image_changes();
+    let shown = if all { changes.len() } else { CHANGES };
+    for change in changes.iter().take(shown) {
+        lines(out, "images: ", "  ", change, view);
+    }
+    if let Some(more) = changes.len().checked_sub(shown).filter(|more| *more > 0) {
+        let _ = writeln!(out, "images: and {} more", counted(more, "change"));
     }
     let ways: Vec<String> =
         report.ways().into_iter().map(|(what, kernels)| format!("{} of {}", what.name(), count(kernels))).collect();

@@ -41,7 +41,14 @@ fn report() -> Report {
         ("spir64".to_owned(), [total(3, 3000), total(3, 3300)]),
         ("intel_gpu_pvc".to_owned(), [total(0, 0), total(1, 10)]),
     ]);
-    let diff = FileDiff { targets, kernels: [3, 3], unchanged: 0, diffs };
+    let images = vec![
+        ImageChange {
+            change: change(What::Properties, "SYCL/misc properties: optLevel", Some("3"), Some("2")),
+            kernels: 2,
+        },
+        ImageChange { change: change(What::Code, "", None, Some("1")), kernels: 0 },
+    ];
+    let diff = FileDiff { targets, kernels: [3, 3], unchanged: 0, diffs, images };
     let pair = |name: &str, new: Option<&str>, diff| Pair {
         name: name.into(),
         old: Some("old.so".into()),

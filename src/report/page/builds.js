@@ -23,6 +23,10 @@ if (data.requirements.length) {
   main.append(section("requirements", "Requirements", "what kernels need of a device that they did not, or need no more",
     plain(["Requirement", "Gained by kernels", "Lost by kernels"], data.requirements.map(([name, gained, lost]) => [name, number(gained), number(lost)]))));
 }
+if (data.images.length) {
+  main.append(section("images", "Images", "what their property sets say otherwise, and those without kernels",
+    plain(["What changed"], data.images.map((line) => [line]))));
+}
 
 const rows = [...kernels.name.keys()];
 const growth = (row) => kernels.new[row] - kernels.old[row];

@@ -20,6 +20,8 @@ struct Data<'d> {
     texts: &'d [String],
     /// Each with how many kernels gained and lost it.
     requirements: Vec<(String, usize, usize)>,
+    /// What changed of images, a line each.
+    images: Vec<String>,
     breaches: Vec<String>,
     kernels: Kernels,
 }
@@ -89,6 +91,7 @@ pub fn builds(report: &Report, names: Names) -> Result<String> {
         names: table.packed(),
         texts: texts.all(),
         requirements: report.requirements().into_iter().map(|(name, [gained, lost])| (name, gained, lost)).collect(),
+        images: report.image_changes().iter().map(|line| visible(line)).collect(),
         breaches: report.breaches.iter().map(breach).collect(),
         kernels,
     };

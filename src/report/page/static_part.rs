@@ -79,6 +79,7 @@ pub(super) fn builds(report: &Report) -> String {
     let rows = report.requirements().into_iter();
     let rows = rows.map(|(name, [gained, lost])| vec![name, count(gained), count(lost)]);
     table(&mut out, "Requirements", &["Requirement", "Gained by kernels", "Lost by kernels"], rows);
+    table(&mut out, "Images", &["What changed"], report.image_changes().into_iter().map(|line| vec![line]));
     let rows =
         report.breaches.iter().map(|breach| vec![breach.file.clone().unwrap_or_default(), breach.message.clone()]);
     table(&mut out, "Budgets that are not kept", &["File", "What"], rows);

@@ -12,6 +12,7 @@ use super::constants::Constants;
 use super::entry::{Entry, Kind, Variable};
 use super::{Input, Options};
 use crate::bundle::property::{Properties, Property, PropertySet, set};
+use crate::bundle::subject;
 use crate::compat::built_in::can_be_imported;
 use crate::container::arena::Arena;
 use crate::error::Result;
@@ -213,7 +214,6 @@ impl<'c, 'k> Carried<'c, 'k> {
 
 /// Whom a property is about. `symbols` are those of device globals, by the names that list these.
 fn subject<'c>(set: &str, property: &Property<'c>, whole: &Whole<'c>, symbols: &HashMap<&str, &'c str>) -> About<'c> {
-    let text = |about: fn(&'c str) -> About<'c>| property.value.text().map_or(About::All, about);
     match set {
         // Written anew.
         set::REQUIREMENTS | set::SPEC_DEFAULTS | set::SPEC_CONSTANTS | set::EXPORTED => About::Nobody,
@@ -221,19 +221,11 @@ fn subject<'c>(set: &str, property: &Property<'c>, whole: &Whole<'c>, symbols: &
         // DPC++ lists functions here too, whose arguments it removes likewise.
         set::PARAM_OPT if whole.kernels.contains(property.name) => About::Kernel(property.name),
         set::PARAM_OPT if whole.functions.contains(property.name) => About::Function(property.name),
-        set::KERNEL_NAMES
-        | set::KERNEL_ASPECTS
-        | "SYCL/assert used"
-        | "SYCL/malloc used"
-        | "SYCL/implicit local arg"
-        | "SYCL/work group dynamic local mem" => About::Kernel(property.name),
-        "SYCL/registered kernels" => text(About::Kernel),
-        set::PROGRAM_METADATA => match property.name.rsplit_once('@') {
-            Some((_, "global_id_mapping")) => text(About::Export),
-            Some((kernel, _)) => About::Kernel(kernel),
-            None => About::All,
-        },
+        set::PARAM_OPT => About::All,
+        set::PROGRAM_METADATA if property.name.ends_with("@global_id_mapping") => {
+            property.value.text().map_or(About::All, About::Export)
+        }
         set::DEVICE_GLOBALS => symbols.get(property.name).map_or(About::All, |symbol| About::Export(symbol)),
-        _ => About::All,
+        _ => subject::kernel(set, property).map_or(About::All, About::Kernel),
     }
 }

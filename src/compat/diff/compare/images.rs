@@ -1,0 +1,70 @@
+//! What changed of images, whatever kernels share them?
+
+use super::{Change, ImageChange, Shots, What, change, named};
+use crate::compat::diff::properties::{Shared, Values};
+use crate::compat::diff::snapshot::Snapshot;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What kernels' images say before and after, each pair once.
+#[derive(Default)]
+pub(super) struct SharedBy<'s> {
+    /// By the addresses of the properties: those of each image are there once.
+    pairs: HashMap<[usize; 2], (&'s str, [&'s Shared; 2], usize)>,
+}
+
+impl<'s> SharedBy<'s> {
+    /// Adds the images of a kernel, where it is in both builds.
+    pub(super) fn add(&mut self, old: Option<&'s Shots>, new: &'s Shots) {
+        for (target, after) in new {
+            let Some(before) = old.and_then(|old| old.get(target)) else { continue };
+            let sides = [&before.shared, &after.shared];
+            let key = sides.map(|side| Arc::as_ptr(side) as usize);
+            let (.., kernels) = self.pairs.entry(key).or_insert((target, sides, 0));
+            *kernels = kernels.saturating_add(1);
+        }
+    }
+}
+
+/// All that changed, each once: of kernels' images, of symbols, and of images without kernels.
+pub(super) fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> Vec<ImageChange> {
+    let mut found: BTreeMap<Change, usize> = BTreeMap::new();
+    for (target, [before, after], kernels) in shared.pairs.values() {
+        let mut changes = Vec::new();
+        named(What::Properties, target, before, after, &mut changes);
+        for change in changes {
+            let all = found.entry(change).or_default();
+            *all = all.saturating_add(*kernels);
+        }
+    }
+    // What a target has gained or lost altogether is told as such.
+    for (target, after) in &new.properties {
+        let Some(before) = old.properties.get(target) else { continue };
+        for change in values(target, before, after) {
+            found.insert(change, 0);
+        }
+    }
+    for (target, after) in &new.libraries {
+        let Some(before) = old.libraries.get(target) else { continue };
+        let only = |one: &BTreeSet<[u8; 32]>, other: &BTreeSet<[u8; 32]>| match one.difference(other).count() {
+            0 => None,
+            count => Some(count.to_string()),
+        };
+        let (gone, come) = (only(before, after), only(after, before));
+        if gone.is_some() || come.is_some() {
+            found.insert(change(What::Code, target, "", gone, come), 0);
+        }
+    }
+    found.into_iter().map(|(change, kernels)| ImageChange { change, kernels }).collect()
+}
+
+fn values(target: &str, old: &Values, new: &Values) -> Vec<Change> {
+    let text = |values: &Values| -> BTreeMap<String, String> {
+        let all = values.iter();
+        all.map(|(name, values)| (name.clone(), values.iter().map(String::as_str).collect::<Vec<_>>().join(" or ")))
+            .collect()
+    };
+    let mut changes = Vec::new();
+    named(What::Properties, target, &text(old), &text(new), &mut changes);
+    changes
+}
