@@ -368,9 +368,9 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l timeou
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l format -d 'How to show what was done' -r -f -a "text\t'A summary on standard error'
 json\t'A document on standard output'"
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l shard -d 'Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as share the folder; a run without it then writes the output' -r
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l stamp -d 'Write this empty file when all is done: an output that did not change keeps its time' -r -F
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l stamp -d 'Write this empty file when all is done and nothing failed: an output that did not change keeps its time' -r -F
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MF -d 'Write them to this file. Also -MF FILE' -r -F
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MT -d 'The target of the rule, instead of the output. Also -MT NAME' -r
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MT -d 'The target of the rule, instead of the output and the --stamp. Also -MT NAME' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l retries -d 'How many further attempts follow one that ended the driver\'s process or overran; by default 2. A repeated command tries failed images again' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l max-memory -d 'Compile only so much at once that all workers together stay within this much memory (16GiB), by an estimate from the modules\' sizes; a module that needs more is compiled alone' -r
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l unit -d 'With --cache-only: this image for this target alone, as `plan` writes it (12:intel_gpu_pvc)' -r
@@ -423,7 +423,7 @@ complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-spi
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l schema -d 'Print the JSON Schema of `--format json` and end'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-cache -d 'Do not look into the cache, and keep nothing there'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l no-fold -d 'Compile every image, also those that are the same code as another but for the kernel\'s name'
-complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l dry-run -d 'Say what would be compiled, and write nothing'
+complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l dry-run -d 'Say what would be compiled, and write no output'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l MD -d 'Write the files that the output depends on, for make and ninja, to the output\'s name and `.d`. Also -MD'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l fail-fast -d 'Begin no further image once one did not build, and write nothing; by default all others are compiled'
 complete -c sycl-bundle -n "__fish_sycl_bundle_using_subcommand build" -l keep-going -d 'Compile all others where an image does not build: the default, which undoes --fail-fast'

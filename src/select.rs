@@ -29,6 +29,7 @@ use crate::compat::kernels::KernelFacts;
 use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use globset::{GlobBuilder, GlobMatcher};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
@@ -62,7 +63,7 @@ impl Pattern {
     /// # Errors
     /// `Usage` where the glob is malformed.
     pub fn new(text: &str) -> Result<Pattern> {
-        let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build();
+        let glob = GlobBuilder::new(&closed(text)).literal_separator(false).backslash_escape(true).build();
         let glob = glob.map_err(|error| Error::new(ErrorKind::Usage, format!("glob `{text}`: {}", error.kind())))?;
         Ok(Pattern { text: text.to_owned(), matcher: glob.compile_matcher() })
     }
@@ -73,9 +74,19 @@ impl Pattern {
     }
 
     /// Whether a name matches, by the glob or letter by letter (names hold `[` and `*` themselves).
+    /// `> >` and `>>` are the same: names have the one, and tables show the other.
     pub fn matches(&self, name: &str) -> bool {
-        self.text == name || self.matcher.is_match(name)
+        self.text == name || self.matcher.is_match(&*closed(name))
     }
+}
+
+/// A name without the blanks between closing brackets.
+fn closed(name: &str) -> Cow<'_, str> {
+    let mut closed = Cow::Borrowed(name);
+    while closed.contains("> >") {
+        closed = Cow::Owned(closed.replace("> >", ">>"));
+    }
+    closed
 }
 
 /// Reads `N` or `A-B`.

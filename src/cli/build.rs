@@ -90,10 +90,10 @@ pub struct Args {
     #[arg(long, value_name = "I/N", value_parser = Shard::parse, conflicts_with_all = ["no_cache", "output", "stamp", "depend", "file"],
           help_heading = "Build systems")]
     shard: Option<Shard>,
-    /// Say what would be compiled, and write nothing
+    /// Say what would be compiled, and write no output
     #[arg(long, help_heading = "Build systems")]
     dry_run: bool,
-    /// Write this empty file when all is done: an output that did not change keeps its time
+    /// Write this empty file when all is done and nothing failed: an output that did not change keeps its time
     #[arg(long, value_name = "FILE", help_heading = "Build systems")]
     stamp: Option<PathBuf>,
     #[command(flatten)]

@@ -144,9 +144,10 @@ impl Args {
         let (Some(old), Some(new)) = (&self.old, &self.new) else {
             return Err(Error::new(ErrorKind::Usage, "two builds are compared"));
         };
-        self.html.as_deref().map(super::page::check).transpose()?;
-        let budgets = self.budgets()?;
+        self.html.as_deref().map(|html| super::page::check(html, [old.as_path(), new.as_path()])).transpose()?;
         let ignored: Vec<What> = self.ignore.iter().map(|name| what(*name)).collect();
+        let mut budgets = self.budgets()?;
+        budgets.total = budgets.total.filter(|_| !ignored.contains(&What::Bytes));
         let selector = self.selection.selector()?;
         let (before, first) = read(global, old, &selector)?;
         let (after, second) = read(global, new, &selector)?;

@@ -3,6 +3,7 @@
 use super::global::Global;
 use std::io::Write as _;
 use sycl_bundle::error::{Error, ErrorKind};
+use sycl_bundle::report::text::visible_lines;
 
 /// The exit codes, a contract with scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +59,9 @@ pub fn report(global: &Global, error: &Error) -> Exit {
 /// `error:` with where it happened and why, on one line, and the remedy on the next.
 fn text(error: &Error, color: bool) -> String {
     let paint = |style: &str, word: &str| if color { format!("\x1b[{style}m{word}\x1b[0m") } else { word.to_owned() };
-    let mut out = format!("{} {error}\n", paint("1;31", "error:"));
+    let mut out = format!("{} {}\n", paint("1;31", "error:"), visible_lines(&error.to_string()));
     if let Some(remedy) = error.remedy() {
-        out.push_str(&format!("{} {remedy}\n", paint("1;36", "help:")));
+        out.push_str(&format!("{} {}\n", paint("1;36", "help:"), visible_lines(remedy)));
     }
     out
 }

@@ -40,7 +40,7 @@ pub struct How<'h> {
     pub deferred: bool,
     /// The hashes of images are not asked for.
     pub unhashed: bool,
-    /// What is read with a bare module.
+    /// What is read with a bare module, where the user named it; else what lies beside it.
     pub beside: Option<&'h Beside>,
     /// Nothing is said of what fails: the same files have been read before.
     pub again: bool,
@@ -140,16 +140,20 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         let table = host.as_ref().ok().filter(|host| host.kind == Kind::Table && form == Form::Plain);
         let parts = table.map(|host| Parts::open(Path::new(leaf.path), host.bytes)).transpose();
         let module = host.as_ref().ok().filter(|host| is_module(host));
-        // So do the files of a module, of a folder too, but not in a package.
-        let is_file = form == Form::Plain || facts.absolute.is_some() && facts.base == 0;
-        let parts = match (parts, self.beside.filter(|_| is_file && module.is_some())) {
-            (Ok(None), Some(beside)) => beside.open(Path::new(leaf.path)),
-            (parts, _) => parts,
+        // So do the files of a module, of a folder too, but not in a package or a stream.
+        let named = self.beside.is_some_and(Beside::is_named);
+        let is_file = named || facts.absolute.is_some() && facts.base == 0;
+        let parts = match parts {
+            Ok(None) if is_file && module.is_some() => match self.beside {
+                Some(beside) => beside.open(Path::new(leaf.path)),
+                None => Beside::default().open(Path::new(leaf.path)),
+            },
+            parts => parts,
         };
-        if self.beside.is_some_and(Beside::is_named) {
+        if named {
             Self::of_a_module(form, &host, leaf.path)?;
         }
-        if let Ok(Some(parts)) = &parts {
+        if let (Ok(Some(parts)), None) = (&parts, module) {
             facts.bytes = facts.bytes.saturating_add(parts.bytes());
         }
         let bundle = host.as_ref().map_err(Clone::clone).and_then(|host| match &parts {

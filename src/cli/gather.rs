@@ -86,8 +86,11 @@ fn gather_as<'k>(
         &selection.selector()?,
         How { beside, freed: true, ..How::default() },
         |facts| {
-            // Without what the user named for it a module would be another image.
-            if let Some((beside, problem)) = beside.filter(|beside| beside.is_named()).zip(facts.problems.first()) {
+            // Without what the user named for it a module would be another image. What is wrong with the module itself is
+            // told as it is without.
+            if let Some(beside) = beside.filter(|beside| beside.is_named())
+                && let Some(problem) = facts.bundle.and_then(|bundle| bundle.problems.first())
+            {
                 return Err(problem.error.clone().context(beside.names()));
             }
             report_problems(global, facts);

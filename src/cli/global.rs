@@ -4,6 +4,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use sycl_bundle::report::draw::Drawing;
+use sycl_bundle::report::text::visible_lines;
 
 /// Columns where the terminal does not tell.
 const WIDTH: usize = 100;
@@ -123,7 +124,7 @@ impl Global {
     pub fn note(&self, text: &str) {
         if !self.quiet {
             let word = if self.stderr_color { "\x1b[1mnote:\x1b[0m" } else { "note:" };
-            let _ = writeln!(std::io::stderr().lock(), "{word} {text}");
+            let _ = writeln!(std::io::stderr().lock(), "{word} {}", visible_lines(text));
         }
     }
 

@@ -89,7 +89,7 @@ impl Args {
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
         let selector = self.selection.selector()?;
-        let rules = self.page.rules(global)?;
+        let rules = self.page.rules(global, &self.files)?;
         let mut draft = self.page.begin(global, rules.as_ref(), &selector, &self.files)?;
         let add = |draft: &mut Option<Draft<'_>>, facts: &mut FileFacts<'_>| {
             draft.iter_mut().for_each(|draft| draft.file(facts));

@@ -32,7 +32,7 @@ mod global;
 mod has;
 mod input;
 mod inspect;
-mod interrupt;
+pub mod interrupt;
 mod jobserver;
 mod join;
 mod kernels;

@@ -5,6 +5,7 @@ use std::io::{BufWriter, IsTerminal as _, Write};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::text::visible_lines;
 use tempfile::NamedTempFile;
 
 /// What a new file may be at most; the process's umask takes from it.
@@ -156,7 +157,7 @@ impl Folder {
 
 /// Says a line on standard error. Where that cannot be written to, there is nobody to tell.
 pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", visible_lines(line));
 }
 
 /// Standard output for text, buffered.

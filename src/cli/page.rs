@@ -8,6 +8,7 @@ use super::check::{PolicyArgs, held, named_targets, read_baseline};
 use super::device_config::DeviceConfigs;
 use super::global::Global;
 use super::output;
+use super::sources::spare_others;
 use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units;
@@ -43,7 +44,7 @@ impl PageArgs {
     ///
     /// # Errors
     /// `Usage` where a device configuration or a policy is given and no page; what is wrong with them.
-    pub fn rules(&self, global: &Global) -> Result<Option<Rules>> {
+    pub fn rules(&self, global: &Global, paths: &[PathBuf]) -> Result<Option<Rules>> {
         let Some(html) = &self.html else {
             let needless = [
                 (!self.configs.files().is_empty(), "`--device-config` is for the targets of `--html`"),
@@ -52,7 +53,7 @@ impl PageArgs {
             let Some((_, what)) = needless.iter().find(|(given, _)| *given) else { return Ok(None) };
             return Err(Error::new(ErrorKind::Usage, *what).with_remedy("say `--html FILE` too"));
         };
-        check(html)?;
+        check(html, paths.iter().map(PathBuf::as_path))?;
         let table = self.configs.table(global)?;
         let held = self.policy.load(global, &table)?;
         let known = self.baseline.as_deref().map(read_baseline).transpose()?;
@@ -89,13 +90,13 @@ impl PageArgs {
 /// Whether a page can go there.
 ///
 /// # Errors
-/// `Usage` where that is standard output.
-pub fn check(path: &Path) -> Result<()> {
+/// `Usage` where that is standard output, or one of the files that are read.
+pub fn check<'p>(path: &Path, read: impl IntoIterator<Item = &'p Path>) -> Result<()> {
     if path == Path::new("-") {
         let error = Error::new(ErrorKind::Usage, "a page goes to a file, as standard output has the rest");
         return Err(error.with_remedy("say `--html FILE`"));
     }
-    Ok(())
+    spare_others(read, "--html", path)
 }
 
 /// Writes a page.

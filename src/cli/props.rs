@@ -136,7 +136,7 @@ impl Args {
             document.close()?.flush().map_err(lost)?;
         }
         match texts.as_slice() {
-            [] if self.format == Format::Text && exit == Exit::Done => {
+            [] if self.format == Format::Text && exit == Exit::Done && !filtered => {
                 global.note("the image has no property sets, of which the text is nothing");
             }
             [] => {}

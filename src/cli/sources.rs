@@ -112,6 +112,18 @@ pub fn spare_inputs(files: &[PathBuf], output: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a file beside the output, which `option` names, that is one of the inputs or the output itself.
+///
+/// # Errors
+/// `Usage` where it is.
+pub fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, option: &str, file: &Path) -> Result<()> {
+    if others.into_iter().any(|other| other == file || same_file(other, file)) {
+        let message = format!("`{option} {}` would replace another file of this command", file.display());
+        return Err(Error::new(ErrorKind::Usage, message).with_remedy("name another file"));
+    }
+    Ok(())
+}
+
 /// The numbers of images, for the user and within.
 pub struct Numbers {
     /// Number in the file by number in the restored file.

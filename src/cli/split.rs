@@ -12,6 +12,7 @@ use super::global::Global;
 use super::output;
 use super::selection::Selection;
 use sources::Fixed;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::aspect::Epoch;
@@ -137,9 +138,14 @@ impl Args {
             ModeName::Auto => Mode::Auto,
             ModeName::Off => Mode::Off,
         };
+        let met: Vec<Cell<bool>> = groups.iter().flatten().map(|_| Cell::new(false)).collect();
         let explicit = |name: &str| {
             let plain = demangle(name);
-            groups.iter().position(|group| group.iter().any(|glob| glob.matches(name) || glob.matches(&plain)))
+            let matches = |glob: &Pattern| glob.matches(name) || glob.matches(&plain);
+            for (glob, met) in groups.iter().flatten().zip(&met) {
+                met.set(met.get() || matches(glob));
+            }
+            groups.iter().position(|group| group.iter().any(matches))
         };
         let spools = spool::Spools::default();
         let options = Options {
@@ -176,6 +182,10 @@ impl Args {
             }
             replaced.extend(unit.replaces.iter().copied());
             made.extend(outcome.images);
+        }
+        if let Some((glob, _)) = groups.iter().flatten().zip(&met).find(|(_, met)| !met.get()) {
+            let message = format!("no kernel or exported function matches `--entry {}`", glob.text());
+            return Err(Error::new(ErrorKind::NoMatch, message).with_remedy("`sycl-bundle kernels` lists the kernels"));
         }
         let from = counted(gathered.images.len(), "image");
         if emit == Emit::Embed {

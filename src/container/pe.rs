@@ -8,7 +8,7 @@
 use super::Section;
 use super::address::{AddressMap, Segment};
 use crate::bytes;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use goblin::pe::data_directories::DataDirectory;
 use goblin::pe::header::{COFF_MACHINE_ARM64, COFF_MACHINE_X86_64, DosHeader, Header};
@@ -25,6 +25,12 @@ const HEADERS: usize = 24;
 const SECTION_HEADER: usize = 40;
 /// Bytes of an entry of the import directory.
 const IMPORT_ENTRY: usize = 20;
+
+/// A sound file that is for no machine that SYCL programs run on.
+#[cold]
+fn not_ours(at: u64, what: &str) -> Error {
+    Error::new(ErrorKind::NoDeviceCode, what).with_offset(at)
+}
 
 /// A linked PE file.
 #[derive(Debug)]
@@ -50,7 +56,8 @@ impl<'a> Pe<'a> {
     /// Reads headers and sections.
     ///
     /// # Errors
-    /// `Input` for 32-bit files, other machines than x86-64 and arm64, DOS programs, and malformed headers.
+    /// `NoDeviceCode` for 32-bit files and other machines than x86-64 and arm64, which no SYCL program is for; `Input` for
+    /// DOS programs and malformed headers.
     pub fn parse(bytes: &'a [u8]) -> Result<(Pe<'a>, Vec<Section<'a>>)> {
         let dos =
             DosHeader::parse(bytes).map_err(|error| Error::at(0, format!("not a PE file, or cut short: {error}")))?;
@@ -64,10 +71,10 @@ impl<'a> Pe<'a> {
             return Err(Error::at(at, "a PE file without an optional header, which nothing loads"));
         };
         if optional.standard_fields.magic == MAGIC_32 {
-            return Err(Error::at(at, "this is a 32-bit PE file; SYCL programs are 64-bit ones"));
+            return Err(not_ours(at, "this is a 32-bit PE file; SYCL programs are 64-bit ones"));
         }
         if !matches!(coff.machine, COFF_MACHINE_X86_64 | COFF_MACHINE_ARM64) {
-            return Err(Error::at(at, format!("PE file for machine {:#x}, neither x86-64 nor arm64", coff.machine)));
+            return Err(not_ours(at, &format!("PE file for machine {:#x}, neither x86-64 nor arm64", coff.machine)));
         }
         let count = usize::from(coff.number_of_sections);
         if count > limits::MAX_SEGMENTS {

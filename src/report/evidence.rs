@@ -3,10 +3,12 @@
 pub(super) mod put;
 
 use super::name::{demangle, display};
+use super::text::{visible, visible_lines};
 use crate::compat::aspects::{Comparison, Evidence};
 use crate::compat::warnings::{called, location};
 use crate::spirv::lines::Place;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// A function on the way, as JSON.
 #[derive(Debug, Serialize)]
@@ -99,9 +101,10 @@ pub struct Names {
 }
 
 impl Names {
-    /// A function's or kernel's name.
+    /// A function's or kernel's name, with what does not show spelled out.
     pub fn show(self, mangled: &str) -> String {
-        if self.demangle { display(mangled) } else { mangled.to_owned() }
+        let name = if self.demangle { Cow::Owned(display(mangled)) } else { Cow::Borrowed(mangled) };
+        visible(&name).into_owned()
     }
 }
 
@@ -126,13 +129,14 @@ pub fn text(kernel: &str, evidence: &Evidence, names: Names) -> String {
     if let Some(image) = evidence.elsewhere {
         place.push_str(&format!(" (in image {image})"));
     }
-    format!(
+    let text = format!(
         "kernel `{}` {uses} aspect {}\n  {}: {}{place}\n",
         names.show(kernel),
         evidence.aspect.name(),
         steps.collect::<Vec<_>>().join(" -> "),
         evidence.instruction,
-    )
+    );
+    visible_lines(&text).into_owned()
 }
 
 /// Where what is stored, declared and found differ: a sentence for each aspect.

@@ -77,11 +77,11 @@ fn of_name(before: &str, bracket: &str) -> usize {
     if bracket.starts_with(ANONYMOUS) {
         return ANONYMOUS.len();
     }
-    match before.ends_with("operator") {
-        true if bracket.starts_with("()") => 2,
-        true => bracket.len().saturating_sub(bracket.trim_start_matches(['<', '=', '>']).len()),
-        false => 0,
-    }
+    const OPERATORS: [&str; 6] = ["()", "<=>", "<<=", "<<", "<=", "<"];
+    let word =
+        before.strip_suffix("operator").filter(|scope| !scope.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
+    let own = word.and_then(|_| OPERATORS.iter().find(|operator| bracket.starts_with(**operator)));
+    own.map_or(0, |operator| operator.len())
 }
 
 /// A text of at most `width` characters: the middle gives way to `…`.
@@ -144,6 +144,8 @@ mod tests {
         assert_eq!(family("(anonymous namespace)::f<int>"), "(anonymous namespace)::f");
         assert_eq!(family("a::operator()(int) const"), "a::operator()");
         assert_eq!(family("operator<<(s&, int)"), "operator<<");
+        assert_eq!(family("a::operator<=><int>(a)"), "a::operator<=>");
+        assert_eq!(family("my_operator<int>"), "my_operator");
     }
 
     #[test]

@@ -20,12 +20,20 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The same of a text of several lines, which stay apart.
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    if !text.contains('\n') {
+        return visible(text);
+    }
+    Cow::Owned(text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
+}
+
 /// Writes `label` and a text beside it; further lines of the text stand under its first. Breaks at spaces, and within
 /// words that are longer than a line.
 pub fn field(out: &mut String, indent: usize, label: &str, column: usize, text: &str, width: usize) {
     let room = width.saturating_sub(column).max(20);
     let mut lead = format!("{:indent$}{label}", "");
-    for line in wrap(&visible(text), room) {
+    for line in wrap(text, room) {
         let gap = column.saturating_sub(lead.chars().count()).max(usize::from(!lead.trim().is_empty()));
         out.push_str(&lead);
         out.push_str(&" ".repeat(gap));
@@ -35,8 +43,10 @@ pub fn field(out: &mut String, indent: usize, label: &str, column: usize, text: 
     }
 }
 
-/// Breaks a text into lines of at most `width` characters; one empty line for an empty text.
+/// Breaks a text into lines of at most `width` characters, with what does not show spelled out; one empty line for an
+/// empty text.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let text = &*visible(text);
     let width = width.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();

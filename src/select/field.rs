@@ -3,6 +3,7 @@
 //! By the names that `inspect --format json` gives them.
 
 use crate::bytes::hex;
+use crate::compat::aspects::shown;
 use crate::compat::examine::Examined;
 use crate::spirv::names;
 use std::borrow::Cow;
@@ -162,10 +163,10 @@ impl Text {
     }
 }
 
-/// The aspects that the compiler recorded for an image, and those that its module shows; some twice.
+/// The aspects that the compiler recorded for an image, and those that its code shows; some twice.
 pub(super) fn aspects<'e>(examined: &'e Examined<'_, '_>) -> impl Iterator<Item = &'e str> {
     let recorded = examined.requirements.aspects.iter().map(String::as_str);
-    recorded.chain(examined.module.iter().flat_map(|module| &module.used_aspects).copied())
+    recorded.chain(shown(examined))
 }
 
 fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {

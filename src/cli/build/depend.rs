@@ -15,7 +15,7 @@ pub struct DependArgs {
     /// Write them to this file. Also -MF FILE
     #[arg(long = "MF", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The target of the rule, instead of the output. Also -MT NAME
+    /// The target of the rule, instead of the output and the --stamp. Also -MT NAME
     #[arg(long = "MT", value_name = "NAME")]
     rule: Option<String>,
 }
@@ -26,21 +26,27 @@ impl DependArgs {
         self.depend || self.file.is_some() || self.rule.is_some()
     }
 
-    /// Writes the rule, where one is asked for.
+    /// The file that is written.
+    pub fn path(&self, output: &Path) -> Option<PathBuf> {
+        let beside = || {
+            let mut name = output.as_os_str().to_owned();
+            name.push(".d");
+            name.into()
+        };
+        self.file.clone().or_else(|| self.depend.then(beside))
+    }
+
+    /// Writes the rule, where one is asked for. Where there is a stamp, that is what `make` compares.
     ///
     /// # Errors
     /// `Environment` where it cannot be written.
-    pub fn write(&self, output: &Path, prerequisites: &[PathBuf]) -> Result<()> {
-        let file = match &self.file {
-            Some(file) => file.clone(),
-            None if self.depend => {
-                let mut name = output.as_os_str().to_owned();
-                name.push(".d");
-                name.into()
-            }
-            None => return Ok(()),
-        };
-        let target = self.rule.clone().unwrap_or_else(|| escaped(&output.to_string_lossy()));
+    pub fn write(&self, output: &Path, stamp: Option<&Path>, prerequisites: &[PathBuf]) -> Result<()> {
+        let Some(file) = self.path(output) else { return Ok(()) };
+        let target = self.rule.clone().unwrap_or_else(|| {
+            let targets: Vec<String> =
+                stamp.into_iter().chain([output]).map(|path| escaped(&path.to_string_lossy())).collect();
+            targets.join(" ")
+        });
         let names: Vec<String> = prerequisites.iter().map(|path| escaped(&path.to_string_lossy())).collect();
         write_atomically(&file, rule(&target, &names).as_bytes(), None).map(drop)
     }

@@ -22,8 +22,13 @@ impl Args {
     /// # Errors
     /// `Usage` for what the plan does itself.
     pub fn plan(&mut self, draft: Draft) -> Result<()> {
-        if self.shard().is_some() || self.stamp.is_some() || self.depend.asked() || self.output.is_none() {
-            let message = "a plan has stamps, dependencies and parts of its own, and an output";
+        if self.dry_run
+            || self.shard().is_some()
+            || self.stamp.is_some()
+            || self.depend.asked()
+            || self.output.is_none()
+        {
+            let message = "a plan compiles nothing, and has stamps, dependencies and parts of its own, and an output";
             return Err(Error::new(ErrorKind::Usage, message).with_remedy("give it what `build -o FILE` would get"));
         }
         (self.dry_run, self.draft) = (true, Some(draft));

@@ -5,7 +5,7 @@ use super::told::Work;
 use super::watch::{Temps, Trace, Watch};
 use crate::cli::exit::Exit;
 use crate::cli::output::{schema, write_atomically};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sycl_bundle::build::Unit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::costs::{Costs, How, OfImage, OfKernel, SCHEMA};
@@ -32,6 +32,12 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
+    /// The files that are written, with their options.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let all = [("--report", self.report.as_deref()), ("--time-trace", self.time_trace.as_deref())];
+        all.into_iter().filter_map(|(option, file)| Some((option, file?)))
+    }
+
     /// Prints the schema.
     ///
     /// # Errors

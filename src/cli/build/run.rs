@@ -14,7 +14,7 @@ use crate::cli::exit::{Exit, report};
 use crate::cli::format::Summary;
 use crate::cli::global::Global;
 use crate::cli::output;
-use crate::cli::sources::{Numbers, Source};
+use crate::cli::sources::{Numbers, Source, spare_others};
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,7 @@ impl Args {
         if self.writes() {
             emit::check_place(form, output)?;
         }
+        self.spare_all(output)?;
         let mut sources = Vec::new();
         for path in &self.files {
             let output = Some(output).filter(|_| !self.in_place);
@@ -154,7 +155,10 @@ impl Args {
         if self.writes() {
             let _ = earlier_parts.clear(output);
             self.after(output, &prerequisites, &done.libraries)?;
-        } else if let (Some(stamp), true) = (&self.stamp, done.failures.is_empty() && !self.dry_run) {
+        }
+        // What ends with another code than 0 is made again.
+        let whole = done.failures.is_empty() && problems.is_empty() && !self.dry_run;
+        if let Some(stamp) = self.stamp.as_ref().filter(|_| whole) {
             output::touch(stamp)?;
         }
         let inputs: Vec<String> = self.files.iter().map(|path| path.display().to_string()).collect();
@@ -258,11 +262,20 @@ impl Args {
     /// What build systems ask for when the output is written.
     fn after(&self, output: &Path, inputs: &[PathBuf], libraries: &[PathBuf]) -> Result<()> {
         let prerequisites: Vec<PathBuf> = inputs.iter().chain(libraries).cloned().collect();
-        self.depend.write(output, &prerequisites)?;
-        match &self.stamp {
-            Some(stamp) => output::touch(stamp),
-            None => Ok(()),
+        self.depend.write(output, self.stamp.as_deref(), &prerequisites)
+    }
+
+    /// Refuses files beside the output that are inputs or the output.
+    fn spare_all(&self, output: &Path) -> Result<()> {
+        let depend = self.depend.path(output);
+        let stamp = self.stamp.as_deref().map(|stamp| ("--stamp", stamp));
+        let plan = self.draft.as_ref().and_then(|draft| Some(("--to", draft.to.as_deref()?)));
+        let depend = depend.as_deref().map(|file| ("--MF", file));
+        for (option, file) in self.record.files().chain(stamp).chain(depend).chain(plan) {
+            let others = self.files.iter().map(PathBuf::as_path).chain([output]);
+            spare_others(others, option, file)?;
         }
+        Ok(())
     }
 
     fn tell(&self, global: &Global, built: &Built) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::super::global::Global;
 use super::super::input::Input;
 use super::super::output;
+use super::super::sources::spare_others;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::error::{Error, Result};
@@ -34,8 +35,11 @@ impl BaselineArgs {
     /// The baseline that is named, with its name.
     ///
     /// # Errors
-    /// `Io` where it cannot be read, `Input` where it is none.
-    pub fn read(&self) -> Result<Option<(String, Baseline)>> {
+    /// `Io` where it cannot be read, `Input` where it is none, `Usage` where one of the files would become it.
+    pub fn read(&self, files: &[PathBuf]) -> Result<Option<(String, Baseline)>> {
+        if let Some(path) = &self.write_baseline {
+            spare_others(files.iter().map(PathBuf::as_path), "--write-baseline", path)?;
+        }
         self.baseline.as_deref().map(read).transpose()
     }
 

@@ -71,7 +71,7 @@ impl GateArgs {
         let table = self.configs.table(global)?;
         let held = self.policy.load(global, &table)?;
         let (policy, today) = (held.as_ref().map(|held| &held.policy), held.as_ref().and_then(|held| held.today));
-        let known = self.baseline.read()?;
+        let known = self.baseline.read(files)?;
         let named = named(global, &table, &self.targets)?;
         let asked = asked::asked(global, named, policy, &table, self.require_native)?;
         // These choose among kernels and among the images of each, and hide none that others import from.

@@ -54,7 +54,8 @@ impl Emit {
     pub fn by_extension(path: &Path) -> Option<Emit> {
         let name = path.file_name()?.to_str()?;
         // A library's name may go on with its version.
-        if name.ends_with(".so") || name.contains(".so.") {
+        let is_version = |rest: &str| rest.split('.').all(|part| part.parse::<u32>().is_ok());
+        if name.ends_with(".so") || name.rsplit_once(".so.").is_some_and(|(_, rest)| is_version(rest)) {
             return Some(Emit::Shared);
         }
         match path.extension()?.to_str()? {
@@ -303,11 +304,12 @@ mod tests {
         let by = |name: &str| Emit::by_extension(Path::new(name));
         assert_eq!([by("a.o"), by("d/a.obj")], [Some(Emit::Object); 2]);
         assert_eq!([by("lib.so"), by("lib.so.1.2")], [Some(Emit::Shared); 2]);
+        assert_eq!([by("lib.so.table"), by("lib.so.1.spv")], [Some(Emit::Table), Some(Emit::Spirv)]);
         assert_eq!(
             (by("a.syclbin"), by("a.table"), by("a.spv")),
             (Some(Emit::Syclbin), Some(Emit::Table), Some(Emit::Spirv))
         );
-        assert_eq!([by("a"), by("a.bin"), by("-"), by("a.so.d/x")], [None; 4]);
+        assert_eq!([by("a"), by("a.bin"), by("-"), by("a.so.d/x"), by("lib.so.d")], [None; 5]);
     }
 
     #[test]

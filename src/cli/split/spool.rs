@@ -41,6 +41,10 @@ pub fn open<'p>(output: &'p Path, size: u64, spools: &'p Spools) -> Result<Optio
     if size < LARGE {
         return Ok(None);
     }
-    let file = tempfile::tempfile_in(folder_of(output)).map_err(|error| cannot_write(output, &error))?;
+    // Devices and streams have no disk of their own.
+    let streams = output == Path::new("-") || output.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
+    let folder = if streams { std::env::temp_dir() } else { folder_of(output).to_path_buf() };
+    // Without one, images wait in memory: whether the output can be written shows when it is.
+    let Ok(file) = tempfile::tempfile_in(folder) else { return Ok(None) };
     Ok(Some(Box::new(Unnamed { output, spools, file: BufWriter::new(file) })))
 }

@@ -3,8 +3,10 @@
 use super::Code;
 use crate::bundle::format::Format;
 use crate::compat::examine::Examined;
+use crate::spirv::Module;
 use crate::spirv::index::Index;
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 
 /// The code of examined images, in their order; that of an image that is no SPIR-V, or does not inflate, is empty, so that
 /// places are those of the images.
@@ -21,4 +23,23 @@ pub fn codes_where(images: &[Examined<'_, '_>], wanted: impl Fn(&Examined<'_, '_
 pub fn code(image: &Examined<'_, '_>) -> Option<Code> {
     let contents = if image.format == Format::SpirV { image.image.contents().ok()? } else { return None };
     Some(Code::read(&Index::read(&contents).ok()?).of_image(image.image))
+}
+
+/// The aspects that an image's code uses for sure, by name; none of what is no SPIR-V.
+pub fn shown(image: &Examined<'_, '_>) -> BTreeSet<&'static str> {
+    match (&image.module, image.image.contents()) {
+        (Some(module), Ok(contents)) => shown_by(module, &contents),
+        (module, _) => module.iter().flat_map(|module| &module.used_aspects).copied().collect(),
+    }
+}
+
+/// The same of a module and its bytes. Types and instructions tell of most modules all; the code of others is read.
+pub fn shown_by(module: &Module, contents: &[u8]) -> BTreeSet<&'static str> {
+    let mut shown: BTreeSet<&'static str> = module.used_aspects.iter().copied().collect();
+    if module.may_use_others
+        && let Ok(index) = Index::read(contents)
+    {
+        shown.extend(Code::read(&index).used().into_iter().filter(|aspect| aspect.certain()).map(|one| one.name()));
+    }
+    shown
 }

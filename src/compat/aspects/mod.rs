@@ -16,6 +16,6 @@ mod sets;
 pub use code::Code;
 pub use compare::{Comparison, Difference, Reason, compare, compare_kernel};
 pub use graph::{Evidence, Graph, Step};
-pub use images::{code, codes, codes_where};
+pub use images::{code, codes, codes_where, shown, shown_by};
 pub use rules::Aspect;
 pub use sets::Sets;

@@ -139,6 +139,8 @@ pub struct FileDiff {
     pub diffs: Vec<KernelDiff>,
     /// What changed of images and is told once, whatever kernels share them.
     pub images: Vec<ImageChange>,
+    /// Whether the images for any target differ in number or bytes, as far as that counts.
+    pub totals_differ: bool,
 }
 
 impl FileDiff {
@@ -161,7 +163,7 @@ impl FileDiff {
 
     /// Whether anything differs.
     pub fn differs(&self) -> bool {
-        !self.diffs.is_empty() || !self.images.is_empty() || self.targets.values().any(|[old, new]| old != new)
+        !self.diffs.is_empty() || !self.images.is_empty() || self.totals_differ
     }
 }
 
@@ -174,6 +176,14 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
     for (name, total) in &new.targets {
         diff.targets.entry(name.clone()).or_default()[1] = *total;
     }
+    let counts = |what| !ignored.contains(&what);
+    diff.totals_differ = diff.targets.values().any(|[old, new]| {
+        let same_bytes = (old.bytes, old.stored) == (new.bytes, new.stored);
+        match (old.images, new.images) {
+            (0, _) | (_, 0) => counts(What::Targets),
+            (before, after) => before != after && counts(What::Targets) || !same_bytes && counts(What::Bytes),
+        }
+    });
     let mut shared = images::SharedBy::default();
     let renamed = renamed(old, new);
     let gone: BTreeSet<&str> = renamed.values().copied().collect();

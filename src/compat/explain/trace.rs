@@ -3,7 +3,7 @@
 use super::said::{Message, Said};
 use crate::bundle::property::set;
 use crate::bundle::requirements::Requirements;
-use crate::compat::aspects::{Aspect, Evidence, Graph};
+use crate::compat::aspects::{Aspect, Evidence, Graph, shown};
 use crate::compat::built_in::of_the_device;
 use crate::compat::examine::Examined;
 use crate::compat::fit::spec;
@@ -234,7 +234,7 @@ pub fn times(size: &[u64]) -> String {
 fn matrix(image: &Examined<'_, '_>) -> Option<String> {
     let text = |name| image.image.properties.get(set::REQUIREMENTS, name).and_then(|value| value.text());
     let told = text("joint_matrix_mad").or_else(|| text("joint_matrix"));
-    let used = || image.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_matrix"));
+    let used = || shown(image).contains("ext_intel_matrix");
     told.map(|text| format!("needs matrices {}", text.trim())).or_else(|| used().then(|| "uses matrices".to_owned()))
 }
 

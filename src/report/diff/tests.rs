@@ -48,7 +48,7 @@ fn report() -> Report {
         },
         ImageChange { change: change(What::Code, "", None, Some("1")), kernels: 0 },
     ];
-    let diff = FileDiff { targets, kernels: [3, 3], unchanged: 0, diffs, images };
+    let diff = FileDiff { targets, kernels: [3, 3], unchanged: 0, diffs, images, totals_differ: true };
     let pair = |name: &str, new: Option<&str>, diff| Pair {
         name: name.into(),
         old: Some("old.so".into()),

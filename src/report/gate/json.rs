@@ -46,6 +46,8 @@ struct Kernels {
     compatible: usize,
     unknown: usize,
     incompatible: usize,
+    /// Of those that are compatible: all that is found of them is excused.
+    excused: usize,
 }
 
 /// An image of another file that one is linked to.
@@ -177,7 +179,7 @@ pub fn json(
 /// The begin of a target's object, up to its findings.
 fn head(one: &OfTarget) -> Result<String> {
     let Counts { compatible, unknown, incompatible } = one.counts();
-    let kernels = Kernels { compatible, unknown, incompatible };
+    let kernels = Kernels { compatible, unknown, incompatible, excused: one.excused_kernels() };
     let target = name(one);
     let question = if target.is_some() { "target" } else { "policy" };
     let head = text(&Head { question, target, verdict: one.verdict(), kernels })?;

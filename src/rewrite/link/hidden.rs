@@ -6,6 +6,7 @@
 use super::Input;
 use crate::bundle::aspect::{self, Epoch};
 use crate::bundle::property::set;
+use crate::compat::aspects::shown_by;
 use crate::error::Result;
 use crate::spirv::Module;
 use std::borrow::Cow;
@@ -32,7 +33,7 @@ pub fn hidden<'i>(inputs: &'i [Input<'_, '_>], contents: &[Cow<'_, [u8]>]) -> Re
         let known: HashSet<u32> = listed.filter_map(|property| property.value.words()).flatten().collect();
         let mut numbers: Vec<u32> = recorded.into_iter().flatten().filter(|number| !known.contains(number)).collect();
         if !numbers.is_empty() {
-            let shown = Module::parse(module)?.used_aspects;
+            let shown = shown_by(&Module::parse(module)?, module);
             // Some numbers mean one aspect to one generation of the runtime and another to the next.
             let is_shown = |number: u32| {
                 [Epoch::Before2023, Epoch::From2023, Epoch::From2026]
