@@ -47,7 +47,7 @@ Exit status:
   0  done
   1  no image matches what is selected
   2  the file is none that has a list of images, or is signed
-  3  a file cannot be read or rewritten, or images are damaged
+  3  a file cannot be read or rewritten, or images are damaged: nothing is written
   6  there is no device code";
 
 /// Add images to the list of a linked file
@@ -182,6 +182,11 @@ impl Args {
                 );
             }
         }
+        // A list that the runtime reads at every start is no place for them.
+        if damaged {
+            global.note("nothing is written");
+            return Ok(Exit::Input);
+        }
         let arena = Arena::with_limit(u64::MAX);
         let of_target = |image: &Examined<'_, '_>| {
             let settled = settle(&arena, image, as_target.as_deref(), untold.contains(&image.image.index));
@@ -203,8 +208,7 @@ impl Args {
             ));
         }
         let drop = if self.replace { same } else { HashSet::new() };
-        let exit = linked.change(global, &target, &drop, &new, true)?;
-        Ok(if damaged { Exit::Input } else { exit })
+        linked.change(global, &target, &drop, &new, true)
     }
 }
 

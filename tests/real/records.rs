@@ -111,6 +111,35 @@ fn the_first_failure_ends_a_build_that_is_to_fail_fast_and_its_module_is_kept() 
     assert_eq!(said.matches("error: image ").count(), 1, "one was tried: {said}");
 }
 
+/// What did not all build is made again: its stamp does not appear, and the rule that `make` reads names both. Records never
+/// take the place of what is read or written.
+#[test]
+fn what_failed_leaves_no_stamp_and_records_replace_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::copy(world().window(), at("in.so")).unwrap();
+    let input = std::fs::read(at("in.so")).unwrap();
+    let build = |more: &[&str]| {
+        let mut command = build_command(Path::new("in.so"), Path::new("out.so"));
+        command.current_dir(folder.path()).args(["--image", "0-1", "-MD", "--stamp", "done"]).args(more);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for records in [["--report", "in.so"], ["--time-trace", "./in.so"], ["--report", "out.so"], ["--MF", "in.so"]] {
+        let (code, said) = build(&records);
+        assert!(code == Some(2) && said.contains("would replace"), "{records:?}: {said}");
+    }
+    let (code, said) = build(&["--options=-bogus"]);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(!at("done").exists() && at("out.so").exists(), "{said}");
+    let (code, said) = build(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(at("done").exists());
+    let rule = std::fs::read_to_string(at("out.so.d")).unwrap();
+    assert!(rule.starts_with("done out.so:"), "{rule}");
+    assert!(std::fs::read(at("in.so")).unwrap() == input);
+}
+
 /// Two kernels of our own: one holds more values than there are registers, the other none to speak of.
 fn kernels() -> String {
     let values = 0..160;

@@ -6,6 +6,7 @@
 use super::{Finding, OfTarget};
 use crate::report::evidence::Names;
 use crate::report::name::shorten;
+use crate::report::text::visible_lines;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -58,7 +59,7 @@ pub fn github(targets: &[OfTarget], names: Names) -> String {
 }
 
 pub(super) fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    visible_lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 pub(super) fn property(text: &str) -> String {

@@ -7,6 +7,7 @@ use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
 use crate::report::name::shorten;
 use crate::report::table::{Column, render};
+use crate::report::text::visible_lines;
 use crate::report::units::count;
 use std::fmt::Write as _;
 
@@ -96,7 +97,7 @@ fn section(out: &mut String, target: &OfTarget, group: &Group<'_>, view: &View) 
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(20);
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in visible_lines(text).split_whitespace() {
         let word = shorten(word, width);
         match lines.last_mut() {
             Some(line) if line.chars().count().saturating_add(1).saturating_add(word.chars().count()) <= width => {
