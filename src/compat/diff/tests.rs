@@ -112,7 +112,7 @@ fn what_images_say_is_told_once() {
     new.libraries.get_mut("spir64").unwrap().insert([8; 32]);
     let diff = compare(&old, &new, &[]);
     assert!(diff.differs() && diff.diffs.is_empty() && diff.unchanged == 2);
-    let told: Vec<(What, &str, Option<&str>, Option<&str>, usize)> = diff.images.iter().map(told).collect();
+    let told: Vec<Told<'_>> = diff.images.iter().map(told).collect();
     let expected = [
         (What::Properties, "SYCL/exported symbols: f", Some("1"), None, 0),
         (What::Properties, "SYCL/exported symbols: g", None, Some("1"), 0),
@@ -123,7 +123,10 @@ fn what_images_say_is_told_once() {
     assert!(!compare(&old, &new, &[What::Properties, What::Code]).differs());
 }
 
-fn told(one: &ImageChange) -> (What, &str, Option<&str>, Option<&str>, usize) {
+/// What changed, of which name, from what, to what, for how many kernels.
+type Told<'c> = (What, &'c str, Option<&'c str>, Option<&'c str>, usize);
+
+fn told(one: &ImageChange) -> Told<'_> {
     let Change { what, name, old, new, .. } = &one.change;
     (*what, name, old.as_deref(), new.as_deref(), one.kernels)
 }
