@@ -139,7 +139,8 @@ impl Report {
                     format!("code of images without kernels: {gone} gone, {come} new{target}")
                 }
                 _ => {
-                    let (old, new) = (value(&change.old, "none"), value(&change.new, "none"));
+                    // A property may say `none`.
+                    let (old, new) = (value(&change.old, "not there"), value(&change.new, "not there"));
                     format!("{}: {old} -> {new}{target}", change.name)
                 }
             };
