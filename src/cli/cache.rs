@@ -124,6 +124,11 @@ impl Args {
             let error = Error::new(ErrorKind::Environment, "there is no cache: no folder for it is known");
             error.with_remedy(format!("set {VARIABLE} to a folder"))
         })?;
+        if cache.folder().exists() && !cache.folder().is_dir() {
+            let message = format!("`{}` is no folder, so there is no cache", cache.folder().display());
+            let error = Error::new(ErrorKind::Environment, message);
+            return Err(error.with_remedy(format!("set {VARIABLE} to a folder")));
+        }
         let mut cached =
             Cached { schema_version: 1, folder: cache.folder().display().to_string(), ..Cached::default() };
         let mut exit = Exit::Done;

@@ -98,6 +98,16 @@ pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{start}…{end}"))
 }
 
+/// A path of at most `width` characters: folders give way before the file's name, by which files are told apart.
+pub fn shorten_path(path: &str, width: usize) -> Cow<'_, str> {
+    match path.rsplit_once('/') {
+        Some((_, name)) if path.chars().count() > width => {
+            Cow::Owned(format!("…/{}", shorten(name, width.saturating_sub(2))))
+        }
+        _ => shorten(path, width),
+    }
+}
+
 /// A file as a URI.
 pub fn uri(absolute: &str) -> String {
     let mut uri = String::from("file://");
@@ -158,6 +168,9 @@ mod tests {
         assert_eq!(shorten("abcdefghij", 10), "abcdefghij");
         assert_eq!(shorten("abcdefghij", 7), "abc…hij");
         assert_eq!(shorten("äöüäöü", 3), "ä…ü");
+        assert_eq!(shorten_path("a/long/way/libfoo.so", 12), "…/libfoo.so");
+        assert_eq!(shorten_path("way/libabcdefgh.so", 12), "…/libab…h.so");
+        assert_eq!(shorten_path("a/b.so", 12), "a/b.so");
         assert_eq!(shorten("abc", 0), "…");
     }
 }

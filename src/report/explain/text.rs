@@ -4,7 +4,7 @@ use super::{Built, Explanation, Fate, Told, Way, trap};
 use crate::report::check::Verdict;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
-use crate::report::name::shorten;
+use crate::report::name::{shorten, shorten_path};
 use crate::report::text::wrap;
 use crate::report::units::{count, counted};
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ fn told(told: &Told, view: &View) -> String {
     for of in &told.files {
         let images: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.image).collect();
         let kernels: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.kernel.as_ref()).collect();
-        let file = shorten(&of.file, view.width / 2);
+        let file = shorten_path(&of.file, view.width / 2);
         match (of.concerns.is_empty(), &of.note) {
             (true, Some(note)) => lines(&mut out, "  ", "    ", &format!("{file}: {note}"), view),
             (true, None) => {}
@@ -77,8 +77,12 @@ fn way(way: &Way, view: &View) -> String {
         Verdict::Incompatible => "cannot run",
     };
     lines(&mut out, "", "  ", &format!("{} on {}: {verdict}", names.show(&way.kernel), way.target), view);
-    let _ =
-        writeln!(out, "  {}: {} of the kernel", shorten(&way.file, view.width / 2), counted(way.images.len(), "image"));
+    let _ = writeln!(
+        out,
+        "  {}: {} of the kernel",
+        shorten_path(&way.file, view.width / 2),
+        counted(way.images.len(), "image")
+    );
     for (at, seen) in way.images.iter().enumerate() {
         if at >= WAYS {
             let _ = writeln!(out, "    and {} more", count(way.images.len().saturating_sub(at)));

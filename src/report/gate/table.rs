@@ -5,7 +5,7 @@ use super::{Counts, Group, OfTarget, word};
 use crate::report::draw::Drawing;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
-use crate::report::name::shorten;
+use crate::report::name::{shorten, shorten_path};
 use crate::report::table::{Column, render};
 use crate::report::text::visible_lines;
 use crate::report::units::count;
@@ -68,9 +68,9 @@ fn section(out: &mut String, target: &OfTarget, group: &Group<'_>, view: &View) 
     }
     for finding in group.findings(EXAMPLES) {
         let image = finding.found.image.map(|image| format!(" image {image}")).unwrap_or_default();
-        let place = format!("  {}{image}: ", shorten(&finding.of.file, view.width / 3));
+        let place = format!("  {}{image}: ", shorten_path(&finding.of.file, view.width / 3));
         if finding.found.kernel.is_empty() {
-            let _ = writeln!(out, "  {}", shorten(&finding.of.file, view.width.saturating_sub(2)));
+            let _ = writeln!(out, "  {}", shorten_path(&finding.of.file, view.width.saturating_sub(2)));
             continue;
         }
         let left = view.width.saturating_sub(place.chars().count()).max(20);
