@@ -120,14 +120,12 @@ impl Args {
         if self.limit.is_some() && self.action != Action::Gc {
             return Err(Error::new(ErrorKind::Usage, "`--limit` is for `cache gc`"));
         }
-        let cache = cache(true).ok_or_else(|| {
-            let error = Error::new(ErrorKind::Environment, "there is no cache: no folder for it is known");
-            error.with_remedy(format!("set {VARIABLE} to a folder"))
-        })?;
+        let none = |message: String| {
+            Error::new(ErrorKind::Environment, message).with_remedy(format!("set {VARIABLE} to a folder"))
+        };
+        let cache = cache(true).ok_or_else(|| none("there is no cache: no folder for it is known".to_owned()))?;
         if cache.folder().exists() && !cache.folder().is_dir() {
-            let message = format!("`{}` is no folder, so there is no cache", cache.folder().display());
-            let error = Error::new(ErrorKind::Environment, message);
-            return Err(error.with_remedy(format!("set {VARIABLE} to a folder")));
+            return Err(none(format!("`{}` is no folder, so there is no cache", cache.folder().display())));
         }
         let mut cached =
             Cached { schema_version: 1, folder: cache.folder().display().to_string(), ..Cached::default() };

@@ -11,7 +11,6 @@ use super::input::Input;
 use super::output;
 use super::selection::{self, Selection};
 use super::sources::same_file;
-use super::table::Beside;
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -198,8 +197,7 @@ impl Args {
     /// Writes what is made of the images alone.
     fn write(&self, global: &Global, wanted: &[&Wanted<'_>], filtered: &mut Filtered) -> Result<Exit> {
         let arena = Arena::with_limit(u64::MAX);
-        let Gathered { images, origin, exit, epoch, .. } =
-            gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
+        let Gathered { images, origin, exit, epoch, .. } = gather(global, &self.files, &self.selection, None, &arena)?;
         if images.is_empty() && exit != Exit::Done {
             // Why has been said.
             return Ok(exit);

@@ -59,7 +59,7 @@ pub fn gather_code<'k>(
     selection: &Selection,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    gather_as(global, files, selection, Some(&Beside::default()), (arena, false))
+    gather_as(global, files, selection, None, (arena, false))
 }
 
 fn gather_as<'k>(

@@ -5,7 +5,6 @@ use super::exit::Exit;
 use super::gather::gather;
 use super::global::Global;
 use super::selection::Selection;
-use super::table::Beside;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
@@ -62,7 +61,7 @@ impl Args {
     pub fn run(self, global: &Global) -> Result<Exit> {
         let form = self.form.form_for(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
-        let gathered = gather(global, &self.files, &self.selection, Some(&Beside::default()), &arena)?;
+        let gathered = gather(global, &self.files, &self.selection, None, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);

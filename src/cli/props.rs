@@ -5,7 +5,6 @@ use super::files::{How, each_file_with, report_problems};
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
-use super::table::Beside;
 use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::bundle::property::Properties;
@@ -101,8 +100,7 @@ impl Args {
         };
         let filtered = !(sets.is_empty() && names.is_empty());
         let selector = self.selection.selector()?;
-        let beside = Beside::default();
-        let how = How { unhashed: true, beside: Some(&beside), ..How::default() };
+        let how = How { unhashed: true, ..How::default() };
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
