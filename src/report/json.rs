@@ -161,6 +161,16 @@ fn to_vec(value: &impl Serialize) -> Result<Vec<u8>> {
     written.map(|()| out).map_err(|error| Error::input(format!("cannot be written as JSON: {error}")))
 }
 
+/// A value as JSON.
+pub(super) fn text(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::input(error.to_string()))
+}
+
+/// Writes a text.
+pub(super) fn put(out: &mut impl Write, text: &str) -> Result<()> {
+    write(out, text.as_bytes())
+}
+
 pub(super) fn write(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|error| Error::io("cannot write", &error))
 }

@@ -3,7 +3,8 @@
 use super::{Counts, Pair, Report, fate};
 use crate::compat::diff::compare::{Change, Fate, KernelDiff};
 use crate::compat::diff::snapshot::Total;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::report::json::{put, text};
 use crate::report::name::demangle;
 use serde::Serialize;
 use std::io::Write;
@@ -186,12 +187,4 @@ fn kernel(kernel: &KernelDiff) -> Result<String> {
         new_bytes,
         changes: changes.collect(),
     })
-}
-
-fn text(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::input(error.to_string()))
-}
-
-fn put(out: &mut impl Write, text: &str) -> Result<()> {
-    out.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", &error))
 }

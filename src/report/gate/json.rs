@@ -4,10 +4,11 @@ use super::baseline::Compared;
 use super::stream::{self, Share, Texts};
 use super::{Counts, Finding, OfTarget, verdict};
 use crate::compat::offers::Provider;
-use crate::error::{Error, Problem, Result};
+use crate::error::{Problem, Result};
 use crate::report::check::Verdict;
 use crate::report::evidence::{self, put::quoted};
 use crate::report::json::put::{Object, With};
+use crate::report::json::{put, text};
 use crate::report::name::demangle;
 use serde::Serialize;
 use std::io::Write;
@@ -184,12 +185,4 @@ fn head(one: &OfTarget) -> Result<String> {
     let question = if target.is_some() { "target" } else { "policy" };
     let head = text(&Head { question, target, verdict: one.verdict(), kernels })?;
     Ok(format!("{},\"findings\":[", head.strip_suffix('}').unwrap_or(&head)))
-}
-
-fn text(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::input(error.to_string()))
-}
-
-fn put(out: &mut impl Write, text: &str) -> Result<()> {
-    out.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", &error))
 }

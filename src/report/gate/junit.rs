@@ -7,8 +7,9 @@ use super::stream::{self, Share, Texts};
 use super::{Finding, OfTarget};
 use crate::compat::gate::judged::Item;
 use crate::compat::warnings::location;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::report::evidence::{self, Names};
+use crate::report::json::put;
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -119,10 +120,6 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     out
-}
-
-fn put(out: &mut impl Write, text: &str) -> Result<()> {
-    out.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", &error))
 }
 
 #[cfg(test)]
