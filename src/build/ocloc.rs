@@ -12,6 +12,7 @@ pub mod program;
 use super::inventory::Offline;
 use super::loading::{self, LOADS};
 use super::protocol::Compiled;
+use crate::bundle::format::Format;
 use crate::error::{Error, ErrorKind, Result};
 use call::{Free, INPUT, Invoke, Invoked};
 use libloading::{Library, Symbol};
@@ -22,10 +23,13 @@ use std::path::{Path, PathBuf};
 
 /// The names of the library, the development package's first.
 const LIBRARIES: [&str; 2] = ["libocloc.so", "libocloc.so.1"];
-/// The name under which it gives the binary.
+/// The name that its outputs are asked to begin with. ocloc up to 22.43 calls the binary so, those since 2023 `binary.bin`.
 const OUTPUT: &str = "binary";
 /// The name under which it gives what it printed.
 const LOG: &str = "stdout.log";
+
+/// GPUs that one or another ocloc knows: each dropped old ones and learned new ones.
+const PROBES: [&str; 4] = ["tgllp", "pvc", "bmg-g21", "skl"];
 
 /// A module without functions: `OpCapability Addresses`, `OpCapability Kernel`, `OpMemoryModel Physical64 OpenCL`.
 const LEAST: [u32; 12] = [0x0723_0203, 0x0001_0000, 0, 1, 0, 0x0002_0011, 4, 0x0002_0011, 6, 0x0003_000e, 2, 2];
@@ -96,7 +100,8 @@ impl Ocloc {
                 // What does the work (IGC) is loaded with the first module, and stays; of no bytes at all ocloc 22.43 says
                 // that the file is missing (-5151), before it loads anything.
                 let least: Vec<u8> = LEAST.into_iter().flat_map(u32::to_le_bytes).collect();
-                let _ = self.compile(&least, "skl", "");
+                let built = |device: &&str| matches!(self.compile(&least, device, ""), Compiled::Built { .. });
+                let _ = PROBES.iter().find(|device| built(device));
                 loaded()
             }
             Kind::Program(program) => vec![program.path().to_owned()],
@@ -125,16 +130,9 @@ impl Ocloc {
                 let args = arguments(device, options, INPUT);
                 match invoke(library, &args, Some(il)) {
                     Ok(done) => {
-                        let mut log = String::new();
-                        let mut binary = Vec::new();
-                        for (name, contents) in done.outputs {
-                            match name.as_str() {
-                                LOG => log = said(&String::from_utf8_lossy(&contents)),
-                                OUTPUT => binary = contents,
-                                _ => {}
-                            }
-                        }
-                        outcome(done.status, binary, log)
+                        let log = done.outputs.iter().find(|(name, _)| name == LOG);
+                        let log = log.map(|(_, text)| said(&String::from_utf8_lossy(text))).unwrap_or_default();
+                        outcome(done.status, device_binary(done.outputs), log)
                     }
                     Err(reason) => Compiled::Hollow { reason, log: String::new() },
                 }
@@ -157,6 +155,20 @@ fn loaded() -> Vec<PathBuf> {
     files.sort();
     files.dedup();
     files
+}
+
+/// Finds the device binary among what ocloc delivered, by its contents: names differ between versions, and beside the
+/// binary there may be SPIR-V, dumps and logs. Of several, the one named most like the request counts. Empty where there is none.
+fn device_binary(outputs: impl IntoIterator<Item = (String, Vec<u8>)>) -> Vec<u8> {
+    let native = |bytes: &[u8]| matches!(Format::sniff(bytes), Format::Zebin | Format::PatchTokens | Format::Ar);
+    let rank = |name: &str| match name.strip_prefix(OUTPUT) {
+        Some("") => 0,
+        Some(".bin") => 1,
+        Some(_) => 2,
+        None => 3,
+    };
+    let found = outputs.into_iter().filter(|(name, bytes)| name != LOG && native(bytes));
+    found.min_by_key(|(name, _)| rank(name)).map(|(_, bytes)| bytes).unwrap_or_default()
 }
 
 /// The command line. One module for one GPU gives the bare binary; without `-exclude_ir` it would hold the module too.
@@ -258,6 +270,24 @@ mod tests {
         let text = format!("{error}\n\n{error}\n\nBuild failed with error code: -11\n\0");
         assert_eq!(said(&text), error);
         assert_eq!(said("\n"), "");
+    }
+
+    #[test]
+    fn the_binary_is_known_by_its_contents_whatever_its_name() {
+        let mut zebin = b"\x7fELF\x02\x01".to_vec();
+        zebin.resize(16, 0);
+        zebin.extend([0x12, 0xff, 205, 0]);
+        let spirv = vec![3, 2, 0x23, 7];
+        let delivered = |names: &[(&str, &Vec<u8>)]| {
+            device_binary(names.iter().map(|(name, bytes)| ((*name).to_owned(), (*bytes).clone())))
+        };
+        let log = b"Build succeeded.".to_vec();
+        for name in ["binary", "binary.bin", "module_pvc.bin"] {
+            assert_eq!(delivered(&[(LOG, &log), ("binary.spv", &spirv), (name, &zebin)]), zebin, "{name}");
+        }
+        let other = [zebin.clone(), vec![1]].concat();
+        assert_eq!(delivered(&[("binary.gen", &other), ("binary.bin", &zebin)]), zebin);
+        assert!(delivered(&[(LOG, &log), ("binary.spv", &spirv)]).is_empty());
     }
 
     #[test]

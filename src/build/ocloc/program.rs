@@ -2,7 +2,7 @@
 //!
 //! One process per module, with the module and the binary as files. Its exit status is the low byte of the library's.
 
-use super::{OUTPUT, REMEDY, Surroundings, arguments, outcome, said};
+use super::{INPUT, REMEDY, Surroundings, arguments, device_binary, outcome, said};
 use crate::build::protocol::Compiled;
 use crate::error::{Error, ErrorKind, Result};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -27,6 +27,17 @@ impl Scratch {
         let folder = base.join(format!("sycl-bundle-ocloc-{}-{number}", std::process::id()));
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         Ok(Scratch(folder))
+    }
+
+    /// The plain files in the folder but for the module, by name, with their contents.
+    fn outputs(&self) -> Vec<(String, Vec<u8>)> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let named = plain.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
+        named
+            .filter(|(name, _)| name != INPUT)
+            .filter_map(|(name, path)| std::fs::read(path).ok().map(|bytes| (name, bytes)))
+            .collect()
     }
 }
 
@@ -89,14 +100,14 @@ impl Program {
 
     fn try_compile(&self, il: &[u8], device: &str, options: &str) -> std::io::Result<Compiled> {
         let scratch = Scratch::new(&self.surroundings.scratch)?;
-        let module = scratch.0.join(super::INPUT);
+        let module = scratch.0.join(INPUT);
         std::fs::write(&module, il)?;
         let mut args = arguments(device, options, &module.to_string_lossy());
         args.remove(0);
         args.extend(["-out_dir".to_owned(), scratch.0.to_string_lossy().into_owned()]);
         let done = self.run(&scratch, &args)?;
         let said = said(&[done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat());
-        let binary = std::fs::read(scratch.0.join(OUTPUT)).unwrap_or_default();
+        let binary = device_binary(scratch.outputs());
         let status = match done.status.code() {
             Some(0) => 0,
             // The library's statuses are negative; of this one only the low byte is left.
