@@ -56,6 +56,8 @@ mod operands;
 mod page;
 #[path = "real/peers.rs"]
 mod peers;
+#[path = "real/pip.rs"]
+mod pip;
 #[path = "real/probe.rs"]
 mod probe;
 #[path = "real/props.rs"]

@@ -86,7 +86,7 @@ impl Args {
             return output::schema(page::SCHEMA);
         }
         if self.install.install_driver {
-            driver::install(&self.install.driver_version)?;
+            self.install.install()?;
         }
         let found = Findings::gather(self.ocloc.as_deref()).told();
         let text = match self.format {

@@ -23,7 +23,7 @@ use sycl_bundle::build::loading::{self, LOADS};
 use sycl_bundle::error::{Context, Error, ErrorKind, Result};
 
 use super::output::say;
-use super::pip::Pip;
+use super::pip::{Packages, Pip};
 use super::worker;
 
 /// The version that is installed unless the user names another: the one the project is tested with.
@@ -31,6 +31,15 @@ pub const VERSION: &str = "2026.2.0";
 
 /// What the version applies to; the second brings the libraries that the first silently needs.
 const PACKAGES: [&str; 2] = ["intel-opencl-rt", "intel-cmplr-lib-rt"];
+
+/// [`VERSION`] with all that it needs, each package with the SHA-256 of its file for x86-64 Linux, in pip's own form.
+const PINNED: &str = "\
+intel-cmplr-lib-rt==2026.2.0 --hash=sha256:9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748
+intel-cmplr-lic-rt==2026.2.0 --hash=sha256:402d9bc7fd418ab2df7a75b0545cf447bb52e02bedf4e3af0e7d5809b66d749d
+intel-opencl-rt==2026.2.0 --hash=sha256:6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67
+tbb==2023.2.0 --hash=sha256:7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c
+tcmlib==1.6.0 --hash=sha256:46c2491988bfd18c4733eeb08aca6a386706a497b92cc51d155f37ddea003c14
+";
 
 const DRIVER: &str = "libintelocl.so";
 const LOADER: &str = "libOpenCL.so.1";
@@ -57,6 +66,9 @@ pub struct InstallArgs {
     /// Which version of the driver to install
     #[arg(long, value_name = "VERSION", default_value = VERSION, requires = "install_driver")]
     pub driver_version: String,
+    /// Take another version than the one whose files are known by their hashes, as pip's index gives it
+    #[arg(long, requires = "install_driver")]
+    pub trust_index: bool,
 }
 
 /// A driver installed by [`install`].
@@ -127,9 +139,15 @@ pub fn environment() -> Environment {
 /// Installs a version and makes it the one in use. Talks on standard error, as pip does.
 ///
 /// # Errors
-/// `Environment` where this build could not load it; else what pip, the folder or the driver fail with.
-pub fn install(version: &str) -> Result<Installed> {
+/// `Usage` for a version that is not pinned, unless the index is trusted; `Environment` where this build could not load it;
+/// else what pip, the folder or the driver fail with.
+fn install(version: &str, trust_index: bool) -> Result<Installed> {
     let version = valid(version)?;
+    if version != VERSION && !trust_index {
+        let message = format!("the files of driver {version} are not known by their hashes; those of {VERSION} are");
+        let remedy = "leave --driver-version out, or add --trust-index to take what pip's index gives";
+        return Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
+    }
     if !LOADS {
         return Err(loading::no_driver().context("installing the driver"));
     }
@@ -144,7 +162,7 @@ pub fn install(version: &str) -> Result<Installed> {
     let place = base.join(version);
     let driver = match Installed::in_dir(version, place.clone()) {
         Some(driver) => driver,
-        None => fetch(version, &base, place)?,
+        None => fetch(version, trust_index, &base, place)?,
     };
     let mut current = tempfile::NamedTempFile::new_in(&base).map_err(|error| io("writing to", &base, &error))?;
     writeln!(current, "{version}").map_err(|error| io("writing to", &base, &error))?;
@@ -174,7 +192,15 @@ impl InstallArgs {
             let error = Error::new(ErrorKind::Environment, message);
             return Err(error.with_remedy(format!("unset {}", chosen.join(" "))));
         }
-        install(&self.driver_version).map(drop)
+        self.install().map(drop)
+    }
+
+    /// Installs the version asked for, whatever is there.
+    ///
+    /// # Errors
+    /// As [`install`].
+    pub fn install(&self) -> Result<Installed> {
+        install(&self.driver_version, self.trust_index)
     }
 }
 
@@ -188,7 +214,7 @@ fn works(environment: Environment) -> Result<bool> {
 }
 
 /// Has pip put a version beside its place, tries it, and moves it there.
-fn fetch(version: &str, base: &Path, place: PathBuf) -> Result<Installed> {
+fn fetch(version: &str, trust_index: bool, base: &Path, place: PathBuf) -> Result<Installed> {
     let pip = Pip::find()?;
     fs::create_dir_all(base).map_err(|error| io("making", base, &error))?;
     sweep(base, SystemTime::now());
@@ -196,7 +222,10 @@ fn fetch(version: &str, base: &Path, place: PathBuf) -> Result<Installed> {
     let staging = tempfile::Builder::new().prefix(PARTIAL).tempdir_in(base);
     let staging = staging.map_err(|error| io("making a folder in", base, &error))?;
     say(&format!("Installing {} {version} from PyPI with {} ...", PACKAGES.join(" and "), pip.name()));
-    pip.install(&PACKAGES.map(|package| format!("{package}=={version}")), staging.path())?;
+    let trusted = PACKAGES.map(|package| format!("{package}=={version}"));
+    let packages =
+        if trust_index && version != VERSION { Packages::Trusted(&trusted) } else { Packages::Pinned(PINNED) };
+    pip.install(&packages, staging.path())?;
 
     let staged = Installed::in_dir(version, staging.path().to_owned()).ok_or_else(|| {
         let message = format!("pip installed {version}, but no {DRIVER} and {LOADER} came with it");
@@ -312,6 +341,18 @@ mod tests {
         sweep(base.path(), SystemTime::now() + STALE * 2);
         assert_eq!(count(), 1);
         assert!(base.path().join("1.2.3/lib/whole").exists());
+    }
+
+    #[test]
+    fn every_package_of_the_pinned_driver_has_its_hash() {
+        let lines: Vec<&str> = PINNED.lines().collect();
+        assert!(lines.iter().all(|line| line.split_once(" --hash=sha256:").is_some_and(|(_, hash)| hash.len() == 64)));
+        for package in PACKAGES {
+            assert!(lines.iter().any(|line| line.starts_with(&format!("{package}=={VERSION} "))), "{package}");
+        }
+        let error = install("2025.3.1", false).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.remedy().unwrap().contains("--trust-index"));
     }
 
     #[test]
