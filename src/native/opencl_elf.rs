@@ -1,7 +1,8 @@
 //! What does an ELF container of an OpenCL driver hold?
 //!
 //! Types 0xff01 to 0xff05 (`ocl_elf.h` in intel/compute-runtime). Two kinds share them. Intel's GPU drivers until 2023
-//! and `ocloc` wrap patch tokens: the section of type 0xff000005. Intel's CPU driver puts an object file for x86-64 into
+//! and `ocloc` wrap patch tokens: the section of type 0xff000005; SPIR-V that is yet to be compiled has type 0xff000009
+//! (`generic_ir` of ocloc's archives). Intel's CPU driver puts an object file for x86-64 into
 //! `.ocl.obj`, its own notes into `.ocl.meta`, LLVM bitcode into `.ocl.ir`; `e_flags` tell the instruction set. The
 //! object defines more functions than kernels, and the notes hold more words than names: a kernel is what both name.
 
@@ -16,6 +17,7 @@ use crate::limits;
 use std::collections::HashSet;
 
 const SHT_OPENCL_DEVICE_BINARY: u32 = 0xff00_0005;
+const SHT_OPENCL_SPIRV: u32 = 0xff00_0009;
 
 pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
     if !data.starts_with(b"\x7fELF\x02\x01") {
@@ -41,6 +43,11 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
         let format = Format::sniff(section.data);
         let format = if section.data.starts_with(&patch_tokens::MAGIC) { Format::PatchTokens } else { format };
         reader.part(name, section.data, format, place.at(section.offset), depth);
+        return Ok(());
+    }
+    // `generic_ir` of an archive, and programs that a GPU driver was asked for before it compiled them: SPIR-V and options.
+    if let Some(section) = elf.sections.iter().find(|section| section.kind == SHT_OPENCL_SPIRV) {
+        reader.part(name, section.data, Format::SpirV, place.at(section.offset), depth);
         return Ok(());
     }
     // What Intel's CPU driver compiles and does not link: type 0xff02, no machine, and its own intermediate code.
@@ -100,4 +107,50 @@ fn kernels(object: &DeviceElf<'_>, meta: &[u8]) -> Result<Vec<Kernel>> {
 
 fn named(name: &str) -> Kernel {
     Kernel { name: name.to_owned(), ..Kernel::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::Native;
+
+    /// `generic_ir` as ocloc 26.27 lays it out: type 0xff02, no machine, the section table behind the header.
+    fn generic_ir(spirv: &[u8]) -> Vec<u8> {
+        let names = b"\0SPIRV Object\0.shstrtab\0";
+        let (table, contents) = (64u64, 64 + 3 * 64u64);
+        let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+        elf.resize(16, 0);
+        elf.extend([0x02, 0xff, 0, 0, 1, 0, 0, 0]);
+        elf.extend([0u64, 0, table].into_iter().flat_map(u64::to_le_bytes));
+        elf.extend([0, 0, 64, 56, 0, 64, 3, 2].into_iter().flat_map(u16::to_le_bytes));
+        elf.resize(64, 0);
+        let at = [0, contents, contents + spirv.len() as u64];
+        let sections = [(0, 0, 0), (1, SHT_OPENCL_SPIRV, spirv.len()), (14, 3, names.len())];
+        for ((name, kind, size), offset) in sections.into_iter().zip(at) {
+            let start = elf.len();
+            elf.extend([name, kind].into_iter().flat_map(u32::to_le_bytes));
+            elf.extend([0, 0, offset, size as u64].into_iter().flat_map(u64::to_le_bytes));
+            elf.resize(start + 64, 0);
+        }
+        elf.extend(spirv);
+        elf.extend(names);
+        elf
+    }
+
+    #[test]
+    fn generic_ir_is_spirv_for_every_other_gpu() {
+        let spirv = [0x0723_0203u32, 0x0001_0000, 0, 1, 0].map(u32::to_le_bytes).concat();
+        let member = generic_ir(&spirv);
+        let mut archive = b"!<arch>\n".to_vec();
+        archive.extend(format!("{:<16}{:<32}{:<10}`\n", "generic_ir/", "", member.len()).bytes());
+        archive.extend(&member);
+        for (payload, container) in [(archive, Some("ar")), (member, None)] {
+            let native = Native::read(&payload, Format::sniff(&payload), Place::file(0)).unwrap();
+            assert_eq!(native.container, container);
+            assert!(native.problems.is_empty(), "{:?}", native.problems);
+            let formats: Vec<(Format, u64)> = native.parts.iter().map(|part| (part.format, part.size)).collect();
+            assert_eq!(formats, [(Format::SpirV, spirv.len() as u64)]);
+            assert!(native.devices().is_empty());
+        }
+    }
 }
