@@ -125,7 +125,7 @@ fn holds(one: &Compiled, made: &Made, aspect: &str, reason: Reason) -> bool {
         "fp16" => has_type(made, 16),
         "fp64" => has_type(made, 64),
         "atomic64" | "ext_oneapi_atomic16" => instructions(made).any(|(opcode, _)| is_atomic(opcode)),
-        "image" => instructions(made).any(|(opcode, _)| opcode == 25),
+        "ext_intel_legacy_image" => instructions(made).any(|(opcode, _)| opcode == 25),
         "ext_oneapi_bindless_images" => capabilities(made).contains(&6528),
         "ext_intel_matrix" => capabilities(made).contains(&6022),
         "ext_oneapi_virtual_functions" => capabilities(made).contains(&5603),

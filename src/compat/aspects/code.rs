@@ -280,7 +280,7 @@ fn declared(index: &Index<'_>) -> Vec<Aspect> {
             12 => Aspect::Atomic64.bit(),
             5616 | 6095 => Aspect::Atomic16.bit(),
             5613 | 6034 => Aspect::Atomic64.bit(),
-            13..=15 | 20 | 34..=37 | 43 | 44 => Aspect::Image.bit(),
+            13..=15 | 20 | 34..=37 | 43 | 44 => Aspect::LegacyImage.bit(),
             5617 => Aspect::Esimd.bit(),
             6022 | 6236 => Aspect::Matrix.bit(),
             6528 => Aspect::BindlessImages.bit(),

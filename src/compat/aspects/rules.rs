@@ -3,7 +3,8 @@
 //! The rules reproduce what DPC++ records (`SYCLPropagateAspectsUsage.cpp` and the `__uses_aspects__` marks of its
 //! headers) as far as SPIR-V still shows it, and add what a device needs though no compiler records it: images and
 //! bindless images, joint matrices, function pointers. Aspects that leave no trace (`cpu`, `usm_*`, `emulated`,
-//! `queue_profiling`, ...) have no rule.
+//! `queue_profiling`, ...) have no rule. An image type shows `ext_intel_legacy_image`, not `image`: what that asks of a device
+//! is `CL_DEVICE_IMAGE_SUPPORT`, and libsycl and ocloc take image kernels on devices without `image` (CPU, DG1, Arc).
 
 use super::contents::{Contents, DOUBLE, HALF, IMAGE, MATRIX};
 use crate::spirv::Instruction;
@@ -42,7 +43,7 @@ aspects! {
     Fp64 => "fp64",
     Atomic64 => "atomic64",
     Atomic16 => "ext_oneapi_atomic16",
-    Image => "image",
+    LegacyImage => "ext_intel_legacy_image",
     Esimd => "ext_intel_esimd",
     Matrix => "ext_intel_matrix",
     BindlessImages => "ext_oneapi_bindless_images",
@@ -80,7 +81,7 @@ impl Aspect {
             | Aspect::Fp64
             | Aspect::Atomic64
             | Aspect::Atomic16
-            | Aspect::Image
+            | Aspect::LegacyImage
             | Aspect::Esimd
             | Aspect::Matrix
             | Aspect::BindlessImages
@@ -109,7 +110,7 @@ impl Aspect {
             | Aspect::ClockDevice
             | Aspect::ClockWorkGroup
             | Aspect::ClockSubGroup => true,
-            Aspect::Image
+            Aspect::LegacyImage
             | Aspect::Matrix
             | Aspect::BindlessImages
             | Aspect::BindlessFetch1d
@@ -207,7 +208,7 @@ impl<'i, 'a> Rules<'i, 'a> {
         }
         // A handle that becomes an image is told by its own instruction; what a kernel is given or loads is an image.
         if seen & IMAGE != 0 && matches!(instruction.opcode, op::FUNCTION_PARAMETER | op::LOAD) {
-            needs |= Aspect::Image.bit();
+            needs |= Aspect::LegacyImage.bit();
         }
         (needs, shown)
     }
