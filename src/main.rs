@@ -10,6 +10,9 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if cli::completions::answered() {
+        return ExitCode::SUCCESS;
+    }
     let command = cli::Cli::from_arguments();
     let global = command.global();
     let exit = command.run(&global).unwrap_or_else(|error| cli::exit::report(&global, &error));

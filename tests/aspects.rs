@@ -260,7 +260,9 @@ fn samples(aspect: Aspect) -> Vec<Vec<&'static str>> {
             vec!["%narrow = OpTypeInt 16 0", "%v = OpAtomicLoad %narrow %p %one %zero"],
             vec!["%narrow = OpTypeInt 16 0", "%v = OpUndef %narrow", "OpAtomicStore %p %one %zero %v"],
         ],
-        Aspect::LegacyImage => vec![vec![IMAGE, "%v = OpLoad %image %p"], vec![IMAGE, SAMPLED, "%v = OpLoad %sampled %p"]],
+        Aspect::LegacyImage => {
+            vec![vec![IMAGE, "%v = OpLoad %image %p"], vec![IMAGE, SAMPLED, "%v = OpLoad %sampled %p"]]
+        }
         Aspect::Esimd => vec![vec!["OpDecorate %kernel VectorComputeFunctionINTEL"]],
         Aspect::Matrix => vec![
             vec!["%matrix = OpTypeCooperativeMatrixKHR %float %three %eight %eight %zero", "%v = OpUndef %matrix"],

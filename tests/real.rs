@@ -16,6 +16,8 @@ mod build_systems;
 mod cache;
 #[path = "real/compiler.rs"]
 mod compiler;
+#[path = "real/completion.rs"]
+mod completion;
 #[path = "real/corpus.rs"]
 mod corpus;
 #[path = "real/corpus_aspects.rs"]

@@ -64,16 +64,7 @@ fn a_verb_is_everywhere() {
             }
         };
         need(man.contains(&format!("sycl-bundle-{verb}.1")), "no man page");
-        for script in names("completions") {
-            // As the shell's own grammar names a subcommand: help texts hold such words too.
-            let entry = match &*script {
-                "_sycl-bundle" => format!("({verb})\n"),
-                "sycl-bundle.bash" => format!("sycl__bundle,{verb})"),
-                "sycl-bundle.fish" => format!("-a \"{verb}\""),
-                _ => format!("'sycl-bundle;{verb}'"),
-            };
-            need(text(&format!("completions/{script}")).contains(&entry), &format!("not in completions/{script}"));
-        }
+        need(offered(&["sycl-bundle", verb]).contains(verb), "a shell does not complete it");
         let row = |row: &str| row.split('|').nth(1).is_some_and(|cell| cell.contains(&format!("`{verb}`")));
         need(rows.lines().any(row), "no row in README's table of verbs");
         need(changelog.contains(&format!("`{verb}")), "not in CHANGELOG");
@@ -85,6 +76,51 @@ fn a_verb_is_everywhere() {
         need(called, "no case in tests/cli calls it");
     }
     assert!(missing.is_empty(), "{}\nsrc/docs/adding_a_verb.md says what belongs to a verb", missing.join("\n"));
+}
+
+/// What the program offers a shell for the last of the words.
+fn offered(words: &[&str]) -> Vec<String> {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    command.env("SYCL_BUNDLE_COMPLETE", "bash").env("_CLAP_IFS", "\n").arg("--").args(words);
+    let output = command.env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().lines().map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn values_complete_as_verbs_and_options_do() {
+    let has =
+        |words: &[&str], value: &str| assert!(offered(words).iter().any(|one| one == value), "{words:?}: {value}");
+    has(&["sycl-bundle", "check", "--strict", "--"], "--baseline");
+    has(&["sycl-bundle", "check", "x.so", "-t", "intel_gpu_b"], "intel_gpu_bmg_g21");
+    has(&["sycl-bundle", "build", "x.so", "-t", "spir64_x86_64,intel_gpu_pv"], "spir64_x86_64,intel_gpu_pvc");
+    has(&["sycl-bundle", "inspect", "--aspect", "fp"], "fp64");
+    has(&["sycl-bundle", "inspect", "--state", ""], "executable");
+    assert!(!offered(&["sycl-bundle", ""]).iter().any(|verb| verb == "worker"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let module = folder.path().join("add.spv");
+    let words = [
+        0x0723_0203u32,
+        0x0001_0200,
+        0,
+        20,
+        0,
+        0x0002_0011,
+        4,
+        0x0002_0011,
+        6,
+        0x0006_000f,
+        6,
+        1,
+        0x5354_5a5f,
+        0x6464_6133,
+        0,
+    ];
+    std::fs::write(&module, words.map(u32::to_le_bytes).concat()).unwrap();
+    let module = module.to_str().unwrap();
+    has(&["sycl-bundle", "kernels", module, "--kernel", "_Z"], "_ZTS3add");
+    has(&["sycl-bundle", "inspect", module, "--image", ""], "0");
 }
 
 /// What names in a page begin with that are of files here.

@@ -1,17 +1,36 @@
 //! `completions`: what does the shell offer while a command is typed?
+//!
+//! The script of a shell only asks the program, with [`VARIABLE`] set, so that targets, aspects, and the kernels and images of
+//! the file on the command line complete as well as verbs and options do.
 
 use super::exit::Exit;
 use super::global::Global;
-use super::output;
+use super::input::Input;
+use super::{Cli, output};
 use clap::CommandFactory as _;
+use clap_complete::CompleteEnv;
 use clap_complete::Shell;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::Shells;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use sycl_bundle::error::Result;
+use std::path::{Path, PathBuf};
+use sycl_bundle::bundle::{Bundle, aspect};
+use sycl_bundle::compat::examine::examine;
+use sycl_bundle::container::Host;
+use sycl_bundle::device;
+use sycl_bundle::error::{Error, Result};
 
 const AFTER_HELP: &str = "\
 Examples:
   sycl-bundle completions bash > ~/.local/share/bash-completion/completions/sycl-bundle
   sycl-bundle completions fish > ~/.config/fish/completions/sycl-bundle.fish";
+
+/// The variable by which a shell's script asks for candidates.
+const VARIABLE: &str = "SYCL_BUNDLE_COMPLETE";
+
+/// Files beyond this many bytes are not read for the sake of a completion.
+const MAX_FILE: u64 = 256 << 20;
 
 /// Print a shell's completion script
 #[derive(Debug, clap::Args)]
@@ -25,14 +44,131 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, _: &Global) -> Result<Exit> {
         let mut out = output::stdout();
-        out.write_all(&script(self.shell)).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+        let script = script(self.shell)?;
+        out.write_all(&script).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
         Ok(Exit::Done)
     }
 }
 
-/// The completion script of a shell.
-pub fn script(shell: Shell) -> Vec<u8> {
+/// Returns the script that registers the program with a shell.
+///
+/// # Errors
+/// `Usage` for a shell without such a script.
+pub fn script(shell: Shell) -> Result<Vec<u8>> {
+    let name = shell.to_string();
+    let shells = Shells::builtins();
+    let unknown = || Error::new(sycl_bundle::error::ErrorKind::Usage, format!("no completion for {name}"));
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut super::Cli::command(), "sycl-bundle", &mut script);
-    script
+    let program = "sycl-bundle";
+    let registration = shells.completer(&name).ok_or_else(unknown)?;
+    registration
+        .write_registration(VARIABLE, program, program, program, &mut script)
+        .map_err(|error| Error::io("cannot write the script", &error))?;
+    Ok(script)
+}
+
+/// Answers a shell that asks for candidates; returns whether one asked.
+pub fn answered() -> bool {
+    let folder = std::env::current_dir().ok();
+    let environment = CompleteEnv::with_factory(command).var(VARIABLE);
+    environment.try_complete(std::env::args_os(), folder.as_deref()).unwrap_or_else(|error| error.exit())
+}
+
+/// The command line with what its options' values can be.
+fn command() -> clap::Command {
+    let mut command = Cli::command();
+    let verbs: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+    for verb in verbs {
+        command = command.mut_subcommand(verb, |verb| verb.mut_args(with_values));
+    }
+    command
+}
+
+/// An argument with what its value can be, by the names that arguments have in every verb.
+fn with_values(argument: clap::Arg) -> clap::Arg {
+    let values: fn() -> Vec<String> = match argument.get_long() {
+        Some("for" | "target" | "fixed-targets" | "targets") => targets,
+        Some("aspect") => aspects,
+        Some("kernel" | "entry") => kernels,
+        Some("image") => images,
+        None if argument.get_value_names().is_some_and(|names| names.iter().any(|name| name.contains("TARGET"))) => {
+            targets
+        }
+        _ => return argument,
+    };
+    argument.add(ArgValueCompleter::new(move |typed: &OsStr| matching(typed, values())))
+}
+
+/// The values that begin with what is typed; where that is a list, the values go behind its last comma.
+fn matching(typed: &OsStr, values: Vec<String>) -> Vec<CompletionCandidate> {
+    let Some(typed) = typed.to_str() else { return Vec::new() };
+    let (before, last) = typed.rfind(',').map_or(("", typed), |comma| typed.split_at(comma.saturating_add(1)));
+    let matching = values.into_iter().filter(|value| value.starts_with(last));
+    matching.map(|value| CompletionCandidate::new(format!("{before}{value}"))).collect()
+}
+
+fn targets() -> Vec<String> {
+    let table = device::table();
+    let names = table.targets().iter().map(|target| target.name.clone());
+    names.chain(table.families().iter().map(|family| family.name.clone())).collect()
+}
+
+fn aspects() -> Vec<String> {
+    aspect::names().map(str::to_owned).collect()
+}
+
+/// The mangled names of the kernels in the files of the command line: shells need not quote these.
+fn kernels() -> Vec<String> {
+    let mut names = Vec::new();
+    for path in files() {
+        let _ = read(&path, |bundle| {
+            names.extend(examine(bundle).into_iter().flat_map(|image| image.kernels));
+        });
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The numbers of the images in the files of the command line.
+fn images() -> Vec<String> {
+    let mut most = 0;
+    for path in files() {
+        let _ = read(&path, |bundle| most = most.max(bundle.images.len()));
+    }
+    (0..most).map(|number| number.to_string()).collect()
+}
+
+/// The words of the command line being typed that are plain files.
+fn files() -> Vec<PathBuf> {
+    let words = std::env::args_os().skip_while(|word| word != "--").skip(2);
+    let plain = |word: &OsString| {
+        std::fs::metadata(word).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_FILE)
+    };
+    words.filter(plain).map(PathBuf::from).collect()
+}
+
+/// Reads the images of a file. One that cannot be read has nothing to offer.
+fn read(path: &Path, use_bundle: impl FnOnce(&Bundle<'_>)) -> Result<()> {
+    let input = Input::open(path)?;
+    let host = Host::read(input.bytes())?;
+    use_bundle(&Bundle::read(&host)?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_complete_behind_their_last_comma() {
+        let values = || ["pvc", "ptl", "dg1"].map(str::to_owned).to_vec();
+        let offered = |typed: &str| -> Vec<String> {
+            let candidates = matching(OsStr::new(typed), values());
+            candidates.iter().map(|one| one.get_value().to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(offered("p"), ["pvc", "ptl"]);
+        assert_eq!(offered("dg1,pt"), ["dg1,ptl"]);
+        assert_eq!(offered("x"), [""; 0]);
+    }
 }

@@ -9,7 +9,7 @@ mod cache;
 mod check;
 mod compile;
 mod compiler;
-mod completions;
+pub mod completions;
 mod device_config;
 mod devices;
 mod diff;

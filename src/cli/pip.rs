@@ -54,8 +54,11 @@ impl Pip {
             status.success().then_some(Pip { program, leading, version })
         };
         WAYS.into_iter().find_map(tried).ok_or_else(|| {
-            Error::new(ErrorKind::Environment, "found no pip to install the driver with (tried python3 -I -m pip, pip3)")
-                .with_remedy("install Python 3 with pip (Debian: apt install python3-pip), and have it in PATH")
+            Error::new(
+                ErrorKind::Environment,
+                "found no pip to install the driver with (tried python3 -I -m pip, pip3)",
+            )
+            .with_remedy("install Python 3 with pip (Debian: apt install python3-pip), and have it in PATH")
         })
     }
 
