@@ -194,7 +194,7 @@ fn no_word_that_is_wrong_ends_the_process() {
                 let mut damaged = module.clone();
                 damaged[at..at + 4].copy_from_slice(&word.to_le_bytes());
                 let index = Index::read(&damaged).unwrap();
-                let layouts = Layouts::of(&index);
+                let layouts = Layouts::compute(&index);
                 assert!(layouts.pointer() == 8 || index.addressing != 2);
                 let codes = [Code::read(&index), code("exporter")];
                 let facts = Module::parse(&damaged).unwrap();

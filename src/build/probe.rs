@@ -11,7 +11,7 @@ use super::failure::FailureCause;
 use super::query::{Query, Question, ask};
 use super::{Event, Launch, Settings};
 use crate::error::Result;
-use crate::spirv::micro::{Act, KERNEL, Need, module};
+use crate::spirv::micro::{ProbeOperation, KERNEL, ProbeFeatures, module};
 use crate::spirv::names::capability;
 use crate::spirv::op;
 use table::{CAPABILITIES, EXTENSIONS, NO_CAPABILITY, NO_EXTENSION, VERSIONS};
@@ -114,26 +114,26 @@ impl Probes {
 }
 
 /// What the code of a capability's kernel does.
-fn act(number: u32) -> Act {
+fn act(number: u32) -> ProbeOperation {
     match number {
-        9 => Act::Float(16),
-        10 => Act::Float(64),
-        11 => Act::Int(64),
-        22 => Act::Int(16),
-        39 => Act::Int(8),
-        12 => Act::AtomicInt(op::ATOMIC_EXCHANGE, 64),
-        5612 => Act::AtomicFloat(op::ATOMIC_F_MAX, 32),
-        5613 => Act::AtomicFloat(op::ATOMIC_F_MAX, 64),
-        5616 => Act::AtomicFloat(op::ATOMIC_F_MAX, 16),
-        6033 => Act::AtomicFloat(op::ATOMIC_F_ADD, 32),
-        6034 => Act::AtomicFloat(op::ATOMIC_F_ADD, 64),
-        6095 => Act::AtomicFloat(op::ATOMIC_F_ADD, 16),
-        _ => Act::Nothing,
+        9 => ProbeOperation::Float(16),
+        10 => ProbeOperation::Float(64),
+        11 => ProbeOperation::Int(64),
+        22 => ProbeOperation::Int(16),
+        39 => ProbeOperation::Int(8),
+        12 => ProbeOperation::AtomicInt(op::ATOMIC_EXCHANGE, 64),
+        5612 => ProbeOperation::AtomicFloat(op::ATOMIC_F_MAX, 32),
+        5613 => ProbeOperation::AtomicFloat(op::ATOMIC_F_MAX, 64),
+        5616 => ProbeOperation::AtomicFloat(op::ATOMIC_F_MAX, 16),
+        6033 => ProbeOperation::AtomicFloat(op::ATOMIC_F_ADD, 32),
+        6034 => ProbeOperation::AtomicFloat(op::ATOMIC_F_ADD, 64),
+        6095 => ProbeOperation::AtomicFloat(op::ATOMIC_F_ADD, 16),
+        _ => ProbeOperation::Nothing,
     }
 }
 
 /// A capability with all that it implies, and their extensions.
-fn whole(number: u32, need: &mut Need<'_>) {
+fn whole(number: u32, need: &mut ProbeFeatures<'_>) {
     let known = CAPABILITIES.iter().find(|known| known.0 == number);
     let Some((_, extension, version, implied)) = known else { return need.capabilities.push(number) };
     for implied in *implied {
@@ -147,23 +147,23 @@ fn whole(number: u32, need: &mut Need<'_>) {
 }
 
 /// The kernel for a subject, and whether its code uses it.
-fn need(subject: &Subject) -> (Need<'static>, bool) {
-    let mut need = Need { version: (1, 0), capabilities: Vec::new(), extensions: Vec::new(), act: Act::Nothing };
+fn need(subject: &Subject) -> (ProbeFeatures<'static>, bool) {
+    let mut need = ProbeFeatures { version: (1, 0), capabilities: Vec::new(), extensions: Vec::new(), operation: ProbeOperation::Nothing };
     match subject {
         Subject::Version(major, minor) => need.version = (*major, *minor),
         Subject::Extension(name) => need.extensions.push(name),
         Subject::Capability(number, _) => {
-            need.act = act(*number);
+            need.operation = act(*number);
             // The types of the atomics are capabilities of their own.
-            match need.act {
-                Act::AtomicFloat(_, 16) => need.capabilities.push(9),
-                Act::AtomicFloat(_, 64) => need.capabilities.push(10),
+            match need.operation {
+                ProbeOperation::AtomicFloat(_, 16) => need.capabilities.push(9),
+                ProbeOperation::AtomicFloat(_, 64) => need.capabilities.push(10),
                 _ => {}
             }
             whole(*number, &mut need);
         }
     }
-    let used = need.act != Act::Nothing;
+    let used = need.operation != ProbeOperation::Nothing;
     (need, used)
 }
 

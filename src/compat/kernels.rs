@@ -263,7 +263,7 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
             compiled.entry(&kernel.name).or_default().push((device.clone(), kernel.clone()));
         }
     }
-    let mut numbers = index.as_ref().filter(|_| depth.clones).map(Numbers::over);
+    let mut numbers = index.as_ref().filter(|_| depth.clones).map(Numbers::new);
     let facts = examined.kernels.iter().map(|name| {
         let facts = one(examined, name, by_name.remove(name), index.as_ref().zip(numbers.as_mut()));
         KernelFacts { native: compiled.remove(name.as_str()).unwrap_or_default(), ..facts }

@@ -9,7 +9,7 @@ use super::aspects::{Evidence, Graph};
 use crate::bundle::requirements::Requirements;
 use crate::device::target::{Has, Target};
 use crate::spirv::kernel::attributes::SubGroup;
-use crate::spirv::lines::Place;
+use crate::spirv::lines::SourceLocation;
 
 /// Which rule a warning follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl Warning {
 }
 
 /// `file:line:column`, without a column that is not known.
-pub fn location(place: &Place) -> String {
+pub fn location(place: &SourceLocation) -> String {
     match place.column {
         0 => format!("{}:{}", place.file, place.line),
         column => format!("{}:{}:{column}", place.file, place.line),

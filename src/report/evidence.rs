@@ -6,7 +6,7 @@ use super::name::{demangle, display};
 use super::text::{visible, visible_lines};
 use crate::compat::aspects::{Comparison, Evidence};
 use crate::compat::warnings::{called, location};
-use crate::spirv::lines::Place;
+use crate::spirv::lines::SourceLocation;
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub struct Step {
 }
 
 impl Step {
-    fn of(function: &str, place: Option<&Place>) -> Step {
+    fn of(function: &str, place: Option<&SourceLocation>) -> Step {
         Step {
             function: function.to_owned(),
             demangled: demangle(function).into_owned(),
@@ -50,7 +50,7 @@ pub struct Location<'a> {
 
 /// Where a use is, as JSON; none without debug information.
 pub fn place(evidence: &Evidence) -> Option<Location<'_>> {
-    let Place { file, line, column } = evidence.place.as_ref()?;
+    let SourceLocation { file, line, column } = evidence.place.as_ref()?;
     Some(Location { file, line: *line, column: Some(*column).filter(|column| *column != 0) })
 }
 

@@ -120,7 +120,7 @@ fn key(image: &Image<'_>) -> Result<Option<Key>> {
     if index.stopped.is_some() || found.name != *kernel || found.esimd || index.entry_points.len() != 1 {
         return Ok(None);
     }
-    let Some(words) = body::words(&index, &found.reach, &mut body::Numbers::over(&index)) else { return Ok(None) };
+    let Some(words) = body::words(&index, &found.reach, &mut body::Numbers::new(&index)) else { return Ok(None) };
     let mut said = format!(
         "{} {} {} {:?} {:?} {:?} {}",
         image.target,
@@ -153,7 +153,7 @@ fn one<'k>(arena: &'k Arena, members: &[&Image<'k>]) -> Result<Image<'k>> {
     let first = |errors: Vec<Error>| errors.into_iter().next().unwrap_or_else(|| Error::input("cannot be linked"));
     let linked = link(arena, &inputs, &Options { partial: true }).map_err(first)?.image;
     let (index, all) = kernels(linked.stored)?;
-    let mut numbers = body::Numbers::over(&index);
+    let mut numbers = body::Numbers::new(&index);
     let mut codes = all.iter().map(|kernel| body::words(&index, &kernel.reach, &mut numbers));
     let code = codes.next().flatten();
     if code.is_none() || codes.any(|other| other != code) || all.len() != members.len() {

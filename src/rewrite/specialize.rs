@@ -15,7 +15,7 @@ use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_SPEC_CONSTANT;
 use crate::spirv::index::Index;
-use crate::spirv::specialize::{Open, Scalar, open, specialize};
+use crate::spirv::specialize::{SettableConstant, Scalar, settable_constants, specialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name for the missing part of a compiler's symbol: `uid<hash>___<mangled name>`.
@@ -67,12 +67,12 @@ pub fn specialized(
     used: &mut BTreeSet<usize>,
 ) -> Result<Outcome> {
     let index = Index::read(module)?;
-    let open = open(&index);
+    let open = settable_constants(&index);
     let named = constants(properties);
     if open.is_empty() && named.is_empty() {
         return Ok(Outcome::None);
     }
-    let scalars: BTreeMap<u32, Open> = open.iter().map(|one| (one.id, *one)).collect();
+    let scalars: BTreeMap<u32, SettableConstant> = open.iter().map(|one| (one.id, *one)).collect();
     let mut values: BTreeMap<u32, u64> = BTreeMap::new();
     let mut blob: Vec<u8> = Vec::new();
     let (mut missing, mut changed) = (Vec::new(), false);
@@ -134,7 +134,7 @@ pub fn specialized(
 }
 
 /// The default of a constant as its parts in the module have it; padding is zero.
-fn from_module(constant: &Constant<'_>, scalars: &BTreeMap<u32, Open>) -> Result<Vec<u8>> {
+fn from_module(constant: &Constant<'_>, scalars: &BTreeMap<u32, SettableConstant>) -> Result<Vec<u8>> {
     let size = usize::try_from(constant.size()).ok().filter(|size| *size <= MAX_SPEC_CONSTANT);
     let size = size.ok_or_else(|| {
         let (name, size) = (constant.name, constant.size());

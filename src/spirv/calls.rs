@@ -13,46 +13,46 @@ use super::words::Instruction;
 use rspirv::spirv::Op;
 use std::collections::{HashMap, HashSet};
 
-/// How one node leads to another.
+/// Kind of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Via {
+pub enum EdgeKind {
     /// `OpFunctionCall`.
     Call,
-    /// The function, or what holds it, is an operand: its address is taken or it is enqueued as a block.
+    /// Use of a function, or of its holder, as an operand: its address is taken or it is enqueued as a block.
     Reference,
-    /// A call through a pointer.
+    /// Call through a pointer.
     Indirect,
 }
 
-/// A step from one node to another.
+/// Edge from one node to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge {
-    /// The node it starts from: a function, or a constant or variable that holds functions.
+    /// Node it starts from: a function, or a constant or variable that holds functions.
     pub from: u32,
-    /// The node it leads to.
+    /// Node it leads to.
     pub to: u32,
-    /// The number of the instruction.
+    /// Number of the instruction.
     pub at: usize,
-    /// How.
-    pub via: Via,
+    /// Kind of the edge.
+    pub kind: EdgeKind,
 }
 
-/// What the edges of function bodies are found with: the constants and variables that hold functions, and the functions
-/// that indirect calls may reach.
+/// Constants and variables that hold functions, and functions that indirect calls may reach. The edges of function
+/// bodies are found with them.
 #[derive(Debug, Default)]
-pub struct Pointers {
+pub struct FunctionPointers {
     holders: HashSet<u32>,
     /// From a signature (result type, then parameter types) to the id of its function type.
     signatures: HashMap<Vec<u32>, u32>,
-    /// The edges between holders, from them to functions, and from function types to functions.
+    /// Edges between holders, from holders to functions, and from function types to functions.
     pub edges: Vec<Edge>,
 }
 
-impl Pointers {
-    /// Looks through the constants and variables of a module.
-    pub fn of(index: &Index<'_>) -> Pointers {
+impl FunctionPointers {
+    /// Collects the constants and variables of a module that hold functions.
+    pub fn find(index: &Index<'_>) -> FunctionPointers {
         const FUNCTION_POINTERS: [u32; 2] = [5603, 5604];
-        let mut pointers = Pointers::default();
+        let mut pointers = FunctionPointers::default();
         let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
         let mut edges = Vec::new();
         if index.instructions(0..end).any(|(_, found)| found.opcode == op::CONSTANT_FUNCTION_POINTER) {
@@ -70,7 +70,7 @@ impl Pointers {
                 }
                 index.for_each_id(&instruction, |word, role| {
                     if role == Role::Operand {
-                        edges.push(Edge { from: holder, to: instruction.word(word), at, via: Via::Reference });
+                        edges.push(Edge { from: holder, to: instruction.word(word), at, kind: EdgeKind::Reference });
                     }
                 });
             }
@@ -82,7 +82,7 @@ impl Pointers {
         pointers
     }
 
-    /// Keeps the edges that lead to a function, however far.
+    /// Keeps the edges that lead to a function, directly or through others.
     fn keep_holders(&mut self, index: &Index<'_>, edges: Vec<Edge>) {
         let mut into: HashMap<u32, Vec<u32>> = HashMap::new();
         for edge in &edges {
@@ -115,11 +115,11 @@ impl Pointers {
             let signature = (1..kind.len()).map(|at| kind.word(at)).collect();
             let node = *self.signatures.entry(signature).or_insert(function.function_type);
             let at = function.instructions.start;
-            self.edges.push(Edge { from: node, to: function.id, at, via: Via::Indirect });
+            self.edges.push(Edge { from: node, to: function.id, at, kind: EdgeKind::Indirect });
         }
     }
 
-    /// The edge or edges that an instruction in a function makes.
+    /// Adds the edges of an instruction in a function.
     #[inline]
     pub fn edges_of(
         &self,
@@ -131,7 +131,7 @@ impl Pointers {
     ) {
         match instruction.opcode {
             op::FUNCTION_CALL => {
-                found.push(Edge { from: function, to: instruction.word(2), at, via: Via::Call });
+                found.push(Edge { from: function, to: instruction.word(2), at, kind: EdgeKind::Call });
                 if self.holders.is_empty() {
                     return;
                 }
@@ -140,7 +140,7 @@ impl Pointers {
                 let arguments = (3..instruction.len()).map(|word| index.type_of(instruction.word(word)).unwrap_or(0));
                 let signature: Vec<u32> = std::iter::once(instruction.word(0)).chain(arguments).collect();
                 if let Some(node) = self.signatures.get(&signature) {
-                    found.push(Edge { from: function, to: *node, at, via: Via::Indirect });
+                    found.push(Edge { from: function, to: *node, at, kind: EdgeKind::Indirect });
                 }
             }
             opcode if takes_function(opcode) => {}
@@ -154,13 +154,13 @@ impl Pointers {
                 && Some(word) != skip
                 && (self.holders.contains(&to) || index.defining(to).is_some_and(|known| known.opcode == op::FUNCTION))
             {
-                found.push(Edge { from: function, to, at, via: Via::Reference });
+                found.push(Edge { from: function, to, at, kind: EdgeKind::Reference });
             }
         });
     }
 }
 
-/// Instructions with a function among their operands: those that enqueue blocks or ask about them, and the one that
+/// Whether an instruction has a function among its operands: those that enqueue or query blocks, and the one that
 /// applies a function to each element of a cooperative matrix.
 fn takes_function(opcode: u16) -> bool {
     const FIRST_BLOCK: u16 = Op::EnqueueKernel as u16;

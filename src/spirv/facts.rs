@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 /// An entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoint {
-    /// Its name: the mangled kernel name.
+    /// Mangled kernel name.
     pub name: String,
-    /// The id of its function.
+    /// Id of the function.
     pub function: u32,
     /// The execution model; 6 is Kernel.
     pub model: u32,
@@ -36,20 +36,21 @@ pub struct Module {
     pub exports: Vec<String>,
     /// Ids that the runtime uses to set specialization constants (`SpecId`).
     pub spec_constants: Vec<u32>,
-    /// Aspects that the module's types and instructions show: `fp16`, `fp64`, `atomic64`, `ext_intel_esimd`.
+    /// Aspects that the module's types and instructions use: `fp16`, `fp64`, `atomic64`, `ext_intel_esimd`.
     pub used_aspects: BTreeSet<&'static str>,
-    /// Whether it holds types or instructions that may be uses of other aspects: only its code tells.
+    /// Whether the module has types or instructions that may be uses of further aspects, which only a look at its code
+    /// tells.
     pub may_use_others: bool,
-    /// Why the walk ended early, where it did; the facts so far hold.
+    /// Error that ended the walk early; the facts so far hold.
     pub stopped: Option<Error>,
 }
 
-/// What the walk remembers between instructions. Ids are listed, and looked up when all are there: most modules have
-/// few, and a hostile one only as many as it has instructions.
+/// State of the walk. Ids are listed, and looked up at the end: most modules have few, and a hostile one only as many
+/// as it has instructions.
 #[derive(Default)]
 struct Walk<'m> {
     module: Module,
-    /// The decorations that make an import of a function or a variable.
+    /// Decorations that import a function or a variable.
     imported: Vec<Instruction<'m>>,
     built_in: Vec<u32>,
     declared: Vec<u32>,
@@ -58,9 +59,9 @@ struct Walk<'m> {
     wide: Vec<u32>,
     /// Ids of 16-bit integer and float types, for atomics too.
     narrow: Vec<u32>,
-    /// The result types of atomics.
+    /// Result types of atomic instructions.
     atomic: Vec<u32>,
-    /// Whether there is an atomic that has no result.
+    /// Whether there is an atomic store, which has no result.
     stores: bool,
     function: Option<u32>,
     has_body: bool,
@@ -91,7 +92,7 @@ impl Module {
         Ok(walk.finish())
     }
 
-    /// The names of the kernels.
+    /// Returns the names of the kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         const KERNEL: u32 = 6;
         self.entry_points.iter().filter(|entry| entry.model == KERNEL).map(|entry| entry.name.as_str())
@@ -122,7 +123,7 @@ impl<'m> Walk<'m> {
                 _ => {}
             },
             TYPE_FLOAT => match (instruction.word(1), instruction.len()) {
-                // With a third operand the width is that of another encoding (bfloat16), no IEEE half.
+                // A third operand is another encoding of that width (bfloat16), not an IEEE half.
                 (16, length) => {
                     if length == 2 {
                         self.module.used_aspects.insert("fp16");
@@ -148,7 +149,7 @@ impl<'m> Walk<'m> {
                     self.declared.push(function);
                 }
             }
-            // A store has no result type; its 64-bit pointee shows in the loads and exchanges beside it, and in the
+            // A store has no result type. A 64-bit one shows in the loads and exchanges beside it, and in the
             // capability, which only integer atomics declare.
             ATOMIC_STORE => self.stores = true,
             ATOMIC_LOAD..=ATOMIC_XOR | ATOMIC_F_MIN | ATOMIC_F_MAX | ATOMIC_F_ADD => {
@@ -200,7 +201,8 @@ impl<'m> Walk<'m> {
             ids.sort_unstable();
         }
         let is_in = |ids: &[u32], id: u32| ids.binary_search(&id).is_ok();
-        // Built-in variables are decorated as imports too; only functions without a body and other variables are real.
+        // Built-in variables are decorated as imports too; only functions without a body and other variables are
+        // imports.
         for import in &self.imported {
             let target = import.word(0);
             let variable = is_in(&self.variables, target) && !is_in(&self.built_in, target);

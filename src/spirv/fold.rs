@@ -1,14 +1,14 @@
-//! How do kernels that are the same code come to share one body?
+//! How are kernels with the same code given one shared body?
 //!
-//! The code becomes a function of its own, and every kernel a function that does nothing but call it: the form in which
-//! the LLVM translator wrote all kernels until 2022. Several entry points of one function would be shorter, and are
-//! allowed, but Intel's CPU driver (2026.2) then knows the last of the names alone and creates no kernel of the others; and
-//! no entry point may be called (SPIR-V, "Universal Validation Rules").
+//! The code becomes a separate function, and each kernel only calls it: the form in which the LLVM translator wrote all
+//! kernels until 2022. Several entry points of one function would be shorter, and are allowed, but Intel's CPU driver
+//! (2026.2) then knows only the last of the names and creates no kernel for the others; and no entry point may be
+//! called (SPIR-V, "Universal Validation Rules").
 
 use super::grammar::Set;
 use super::index::{Function, Index, LinkageKind};
 use super::op;
-use super::operands::Surroundings as _;
+use super::operands::OperandContext as _;
 use super::subset::{Cutter, Keep};
 use super::words::{Instruction, MAGIC};
 use crate::error::{Error, Result};
@@ -18,12 +18,12 @@ const LABEL: u16 = rspirv::spirv::Op::Label as u16;
 const RETURN: u16 = rspirv::spirv::Op::Return as u16;
 const CALL: u16 = rspirv::spirv::Op::FunctionCall as u16;
 
-/// A module in which the kernels of each group, named by their places among the entry points, share the body of the
-/// first. That their code is the same is for the caller to know. What no kernel needs any more is left out.
+/// Returns a module in which the kernels of each group, given by their positions among the entry points, share the body
+/// of the first. The caller must know that their code is the same. What no kernel needs any more is left out.
 ///
 /// # Errors
-/// `Input` where the module is damaged, or the kernels are of a kind that cannot be called: explicit SIMD, or linked to
-/// other modules; or where it holds debug information, in which a body is that of one kernel.
+/// `Input` where the module is damaged, where the kernels cannot be called (explicit SIMD, or linked to other modules),
+/// or where it holds debug information, which describes the body of one kernel only.
 pub fn fold(bytes: &[u8], groups: &[Vec<usize>]) -> Result<Vec<u8>> {
     let index = Index::read(bytes)?;
     if let Some(error) = &index.stopped {
@@ -43,25 +43,25 @@ pub fn fold(bytes: &[u8], groups: &[Vec<usize>]) -> Result<Vec<u8>> {
     Cutter::new(&index)?.cut(&Keep { entry_points: &entry_points, ids: &ids })
 }
 
-/// The function that a group shares.
+/// Body that a group shares.
 struct Shared {
-    /// The kernel that it was the body of.
+    /// Id of the kernel that it was the body of.
     kernel: u32,
-    /// Its own id.
+    /// Id of the new function.
     id: u32,
-    /// Its parameters, in the order of the kernel's.
+    /// Ids of its parameters, in the order of the kernel's.
     parameters: Vec<u32>,
-    /// The interface of that kernel.
+    /// Interface of that kernel.
     interface: Vec<u32>,
 }
 
 struct Fold<'i, 'a> {
     index: &'i Index<'a>,
-    /// The next id that nothing defines.
+    /// Next unused id.
     next: u32,
-    /// By the id of the kernel that the body comes from.
+    /// Shared bodies, by the id of the kernel that each comes from.
     shared: HashMap<u32, Shared>,
-    /// The kernels that call, and whose body.
+    /// Kernels that become callers, with the kernel whose body they call.
     callers: HashMap<u32, u32>,
     words: Vec<u32>,
 }
@@ -125,7 +125,7 @@ impl Fold<'_, '_> {
     fn write(&mut self) -> Result<()> {
         let index = self.index;
         self.words.extend([MAGIC, index.words().header(1), index.generator, 0, index.words().header(4)]);
-        // The parameters of the first kernels and those of their bodies.
+        // From the parameters of each group's first kernel to those of its shared body.
         let mut copies: HashMap<u32, u32> = HashMap::new();
         for shared in self.shared.values() {
             let own = index.function(shared.kernel).map(|function| function.parameters.as_slice()).unwrap_or_default();
@@ -154,7 +154,7 @@ impl Fold<'_, '_> {
         Ok(())
     }
 
-    /// An instruction that is in no function that is folded.
+    /// Writes an instruction outside of the folded functions.
     fn outside(&mut self, instruction: &Instruction<'_>, copies: &HashMap<u32, u32>) -> Result<()> {
         let mut operands: Vec<u32> = (0..instruction.len()).map(|at| instruction.word(at)).collect();
         match instruction.opcode {
@@ -188,7 +188,7 @@ impl Fold<'_, '_> {
         self.push(instruction.opcode, &operands)
     }
 
-    /// A kernel that calls the body.
+    /// Writes a kernel that calls the shared body.
     fn caller(&mut self, function: &Function) -> Result<()> {
         let index = self.index;
         for (_, instruction) in index.instructions(function.instructions.clone()) {
@@ -209,7 +209,7 @@ impl Fold<'_, '_> {
         self.push(op::FUNCTION_END, &[])
     }
 
-    /// The body, after the kernel that it comes from.
+    /// Writes the shared body, after the kernel that it comes from.
     fn body(&mut self, function: &Function, copies: &HashMap<u32, u32>) -> Result<()> {
         let Some(id) = self.shared.get(&function.id).map(|shared| shared.id) else { return Ok(()) };
         let index = self.index;

@@ -1,7 +1,8 @@
 //! How are the operands of an instruction laid out?
 //!
-//! One table, opcode to layout, compiled once from rspirv's grammar tables and from `missing`, which holds what those
-//! lack. A layout knows only what matters to whoever follows ids: which words are ids, and how long the rest is.
+//! One table from opcode to operand layout, built once from rspirv's grammar tables and from [`MISSING`], which holds
+//! what those lack. A layout holds only what the walk over ids needs: which words are ids, and how many literal words
+//! there are.
 
 mod missing;
 
@@ -10,52 +11,52 @@ use rspirv::spirv::Op;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// What stands at one place of an instruction.
+/// Kind of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// The id of the result's type.
+    /// Id of the result's type.
     ResultType,
-    /// The id that the instruction defines.
+    /// Id that the instruction defines.
     Result,
-    /// An id that must be there.
+    /// Required id.
     Id,
-    /// An id that may be there.
+    /// Optional id.
     OptionalId,
-    /// Ids to the end.
+    /// Ids up to the end of the instruction.
     Ids,
-    /// One word that is no id, where there is one left.
+    /// One literal word, if a word is left.
     Literal,
     /// A string.
     String,
-    /// Words to the end that are no ids.
+    /// Literal words up to the end of the instruction.
     Literals,
-    /// A mask, then ids to the end: image and tensor operands.
+    /// Mask, then ids up to the end: image and tensor operands.
     MaskThenIds,
-    /// A mask with an alignment and ids behind it, where there is a word left.
+    /// Optional memory operands: a mask, then the alignment and ids that its bits ask for.
     MemoryAccess,
-    /// An execution mode, then what it takes.
+    /// Execution mode, then its operands.
     ExecutionMode,
-    /// A decoration, then what it takes.
+    /// Decoration, then its operands.
     Decoration,
-    /// Pairs of id and literal to the end.
+    /// Pairs of id and literal up to the end.
     IdLiteralPairs,
-    /// Pairs of literal and id to the end; the literal is as wide as the selector.
+    /// Pairs of literal and id up to the end; a literal is as wide as the selector.
     Cases,
-    /// The opcode of another instruction, then its operands without type and result.
+    /// Opcode of another instruction, then its operands without result type and result.
     SpecConstantOp,
-    /// The number of an instruction of an extended set, then its operands.
+    /// Number of an instruction of an extended set, then its operands.
     Extended,
 }
 
-/// The layout of one opcode.
+/// Operand layout of one opcode.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// The name without `Op`.
+    /// Name without `Op`.
     pub name: &'static str,
-    /// Which operand words are the result's type and the result.
+    /// Operand words of the result type and of the result.
     pub result_type: Option<u8>,
     pub result: Option<u8>,
-    /// The places in order.
+    /// Operands in order.
     pub slots: Vec<Slot>,
 }
 
@@ -66,7 +67,7 @@ impl Layout {
     }
 }
 
-/// The layouts of all opcodes, by number. Opcodes end below 8192; what is beyond is unknown.
+/// Layouts of all opcodes, by number. Opcodes end below 8192; higher ones are unknown.
 struct Table {
     layouts: Vec<Option<Layout>>,
     /// See [`results`].
@@ -90,7 +91,7 @@ fn table() -> &'static Table {
             let slots = known.operands.iter().map(|operand| slot(known.opcode, operand.kind, operand.quantifier));
             put(known.opcode as u16, Layout::new(known.opname, slots.collect()));
         }
-        for (opcode, name, signature) in missing::INSTRUCTIONS {
+        for (opcode, name, signature) in missing::MISSING {
             put(*opcode, Layout::new(name, signature.chars().map(signature_slot).collect()));
         }
         let results = layouts.iter().map(|layout| match layout {
@@ -101,22 +102,22 @@ fn table() -> &'static Table {
     })
 }
 
-/// The layout of an opcode; none where no grammar knows it.
+/// Returns the layout of an opcode, or none where no grammar has it.
 pub(super) fn layout(opcode: u16) -> Option<&'static Layout> {
     table().layouts.get(usize::from(opcode))?.as_ref()
 }
 
-/// Among [`results`]: the instruction has none.
+/// Entry of [`results`] for an opcode without a result.
 pub(super) const NO_RESULT: u8 = 0xfe;
-/// Among [`results`]: no grammar knows the opcode.
+/// Entry of [`results`] for an opcode that no grammar has.
 pub(super) const UNKNOWN: u8 = 0xff;
 
-/// For the walk over a module: the place of each opcode's result among its operand words. Opcodes beyond are unknown.
+/// Returns, for each opcode, the position of the result among the operand words. Opcodes past the end are unknown.
 pub(super) fn results() -> &'static [u8] {
     &table().results
 }
 
-/// The name of an opcode as the specification writes it; its number where no grammar knows it.
+/// Returns the name of an opcode as the specification writes it, or its number where no grammar has it.
 pub fn name(opcode: u16) -> String {
     layout(opcode).map_or_else(|| format!("OpUnknown({opcode})"), |layout| format!("Op{}", layout.name))
 }
@@ -142,7 +143,7 @@ fn slot(opcode: Op, kind: OperandKind, quantifier: OperandQuantifier) -> Slot {
             Slot::MaskThenIds
         }
         OperandKind::MemoryAccess => Slot::MemoryAccess,
-        // What these take is ids by definition of the instruction (SPIR-V 1.2), whichever the mode or decoration.
+        // `OpExecutionModeId` and `OpDecorateId` take ids by definition (SPIR-V 1.2), whichever the mode or decoration.
         OperandKind::ExecutionMode | OperandKind::Decoration
             if matches!(opcode, Op::ExecutionModeId | Op::DecorateId) =>
         {
@@ -155,7 +156,7 @@ fn slot(opcode: Op, kind: OperandKind, quantifier: OperandQuantifier) -> Slot {
     }
 }
 
-/// The slots that the signatures in [`missing`] spell, one letter each.
+/// Returns the operand kind of a letter in the signatures of [`MISSING`].
 fn signature_slot(letter: char) -> Slot {
     match letter {
         'T' => Slot::ResultType,
@@ -170,8 +171,8 @@ fn signature_slot(letter: char) -> Slot {
     }
 }
 
-/// The layout of what follows the number of an extended instruction: none where everything is an id, as in all sets
-/// but those that are older than this rule.
+/// Returns the operand kinds after the number of an extended instruction. None means that all operands are ids, as in
+/// every set but the oldest.
 pub(super) fn extended(set: Set, number: u32) -> Option<&'static [Slot]> {
     static TABLES: OnceLock<[HashMap<u32, Vec<Slot>>; 2]> = OnceLock::new();
     let tables = TABLES.get_or_init(|| {
@@ -191,7 +192,7 @@ pub(super) fn extended(set: Set, number: u32) -> Option<&'static [Slot]> {
     }
 }
 
-/// The name of an instruction of `OpenCL.std`; none where the set has no such number.
+/// Returns the name of an instruction of `OpenCL.std`, or none where the set has no such number.
 pub fn opencl_name(number: u32) -> Option<&'static str> {
     static NAMES: OnceLock<HashMap<u32, &'static str>> = OnceLock::new();
     let names = NAMES.get_or_init(|| {
@@ -201,7 +202,7 @@ pub fn opencl_name(number: u32) -> Option<&'static str> {
     names.get(&number).copied()
 }
 
-/// The extended instruction sets whose operands or meaning matter here.
+/// Extended instruction sets that are told apart by operands or meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Set {
     /// `OpenCL.std`: built-in functions.
@@ -210,13 +211,13 @@ pub enum Set {
     OpenClDebug,
     /// `NonSemantic.Shader.DebugInfo.100` and `.200`, and `NonSemantic.Kernel.DebugInfo.100`: ids alone.
     ShaderDebug,
-    /// Any other set, of ids alone.
+    /// Any other set; all operands are ids.
     Other,
 }
 
 impl Set {
-    /// The set of a name in `OpExtInstImport`.
-    pub fn of(name: &str) -> Set {
+    /// Returns the set that a name in `OpExtInstImport` stands for.
+    pub fn from_name(name: &str) -> Set {
         match name {
             "OpenCL.std" => Set::OpenClStd,
             "OpenCL.DebugInfo.100" | "SPIRV.debug" | "DebugInfo" => Set::OpenClDebug,
@@ -233,9 +234,9 @@ mod tests {
 
     #[test]
     fn what_rspirv_lacks_is_added_and_nothing_else() {
-        for (opcode, name, _) in missing::INSTRUCTIONS {
+        for (opcode, name, _) in missing::MISSING {
             let theirs = INSTRUCTION_TABLE.iter().find(|known| known.opcode as u16 == *opcode);
-            let corrected = missing::CORRECTED.contains(opcode);
+            let corrected = missing::WITHOUT_RESULT.contains(opcode);
             assert_eq!(theirs.is_some(), corrected, "{opcode} {name}: rspirv has it as {theirs:?}");
         }
     }

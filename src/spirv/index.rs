@@ -1,7 +1,7 @@
-//! Where in a module is what: instructions, ids, functions, names, decorations?
+//! Where in a module are its instructions, ids, functions, names and decorations?
 //!
-//! One pass over the words. Everything is kept as numbers of instructions and decoded where it is asked for, so that an
-//! index costs little more than the walk. Time and memory are bounded by the module's size, whatever ids it uses.
+//! One pass over the words. Everything is stored as instruction numbers and decoded on request, so an index costs
+//! little more than the walk. Time and memory are bounded by the module's size, whatever ids it uses.
 
 mod annotations;
 mod function;
@@ -12,7 +12,7 @@ pub use function::{Function, Mode};
 
 use super::grammar::{self, Set};
 use super::op;
-use super::operands::{self, Role, Surroundings};
+use super::operands::{self, Role, OperandContext};
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
 use annotations::Annotations;
@@ -24,21 +24,21 @@ use std::ops::Range;
 /// An entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoint<'a> {
-    /// The execution model; 6 is Kernel.
+    /// Execution model; 6 is Kernel.
     pub model: u32,
-    /// The id of its function.
+    /// Id of the function.
     pub function: u32,
-    /// Its name: the mangled kernel name.
+    /// Mangled kernel name.
     pub name: Cow<'a, str>,
-    /// The number of the instruction, whose operands after the name are the interface.
+    /// Number of the instruction; its operands after the name are the interface.
     pub at: usize,
 }
 
-/// A module with its parts found. `Instruction`s are numbered from 0 in module order.
+/// Index over a module. Instructions are numbered from 0 in module order.
 #[derive(Debug)]
 pub struct Index<'a> {
     words: Words<'a>,
-    /// The word at which each instruction begins.
+    /// Word at which each instruction begins.
     starts: Vec<u32>,
     defined: Ids,
     annotations: Annotations,
@@ -47,9 +47,9 @@ pub struct Index<'a> {
     pub version: (u8, u8),
     /// The generator word.
     pub generator: u32,
-    /// What the header gives as the bound of ids; nothing is allocated by it.
+    /// Id bound of the header; nothing is allocated by it.
     pub bound: u32,
-    /// The addressing model of `OpMemoryModel`: 0 logical, 1 32 bits, 2 64 bits, 5348 physical storage buffers.
+    /// Addressing model of `OpMemoryModel`: 0 logical, 1 32 bits, 2 64 bits, 5348 physical storage buffers.
     pub addressing: u32,
     /// Declared capabilities in module order.
     pub capabilities: Vec<u32>,
@@ -61,9 +61,9 @@ pub struct Index<'a> {
     pub functions: Vec<Function>,
     /// Execution modes, by function.
     pub modes: Vec<Mode>,
-    /// Opcodes that no grammar knows, and how often each occurs. Their operands are not followed.
+    /// Opcodes that no grammar has, with the number of occurrences. Their operands are not followed.
     pub unknown: BTreeMap<u16, usize>,
-    /// Why the walk ended early, where it did; what was found before it holds.
+    /// Error that ended the walk early; everything before it is indexed.
     pub stopped: Option<Error>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Index<'a> {
         let bound = words.header(3);
         let mut index = Index {
             words,
-            // An instruction of a real module takes four to five words.
+            // Instructions of real modules take four to five words.
             starts: Vec::with_capacity(words.len() / 4),
             defined: Ids::new(bound, words.len()),
             annotations: Annotations::default(),
@@ -112,7 +112,7 @@ impl<'a> Index<'a> {
     #[inline]
     fn visit(&mut self, instruction: &Instruction<'a>, results: &[u8]) {
         let number = self.starts.len() as u32;
-        // A module of 16 GiB is beyond the limits of whoever read it.
+        // The cast is exact: callers do not read modules of 16 GiB.
         self.starts.push((instruction.offset / 4) as u32);
         match results.get(usize::from(instruction.opcode)) {
             Some(&grammar::NO_RESULT) => {}
@@ -154,7 +154,7 @@ impl<'a> Index<'a> {
             op::CAPABILITY => self.capabilities.push(target()),
             op::EXTENSION => self.extensions.push(instruction.string(0).0),
             op::EXT_INST_IMPORT => {
-                self.sets.entry(target()).or_insert_with(|| Set::of(&instruction.string(1).0));
+                self.sets.entry(target()).or_insert_with(|| Set::from_name(&instruction.string(1).0));
             }
             op::MEMORY_MODEL => self.addressing = target(),
             op::ENTRY_POINT => self.entry_points.push(EntryPoint {
@@ -177,7 +177,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The function whose end has not come yet.
+    /// Returns the function whose end has not been reached yet.
     fn open(&mut self) -> Option<&mut Function> {
         self.functions.last_mut().filter(|function| function.instructions.end == usize::MAX)
     }
@@ -188,7 +188,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The number of instructions.
+    /// Returns the number of instructions.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
@@ -238,7 +238,7 @@ impl<'a> Index<'a> {
     }
 
     /// Calls `found` with the position (among the operand words) and role of every id of an instruction. Returns false
-    /// where no grammar knows the opcode, or one that it embeds: then not all ids are reported.
+    /// where no grammar has the opcode, or one that it embeds: then not all ids are reported.
     pub fn for_each_id(&self, instruction: &Instruction<'_>, found: impl FnMut(usize, Role)) -> bool {
         operands::for_each_id(instruction, self, found)
     }
@@ -249,9 +249,9 @@ impl<'a> Index<'a> {
         self.function_at(number).filter(|function| function.id == id)
     }
 
-    /// The function that an instruction stands in.
+    /// Returns the function that contains an instruction.
     pub fn function_at(&self, number: usize) -> Option<&Function> {
-        // Nearly all that stands in no function stands before the first.
+        // Nearly every instruction outside of functions comes before the first function.
         if self.functions.first()?.instructions.start > number {
             return None;
         }
@@ -272,13 +272,13 @@ impl<'a> Index<'a> {
         Some(instruction.string(1).0)
     }
 
-    /// The declared byte order and words, for whoever rewrites the module.
+    /// Returns the words of the module in the module's byte order, for code that rewrites it.
     pub fn words(&self) -> Words<'a> {
         self.words
     }
 }
 
-impl Surroundings for Index<'_> {
+impl OperandContext for Index<'_> {
     fn literal_words(&self, selector: u32) -> usize {
         let kind = self.type_of(selector).and_then(|id| self.defining(id));
         match kind.filter(|kind| kind.opcode == op::TYPE_INT) {

@@ -1,7 +1,7 @@
-//! What is a kernel, as its module tells it: arguments, attributes, memory, specialization constants?
+//! What does a module say about a kernel: arguments, attributes, memory, specialization constants?
 //!
-//! Everything but the body comes from declarations: the entry point, the parameters of its function with their
-//! decorations, execution modes, and the variables and constants that its code reaches.
+//! All but the body comes from declarations: the entry point, the parameters of its function with their decorations,
+//! execution modes, and the variables and constants that its code reaches.
 
 pub mod argument;
 pub mod attributes;
@@ -15,29 +15,29 @@ use super::op;
 use super::reach::{Reach, Walks};
 use super::types::{self, Type};
 use crate::error::Result;
-use argument::{Argument, Strings};
+use argument::{Argument, ArgumentStrings};
 use attributes::Attributes;
 use constant::SpecConstant;
 use rspirv::spirv::{Decoration, StorageClass};
 
-/// A kernel of a module.
+/// Kernel of a module.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    /// Its mangled name.
+    /// Mangled name.
     pub name: String,
-    /// Its arguments, in order. A SYCL compiler may have removed some that the source has.
+    /// Arguments in order. A SYCL compiler may have removed some that the source has.
     pub arguments: Vec<Argument>,
-    /// What its source says of how it runs.
+    /// Attributes of the source (execution modes).
     pub attributes: Attributes,
-    /// Bytes of local memory that its code declares; what arguments bring at run time is not among them.
+    /// Bytes of local memory that its code declares, without local memory passed as arguments.
     pub local_memory: u64,
-    /// Bytes of variables of all functions it reaches: what a compiler starts from, not what is left of it.
+    /// Bytes of the variables of all functions that it reaches, before any optimisation.
     pub private_memory: u64,
-    /// The specialization constants that its code depends on, in order of their ids.
+    /// Specialization constants that its code depends on, in order of their ids.
     pub spec_constants: Vec<SpecConstant>,
-    /// Linked variables of global memory that it reaches, by symbol: device globals.
+    /// Device globals that it reaches (linked variables in global memory), by symbol.
     pub device_globals: Vec<String>,
-    /// Symbols that it reaches and another module must define.
+    /// Symbols that it reaches and that another module must define.
     pub imports: Vec<String>,
     /// Functions and variables that it reaches and that other modules may use too.
     pub exports: Vec<String>,
@@ -47,34 +47,35 @@ pub struct Kernel {
     pub asserts: bool,
     /// Whether it calls functions by address.
     pub indirect_calls: bool,
-    /// What it reaches.
+    /// Part of the module that it reaches.
     pub reach: Reach,
 }
 
-/// The kernels of a module, in its order, with the error that ended the walk over it, if one did.
+/// Returns the index of a module and its kernels in module order. An error that ended the walk early is in
+/// [`Index::stopped`].
 ///
 /// # Errors
 /// `Input` where there is no whole SPIR-V header.
 pub fn kernels<'a>(bytes: &'a [u8]) -> Result<(Index<'a>, Vec<Kernel>)> {
     let index = Index::read(bytes)?;
-    let layouts = Layouts::of(&index);
-    let strings = Strings::of(&index);
-    let mut walks = Walks::over(&index);
-    let found = entries(&index).map(|entry| Kernel::of(&index, &layouts, &strings, entry, &mut walks)).collect();
+    let layouts = Layouts::compute(&index);
+    let strings = ArgumentStrings::collect(&index);
+    let mut walks = Walks::new(&index);
+    let found = entries(&index).map(|entry| Kernel::read(&index, &layouts, &strings, entry, &mut walks)).collect();
     Ok((index, found))
 }
 
-/// The entry points that are kernels.
+/// Returns the entry points that are kernels.
 fn entries<'i, 'a>(index: &'i Index<'a>) -> impl Iterator<Item = &'i EntryPoint<'a>> {
     const KERNEL: u32 = rspirv::spirv::ExecutionModel::Kernel as u32;
     index.entry_points.iter().filter(|entry| entry.model == KERNEL)
 }
 
 impl Kernel {
-    fn of(
+    fn read(
         index: &Index<'_>,
         layouts: &Layouts,
-        strings: &Strings,
+        strings: &ArgumentStrings,
         entry: &EntryPoint<'_>,
         walks: &mut Walks,
     ) -> Kernel {
@@ -82,11 +83,11 @@ impl Kernel {
         const LOCAL: u32 = StorageClass::Workgroup as u32;
         const GLOBAL: u32 = StorageClass::CrossWorkgroup as u32;
         const BUILT_IN: u32 = Decoration::BuiltIn as u32;
-        let reach = Reach::of(index, entry.function, walks);
+        let reach = Reach::walk(index, entry.function, walks);
         let mut kernel = Kernel {
             name: entry.name.clone().into_owned(),
             arguments: argument::arguments(index, layouts, strings, entry),
-            attributes: Attributes::of(index, entry.function),
+            attributes: Attributes::read(index, entry.function),
             local_memory: 0,
             private_memory: 0,
             spec_constants: constant::reached(index, layouts, &reach),
@@ -139,7 +140,7 @@ impl Kernel {
     }
 
     fn link(&mut self, index: &Index<'_>, id: u32, defined: bool) {
-        /// What `assert` calls when it fails, in DPC++'s device library and in clang's.
+        /// Functions that a failed `assert` calls, in DPC++'s device library and in clang's.
         const FAILURES: [&str; 3] = ["__devicelib_assert_fail", "__assert_fail", "__devicelib_assert_read"];
         let Some(linkage) = index.linkage(id) else { return };
         self.asserts |= FAILURES.contains(&linkage.name.as_str());
@@ -151,13 +152,13 @@ impl Kernel {
     }
 }
 
-/// Decorations of a device global: `HostAccessINTEL` and its predecessor.
+/// Decorations of a device global: `HostAccessINTEL`, and the number that it had before it was published.
 const HOST_ACCESS: [u32; 2] = [6188, 6147];
 
-/// Bytes of a variable; 0 where its type has no size.
+/// Returns the size of a variable in bytes, or 0 where its type has none.
 fn size(index: &Index<'_>, layouts: &Layouts, variable: &super::words::Instruction<'_>) -> u64 {
-    let value = match (variable.opcode, types::of(index, variable.word(0))) {
-        // An untyped one names what it holds after its storage class.
+    let value = match (variable.opcode, types::resolve(index, variable.word(0))) {
+        // An untyped variable names its data type after the storage class.
         (op::UNTYPED_VARIABLE, _) => Some(variable.word(3)),
         (_, Some(Type::Pointer { pointee, .. })) => pointee,
         _ => None,

@@ -1,7 +1,7 @@
 //! How large is a value of a type in memory, and how is it aligned?
 //!
-//! By the rules of OpenCL C (section 6.1.5, "Alignment of Types"): a vector of three is laid out as one of four, a
-//! structure as C lays it out, packed ones (decoration `CPacked`) without gaps, handles are as wide as a pointer.
+//! Sizes follow OpenCL C (section 6.1.5, "Alignment of Types"): a vector of three is laid out as one of four, a
+//! structure as in C, without gaps where it is packed (decoration `CPacked`), and handles are as wide as a pointer.
 
 use super::constants;
 use super::index::Index;
@@ -12,13 +12,13 @@ use std::collections::HashMap;
 /// Size and alignment in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Bytes that a value takes.
+    /// Size in bytes.
     pub size: u64,
-    /// What its address is a multiple of.
+    /// Alignment in bytes.
     pub align: u64,
 }
 
-/// The layouts of all types of a module.
+/// Layouts of all types of a module.
 #[derive(Debug)]
 pub struct Layouts {
     known: HashMap<u32, Layout>,
@@ -26,16 +26,17 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    /// Lays out every type of a module, in one pass: a type comes after those it is made of, and pointers need not know
-    /// what they point to.
-    pub fn of(index: &Index<'_>) -> Layouts {
-        // Physical32 is the one model of narrow pointers; graphics' logical pointers have no size, and are none's argument.
+    /// Lays out every type of a module in one pass: a type comes after its parts, and a pointer's size does not depend
+    /// on what it points to.
+    pub fn compute(index: &Index<'_>) -> Layouts {
+        // Only the model Physical32 has 32-bit pointers. Logical pointers (graphics) have no size and are no kernel's
+        // argument.
         let mut layouts = Layouts { known: HashMap::new(), pointer: if index.addressing == 1 { 4 } else { 8 } };
         let mut members_left = limits::MAX_MEMBERS;
         let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
         for (_, instruction) in index.instructions(0..end) {
             if let Some(id) = index.result(&instruction).filter(|_| index.result_type(&instruction).is_none())
-                && let Some(kind) = types::of(index, id)
+                && let Some(kind) = types::resolve(index, id)
                 && let Some(layout) = layouts.lay_out(index, id, &kind, &mut members_left)
             {
                 layouts.known.insert(id, layout);
@@ -44,12 +45,13 @@ impl Layouts {
         layouts
     }
 
-    /// The layout of a type; none where it has no size (void, functions, opaque structures, arrays without a length).
+    /// Returns the layout of a type, or none where it has no size (void, functions, opaque structures, arrays without a
+    /// length).
     pub fn get(&self, id: u32) -> Option<Layout> {
         self.known.get(&id).copied()
     }
 
-    /// Bytes of a pointer.
+    /// Returns the size of a pointer in bytes.
     pub fn pointer(&self) -> u64 {
         self.pointer
     }
@@ -73,7 +75,7 @@ impl Layouts {
             }
             Type::Array { element, length } => {
                 let element = self.get(*element)?;
-                Some(Layout { size: element.size.checked_mul(constants::bits(index, *length)?)?, align: element.align })
+                Some(Layout { size: element.size.checked_mul(constants::constant_bits(index, *length)?)?, align: element.align })
             }
             Type::Struct { members } => {
                 *members_left = members_left.checked_sub(members.len())?;

@@ -1,39 +1,39 @@
 //! Which line of the source does an instruction come from?
 //!
-//! From `OpLine`, from `OpenCL.DebugInfo.100` (literals, with `OpLine` for lines) and from
-//! `NonSemantic.Shader.DebugInfo.100` and `.200` (`DebugLine`, whose operands are ids of constants), with the calls that
-//! inlining has removed. Instruction numbers are those of the extended sets' specifications.
+//! Locations come from `OpLine`, from `OpenCL.DebugInfo.100` (literals, with `OpLine` for lines) and from
+//! `NonSemantic.Shader.DebugInfo.100` and `.200` (`DebugLine`, whose operands are ids of constants), together with the
+//! calls that inlining removed. Instruction numbers are those of the extended sets' specifications.
 
 use super::constants;
 use super::grammar::Set;
 use super::index::Index;
 use super::op;
-use super::operands::Surroundings;
+use super::operands::OperandContext;
 use super::words::Instruction;
 
-/// A place in the source.
+/// Location in a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The file as the compiler wrote it.
+pub struct SourceLocation {
+    /// File as the compiler wrote it.
     pub file: String,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: u32,
-    /// The column, from 1; 0 where it is not known.
+    /// Column, from 1; 0 where it is not known.
     pub column: u32,
 }
 
-/// A function that was inlined, and where it was called.
+/// Inlined function and its call site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inlined {
-    /// The function's name, mangled where the debug information has it so.
+    /// Name of the function, mangled where the debug information has the mangled name.
     pub function: String,
-    /// Where it was called.
-    pub call: Option<Place>,
+    /// Location of the call.
+    pub call: Option<SourceLocation>,
 }
 
-/// Calls within calls that are followed; deeper ones are left out.
+/// Depth to which inlined calls are followed; deeper ones are left out.
 const MAX_INLINED: usize = 64;
-/// Scopes within scopes that are followed.
+/// Depth to which nested scopes are followed.
 const MAX_SCOPES: usize = 256;
 
 const DEBUG_FUNCTION: u32 = 20;
@@ -48,44 +48,44 @@ const DEBUG_NO_LINE: u32 = 104;
 
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    /// The id of an `OpString` or of a `DebugSource`.
+    /// Id of an `OpString` or of a `DebugSource`.
     source: u32,
     line: u32,
     column: u32,
 }
 
-/// Follows the lines through the instructions of a function.
+/// Tracks the source location through the instructions of a function.
 #[derive(Debug)]
-pub struct Lines<'i, 'a> {
+pub struct LineTracker<'i, 'a> {
     index: &'i Index<'a>,
     line: Option<Line>,
-    /// The scope, and what it was inlined at (0 for nothing).
+    /// Ids of the scope and of its `DebugInlinedAt` (0 for none).
     scope: Option<(u32, u32)>,
 }
 
-impl<'i, 'a> Lines<'i, 'a> {
-    /// At the begin of a function, where nothing is known.
-    pub fn new(index: &'i Index<'a>) -> Lines<'i, 'a> {
-        Lines { index, line: None, scope: None }
+impl<'i, 'a> LineTracker<'i, 'a> {
+    /// Creates a tracker for the begin of a function, where no location is known.
+    pub fn new(index: &'i Index<'a>) -> LineTracker<'i, 'a> {
+        LineTracker { index, line: None, scope: None }
     }
 
-    /// Goes past an instruction.
+    /// Advances past an instruction.
     #[inline]
-    pub fn pass(&mut self, instruction: &Instruction<'_>) {
+    pub fn advance(&mut self, instruction: &Instruction<'_>) {
         match instruction.opcode {
-            // A line ends with its block.
+            // A line holds to the end of its block.
             op::LABEL | op::FUNCTION => (self.line, self.scope) = (None, None),
             op::LINE => {
                 let [source, line, column] = [0, 1, 2].map(|at| instruction.word(at));
                 self.line = Some(Line { source, line, column });
             }
             op::NO_LINE => self.line = None,
-            op::EXT_INST => self.pass_extended(instruction),
+            op::EXT_INST => self.advance_extended(instruction),
             _ => {}
         }
     }
 
-    fn pass_extended(&mut self, instruction: &Instruction<'_>) {
+    fn advance_extended(&mut self, instruction: &Instruction<'_>) {
         let set = self.index.set(instruction.word(2));
         if !matches!(set, Set::OpenClDebug | Set::ShaderDebug) {
             return;
@@ -102,13 +102,13 @@ impl<'i, 'a> Lines<'i, 'a> {
         }
     }
 
-    /// Where the instruction that follows comes from.
-    pub fn place(&self) -> Option<Place> {
+    /// Returns the location of the next instruction.
+    pub fn location(&self) -> Option<SourceLocation> {
         let line = self.line?;
-        Some(Place { file: file(self.index, line.source)?, line: line.line, column: line.column })
+        Some(SourceLocation { file: file(self.index, line.source)?, line: line.line, column: line.column })
     }
 
-    /// The functions that the instruction that follows was inlined from, outermost first.
+    /// Returns the functions that the next instruction was inlined from, outermost first.
     pub fn inlined(&self) -> Vec<Inlined> {
         let mut frames = Vec::new();
         let Some((mut scope, mut at)) = self.scope else { return frames };
@@ -121,7 +121,7 @@ impl<'i, 'a> Lines<'i, 'a> {
             let call = source_of(self.index, caller).and_then(|source| file(self.index, source));
             frames.push(Inlined {
                 function: function_of(self.index, scope).unwrap_or_default(),
-                call: call.map(|file| Place { file, line: number(self.index, set, inlined.word(4)), column: 0 }),
+                call: call.map(|file| SourceLocation { file, line: number(self.index, set, inlined.word(4)), column: 0 }),
             });
             (scope, at) = (caller, inlined.word(6));
         }
@@ -130,22 +130,22 @@ impl<'i, 'a> Lines<'i, 'a> {
     }
 }
 
-/// Literals in the older set, ids of constants in the newer ones.
+/// Returns the value of an operand: a literal in the older set, the id of a constant in the newer ones.
 fn number(index: &Index<'_>, set: Set, word: u32) -> u32 {
     match set {
-        Set::ShaderDebug => constants::bits(index, word).and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0),
+        Set::ShaderDebug => constants::constant_bits(index, word).and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0),
         _ => word,
     }
 }
 
-/// The instruction of a debug set that an id stands for.
+/// Returns the debug instruction that defines an id.
 fn debug<'a>(index: &Index<'a>, id: u32) -> Option<(Set, Instruction<'a>)> {
     let instruction = index.defining(id).filter(|instruction| instruction.opcode == op::EXT_INST)?;
     let set = index.set(instruction.word(2));
     matches!(set, Set::OpenClDebug | Set::ShaderDebug).then_some((set, instruction))
 }
 
-/// The name behind an `OpString` or a `DebugSource`.
+/// Returns the file name of an `OpString` or a `DebugSource`.
 fn file(index: &Index<'_>, source: u32) -> Option<String> {
     index.string(source).or_else(|| {
         let (_, source) = debug(index, source).filter(|(_, found)| found.word(3) == DEBUG_SOURCE)?;
@@ -153,7 +153,7 @@ fn file(index: &Index<'_>, source: u32) -> Option<String> {
     })
 }
 
-/// The function, from a scope in it: its linkage name, or else its plain one.
+/// Returns the name of the function that contains a scope: its linkage name, or else its plain one.
 fn function_of(index: &Index<'_>, scope: u32) -> Option<String> {
     let mut scope = scope;
     for _ in 0..MAX_SCOPES {
@@ -171,7 +171,7 @@ fn function_of(index: &Index<'_>, scope: u32) -> Option<String> {
     None
 }
 
-/// The `DebugSource` of a scope.
+/// Returns the id of the `DebugSource` of a scope.
 fn source_of(index: &Index<'_>, scope: u32) -> Option<u32> {
     let (_, found) = debug(index, scope)?;
     match found.word(3) {

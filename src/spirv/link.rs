@@ -1,9 +1,9 @@
-//! How do several modules become one?
+//! How are several modules linked into one?
 //!
-//! Imports are resolved against exports (`LinkageAttributes`), ids are numbered anew, and what may be in a module once
-//! only is merged: types, constants, sets of extended instructions, built-in variables, one of each symbol that may be
-//! linked once. Structures, arrays and pointers are merged where their decorations and names agree too. Everything else
-//! comes along as it is, in the order of the modules and of the sections of a module (SPIR-V specification 2.4).
+//! Imports are resolved against exports (`LinkageAttributes`), ids are renumbered, and definitions that a module may
+//! have only once are merged: types, constants, extended instruction sets, built-in variables, and one of each linkonce
+//! symbol. Structures, arrays and pointers are merged where their decorations and names check_types too. Everything else is
+//! copied, in the order of the modules and of the sections of a module (SPIR-V specification 2.4).
 //!
 //! | file | the question it answers |
 //! |---|---|
@@ -15,8 +15,8 @@
 //! | `interface` | which variables does an entry point reach now? |
 //! | `sections` | in which order is all that written? |
 //!
-//! Time and memory are linear in the size of the modules. What no grammar knows cannot be numbered anew, so a module with
-//! such an instruction is refused.
+//! Time and memory are linear in the size of the modules. Instructions of unknown opcodes cannot be renumbered, so a
+//! module with one is refused.
 
 mod annotations;
 mod functions;
@@ -30,30 +30,30 @@ use crate::error::{Error, Result};
 use annotations::annotations;
 use functions::{calls, functions};
 use globals::Globals;
-use part::{Part, Place};
+use part::{InputModule, Definition};
 use sections::Sections;
 use std::collections::{HashMap, HashSet};
 use symbols::Symbols;
 
-/// One module to link.
+/// Module to link.
 #[derive(Debug, Clone, Default)]
 pub struct Source<'a> {
-    /// What errors call it.
+    /// Name for error messages.
     pub name: &'a str,
     /// The module.
     pub bytes: &'a [u8],
-    /// The imports that a module has to define; none where all of them have to be defined. Others are the device's.
+    /// Imports that another module must define; none means all of them. The device defines the others.
     pub required: Option<HashSet<&'a str>>,
-    /// New numbers for specialization constants (`SpecId`), by the old; those that are not in it stay.
+    /// New numbers of specialization constants (`SpecId`) by old number; others keep theirs.
     pub spec_ids: HashMap<u32, u32>,
-    /// Whether what it exports is for the other modules alone: the result does not export it.
+    /// Whether its exports serve only the other modules: the result does not export them.
     pub internal: bool,
 }
 
-/// How to link.
+/// Options of a link.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Imports that nothing defines stay open.
+    /// Whether imports without a definition stay open.
     pub partial: bool,
 }
 
@@ -62,37 +62,37 @@ pub struct Options {
 pub struct Linked {
     /// The module.
     pub bytes: Vec<u8>,
-    /// Imports that found their definition.
+    /// Number of imports that were resolved.
     pub resolved: usize,
-    /// What the result exports, in the order of the modules.
+    /// Symbols that the result exports, in the order of the modules.
     pub exports: Vec<String>,
-    /// What the result imports: with [`Options::partial`], or as the device defines it.
+    /// Symbols that the result imports: open ones with [`Options::partial`], and those that the device defines.
     pub imports: Vec<String>,
-    /// Definitions that were left out as there is another: one of each linkonce is kept.
+    /// Linkonce definitions that were left out for another one of the same symbol.
     pub folded: Vec<Folded>,
 }
 
-/// A definition that was left out.
+/// Definition that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folded {
-    /// The symbol.
+    /// Symbol that it defines.
     pub symbol: String,
-    /// The number of the module whose definition is kept.
+    /// Number of the module whose definition is kept.
     pub kept: usize,
-    /// The number of the module whose definition is not.
+    /// Number of the module whose definition is dropped.
     pub dropped: usize,
 }
 
 /// Links modules.
 ///
 /// # Errors
-/// All there are: a module that is damaged or holds what no grammar knows, a symbol or kernel that is defined twice or
-/// not at all, definitions of another type than their imports, modules for different memory models.
+/// All errors: a damaged module, an unknown opcode, a symbol or kernel that is defined twice or not at all, definitions
+/// of another type than their imports, different memory models.
 pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Error>> {
     let mut errors = Vec::new();
     let mut parts = Vec::with_capacity(sources.len());
     for source in sources {
-        match Part::read(source) {
+        match InputModule::read(source) {
             Ok(part) => parts.push(part),
             Err(error) => errors.push(error),
         }
@@ -111,7 +111,7 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
     let mut globals = Globals::new(&mut parts, sources, &mut sections, next);
     globals.write().map_err(one)?;
     let next = globals.next();
-    let adapted = symbols.agree(&parts)?;
+    let adapted = symbols.check_types(&parts)?;
     annotations(&mut parts, sources, &symbols, &mut sections, next).map_err(one).and_then(|next| {
         let calls = calls(&parts, &adapted).map_err(one)?;
         let next = functions(&parts, &calls, &mut sections, next).map_err(one)?;
@@ -126,9 +126,9 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
     })
 }
 
-/// Numbers functions with all that is in them, and the variables that are linked, since others may refer to them before
-/// they come. Returns the next number.
-fn number(parts: &mut [Part<'_>], symbols: &Symbols) -> Result<u32> {
+/// Numbers the functions with all ids in them, and the linked variables, since others may refer to them before their
+/// definition. Returns the next id.
+fn number(parts: &mut [InputModule<'_>], symbols: &Symbols) -> Result<u32> {
     let mut ids = Ids(1);
     for part in parts.iter_mut() {
         part.number_functions(&mut ids)?;
@@ -140,7 +140,7 @@ fn number(parts: &mut [Part<'_>], symbols: &Symbols) -> Result<u32> {
         }
     }
     for at in 0..parts.len() {
-        let replaced: Vec<(usize, Place)> = parts.get(at).map(Part::replacements).unwrap_or_default();
+        let replaced: Vec<(usize, Definition)> = parts.get(at).map(InputModule::replacements).unwrap_or_default();
         for (definition, place) in replaced {
             let id = parts.get(place.part).map_or(0, |part| part.new_at(place.at));
             parts.get_mut(at).map(|part| part.set(definition, id)).unwrap_or_default();
@@ -149,7 +149,7 @@ fn number(parts: &mut [Part<'_>], symbols: &Symbols) -> Result<u32> {
     Ok(ids.0)
 }
 
-/// Gives out new ids.
+/// Allocator of new ids.
 #[derive(Debug, Clone, Copy)]
 struct Ids(u32);
 

@@ -1,53 +1,53 @@
-//! What is the smallest kernel that needs something of a driver?
+//! What is the smallest kernel that tests one feature of a driver?
 //!
-//! Modules of one kernel, `probe`, that declare a version, capabilities and extensions and use a type or an atomic where
-//! that is asked for. They are valid SPIR-V, so that a driver that refuses one refuses what it needs.
+//! Writes modules of one kernel, `probe`, that declare a version, capabilities and extensions and, where asked for, use
+//! a type or an atomic instruction. They are valid SPIR-V, so a driver that refuses one lacks the feature.
 
 use rspirv::spirv::{Capability, Op};
 
-/// The name of the kernel.
+/// Name of the kernel.
 pub const KERNEL: &str = "probe";
 
-/// What a module needs.
+/// Features that the module of a probe uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need<'n> {
+pub struct ProbeFeatures<'n> {
     /// Major and minor version.
     pub version: (u8, u8),
     /// Capabilities by number, beyond `Addresses` and `Kernel`.
     pub capabilities: Vec<u32>,
     /// Extensions.
     pub extensions: Vec<&'n str>,
-    /// What the kernel does.
-    pub act: Act,
+    /// Operation of the kernel.
+    pub operation: ProbeOperation,
 }
 
-/// What a kernel does with the memory that it is given.
+/// Operation of the kernel on the memory that it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum ProbeOperation {
     /// Nothing.
     Nothing,
-    /// Multiplies a floating-point number of so many bits by itself.
+    /// Multiplies a floating-point number of this many bits by itself.
     Float(u32),
-    /// Adds to an integer of so many bits.
+    /// Adds to an integer of this many bits.
     Int(u32),
-    /// The atomic instruction of this number on an integer of so many bits.
+    /// Executes the atomic instruction of this opcode on an integer of this many bits.
     AtomicInt(u16, u32),
-    /// The atomic instruction of this number on a floating-point number of so many bits.
+    /// Executes the atomic instruction of this opcode on a floating-point number of this many bits.
     AtomicFloat(u16, u32),
 }
 
-impl Act {
-    /// Bits of the type, and whether it is a floating-point one.
+impl ProbeOperation {
+    /// Returns the width of the type in bits, and whether it is a floating-point type.
     fn kind(self) -> Option<(u32, bool)> {
         match self {
-            Act::Nothing => None,
-            Act::Float(bits) | Act::AtomicFloat(_, bits) => Some((bits, true)),
-            Act::Int(bits) | Act::AtomicInt(_, bits) => Some((bits, false)),
+            ProbeOperation::Nothing => None,
+            ProbeOperation::Float(bits) | ProbeOperation::AtomicFloat(_, bits) => Some((bits, true)),
+            ProbeOperation::Int(bits) | ProbeOperation::AtomicInt(_, bits) => Some((bits, false)),
         }
     }
 }
 
-/// The words of a module in the making.
+/// Writer of a module's words.
 #[derive(Default)]
 struct Writer {
     words: Vec<u32>,
@@ -66,14 +66,14 @@ impl Writer {
         self.words.extend_from_slice(operands);
     }
 
-    /// An instruction with a result of a type; the result.
+    /// Writes an instruction with a result of a type and returns the result's id.
     fn make(&mut self, opcode: Op, kind: u32, operands: &[u32]) -> u32 {
         let result = self.id();
         self.put(opcode as u16, &[&[kind, result], operands].concat());
         result
     }
 
-    /// A declaration of a type; its id.
+    /// Writes the declaration of a type and returns its id.
     fn declare(&mut self, opcode: Op, operands: &[u32]) -> u32 {
         let result = self.id();
         self.put(opcode as u16, &[&[result], operands].concat());
@@ -81,7 +81,7 @@ impl Writer {
     }
 }
 
-/// A string as its words: with at least one zero byte at the end.
+/// Returns the words of a string, with at least one zero byte at the end.
 fn string(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(0);
@@ -89,9 +89,9 @@ fn string(text: &str) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
 }
 
-/// The module, in little-endian words.
-pub fn module(need: &Need<'_>) -> Vec<u8> {
-    /// Physical addresses of 64 bits, and OpenCL's memory model.
+/// Returns the module of a probe, in little-endian words.
+pub fn module(need: &ProbeFeatures<'_>) -> Vec<u8> {
+    /// Operands of `OpMemoryModel`: Physical64, OpenCL.
     const MEMORY_MODEL: [u32; 2] = [2, 2];
     const KERNEL_MODEL: u32 = 6;
     const CROSS_WORKGROUP: u32 = 5;
@@ -112,7 +112,7 @@ pub fn module(need: &Need<'_>) -> Vec<u8> {
     let kernel = out.id();
     out.put(Op::EntryPoint as u16, &[&[KERNEL_MODEL, kernel], string(KERNEL).as_slice()].concat());
     let void = out.declare(Op::TypeVoid, &[]);
-    match need.act.kind() {
+    match need.operation.kind() {
         None => {
             let function = out.declare(Op::TypeFunction, &[void]);
             out.put(Op::Function as u16, &[void, kernel, 0, function]);
@@ -126,7 +126,7 @@ pub fn module(need: &Need<'_>) -> Vec<u8> {
                 (false, 32) => word,
                 (false, _) => out.declare(Op::TypeInt, &[bits, 0]),
             };
-            // The scope of a device, and relaxed memory semantics.
+            // Device scope, and relaxed memory semantics.
             let (scope, relaxed) = (out.make(Op::Constant, word, &[1]), out.make(Op::Constant, word, &[0]));
             let pointer = out.declare(Op::TypePointer, &[CROSS_WORKGROUP, value]);
             let function = out.declare(Op::TypeFunction, &[void, pointer]);
@@ -137,8 +137,8 @@ pub fn module(need: &Need<'_>) -> Vec<u8> {
             // Accesses through a physical address state their alignment.
             let aligned = [2, bits / 8];
             let old = out.make(Op::Load, value, &[&[memory], aligned.as_slice()].concat());
-            match need.act {
-                Act::AtomicInt(opcode, _) | Act::AtomicFloat(opcode, _) => {
+            match need.operation {
+                ProbeOperation::AtomicInt(opcode, _) | ProbeOperation::AtomicFloat(opcode, _) => {
                     let result = out.id();
                     out.put(opcode, &[value, result, memory, scope, relaxed, old]);
                 }
@@ -163,8 +163,8 @@ mod tests {
 
     #[test]
     fn what_is_needed_stands_in_the_module() {
-        for act in [Act::Nothing, Act::Float(64), Act::Int(8), Act::AtomicInt(Op::AtomicIAdd as u16, 64)] {
-            let need = Need { version: (1, 3), capabilities: vec![10, 6], extensions: vec!["SPV_A"], act };
+        for act in [ProbeOperation::Nothing, ProbeOperation::Float(64), ProbeOperation::Int(8), ProbeOperation::AtomicInt(Op::AtomicIAdd as u16, 64)] {
+            let need = ProbeFeatures { version: (1, 3), capabilities: vec![10, 6], extensions: vec!["SPV_A"], operation: act };
             let read = Module::parse(&module(&need)).unwrap();
             assert!(read.stopped.is_none());
             assert_eq!((read.version, read.capabilities.as_slice()), ((1, 3), [4, 6, 10].as_slice()));

@@ -4,12 +4,12 @@ use rspirv::spirv::Capability;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-/// Above the largest number that the registry has given to a capability.
+/// Bound above the largest capability number of the registry.
 const CAPABILITIES: u32 = 1 << 13;
 
-/// The name of a capability; its number where the grammar does not know it.
+/// Returns the name of a capability, or its number where the grammar does not have it.
 pub fn capability(number: u32) -> Cow<'static, str> {
-    // Formatting a name costs more than finding it, and a library has tens of thousands.
+    // Formatting a name is slower than looking it up, and a library has tens of thousands of capabilities.
     static NAMES: OnceLock<Vec<(u32, String)>> = OnceLock::new();
     let names = NAMES.get_or_init(|| {
         let known = |number| Some((number, format!("{:?}", Capability::from_u32(number)?)));
@@ -22,8 +22,8 @@ pub fn capability(number: u32) -> Cow<'static, str> {
     }
 }
 
-/// The tool that wrote a module, from the generator word (SPIR-V registry, `spir-v.xml`): tool in the high half,
-/// its version in the low.
+/// Returns the tool that wrote a module, from the generator word (SPIR-V registry, `spir-v.xml`): the tool in the high
+/// half, its version in the low half.
 pub fn generator(word: u32) -> String {
     let tool = match word >> 16 {
         0 => "unknown",

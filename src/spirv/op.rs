@@ -1,6 +1,7 @@
-//! Which numbers do the instructions have that the code here knows by name?
+//! Which opcode numbers does the code here match by name?
 //!
-//! Opcodes are kept as they stand in the file, so that unknown ones are as good as known ones; these are for matching.
+//! Instructions keep their opcode as a number, so unknown opcodes need no special case; these constants are for
+//! matching.
 
 use rspirv::spirv::Op;
 

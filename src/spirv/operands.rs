@@ -4,36 +4,36 @@ use super::grammar::{self, Layout, Set, Slot};
 use super::words::Instruction;
 use rspirv::spirv::Op;
 
-/// What an id does in an instruction.
+/// Role of an id in an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It is the type of the result.
+    /// Type of the result.
     ResultType,
-    /// It is the id that the instruction defines.
+    /// Id that the instruction defines.
     Result,
-    /// It is used.
+    /// Id that the instruction uses.
     Operand,
 }
 
-/// What the position of some ids depends on beyond the instruction itself. [`super::index::Index`] knows it.
-pub trait Surroundings {
-    /// How many words a literal of `OpSwitch` takes, given the id of its selector: 2 for 64-bit integers.
+/// Facts outside of an instruction on which the positions of its ids depend. [`super::index::Index`] provides them.
+pub trait OperandContext {
+    /// Returns how many words a literal of `OpSwitch` takes, given the id of its selector: 2 for 64-bit integers.
     fn literal_words(&self, selector: u32) -> usize;
-    /// The extended instruction set of an id of `OpExtInstImport`.
+    /// Returns the extended instruction set that an id of `OpExtInstImport` stands for.
     fn set(&self, id: u32) -> Set;
 }
 
-/// Calls `found` with the position (among the operand words, from 0) and role of every id in an instruction, in order.
-/// Returns false where no grammar knows the opcode: then nothing is known of its operands, and none is reported; and where
-/// there are more operands than the grammar knows of.
+/// Calls `found` with the position (among the operand words, from 0) and role of every id of an instruction, in order.
+/// Returns false where no grammar has the opcode (nothing is reported then), or where there are more operands than the
+/// grammar describes.
 pub fn for_each_id(
     instruction: &Instruction<'_>,
-    surroundings: &impl Surroundings,
+    surroundings: &impl OperandContext,
     mut found: impl FnMut(usize, Role),
 ) -> bool {
     let Some(layout) = grammar::layout(instruction.opcode) else { return false };
     let mut walk = Walk { instruction, surroundings, at: 0, found: &mut found };
-    // Words beyond those that the layout has, as of a mask's bit that is newer than it, may be ids.
+    // Words past the layout may be ids: a mask may have a bit that is newer than the grammar.
     walk.layout(layout, false) && walk.at >= instruction.len()
 }
 
@@ -44,9 +44,9 @@ struct Walk<'a, S, F> {
     found: &'a mut F,
 }
 
-impl<S: Surroundings, F: FnMut(usize, Role)> Walk<'_, S, F> {
+impl<S: OperandContext, F: FnMut(usize, Role)> Walk<'_, S, F> {
     fn layout(&mut self, layout: &Layout, embedded: bool) -> bool {
-        // Inside OpSpecConstantOp the type and the result are those of the outer instruction.
+        // Inside OpSpecConstantOp the result type and the result are those of the outer instruction.
         let mut slots =
             layout.slots.iter().filter(|slot| !embedded || !matches!(slot, Slot::ResultType | Slot::Result));
         slots.all(|slot| self.slot(*slot, embedded))
@@ -114,7 +114,7 @@ impl<S: Surroundings, F: FnMut(usize, Role)> Walk<'_, S, F> {
             }
             Slot::SpecConstantOp => {
                 let opcode = u16::try_from(self.literal()).unwrap_or(u16::MAX);
-                // One level only: an operation on constants has none within it.
+                // OpSpecConstantOp does not nest, so one level is enough.
                 match grammar::layout(opcode) {
                     Some(layout) if !embedded => return self.layout(layout, true),
                     _ => return false,
@@ -135,14 +135,14 @@ impl<S: Surroundings, F: FnMut(usize, Role)> Walk<'_, S, F> {
         if ids { self.ids() } else { self.end() }
     }
 
-    /// Alignment and ids follow in the order of their bits. The mask of a second memory access of `OpCopyMemory`
-    /// follows the first.
+    /// Reads a memory access mask and its operands, in the order of the mask's bits: the alignment, then ids.
+    /// `OpCopyMemory` may have a second mask after the first.
     fn memory_access(&mut self) {
         if self.at >= self.instruction.len() {
             return;
         }
         const ALIGNED: u32 = 2;
-        /// MakePointerAvailable, MakePointerVisible, AliasScopeINTEL, NoAliasINTEL.
+        /// Bits with an id: MakePointerAvailable, MakePointerVisible, AliasScopeINTEL, NoAliasINTEL.
         const WITH_ID: [u32; 4] = [8, 16, 0x1_0000, 0x2_0000];
         let mask = self.literal();
         if mask & ALIGNED != 0 {
@@ -154,12 +154,12 @@ impl<S: Surroundings, F: FnMut(usize, Role)> Walk<'_, S, F> {
     }
 }
 
-/// Execution modes whose operands are ids: all that the grammar (SPIRV-Headers 1.6.7) gives `IdRef`.
+/// Whether an execution mode takes ids: those that the grammar (SPIRV-Headers 1.6.7) gives `IdRef`.
 fn mode_takes_ids(mode: u32) -> bool {
     matches!(mode, 37..=39 | 5070..=5073 | 5077 | 5102 | 6028 | 6031 | 6462)
 }
 
-/// Decorations whose operands are ids, likewise; 5914 and 5915 come with `OpDecorate` from older compilers.
+/// Whether a decoration takes ids, by the same grammar. Older compilers write 5914 and 5915 with `OpDecorate`.
 fn decoration_takes_ids(decoration: u32) -> bool {
     matches!(decoration, 27 | 46 | 47 | 5019 | 5020 | 5091 | 5098 | 5100 | 5124 | 5125 | 5634 | 5914 | 5915 | 6247)
 }

@@ -1,26 +1,26 @@
-//! What of a module does one kernel reach?
+//! Which part of a module does one kernel reach?
 //!
-//! From the kernel's function by every id that its code uses: called functions, functions whose address is taken, also in
-//! the initialiser of a variable, and the types, constants and variables of module scope.
+//! The walk starts at the kernel's function and follows every id that its code uses: called functions, functions whose
+//! address is taken (also in the initialiser of a variable), and the types, constants and variables of module scope.
 
 use super::index::Index;
 use super::op;
 use crate::limits;
 
-/// The reachable part of a module.
+/// Part of a module that a function reaches.
 #[derive(Debug, Clone, Default)]
 pub struct Reach {
-    /// Functions by id, in the order in which they are met; the kernel's own is the first.
+    /// Ids of functions in the order in which they are met; the kernel's own is the first.
     pub functions: Vec<u32>,
-    /// What module scope defines, by id, in the order in which it is met: types, constants, variables, strings.
+    /// Ids of module scope (types, constants, variables, strings) in the order in which they are met.
     pub globals: Vec<u32>,
-    /// Whether everything on the way is known. Otherwise there may be more: an instruction that no grammar knows, or more
-    /// than the budget allows.
+    /// Whether the walk is complete. Otherwise the kernel may reach more: an instruction is in no grammar, or the limit
+    /// on instructions was reached.
     pub complete: bool,
 }
 
-/// What walks over one module share: which definitions the present one has met, and how many instructions may yet be
-/// looked at, since each of many kernels may reach all of a large module.
+/// State shared by the walks over one module: the definitions that the current walk has met, and how many more
+/// instructions may be looked at, since each of many kernels may reach all of a large module.
 #[derive(Debug)]
 pub struct Walks {
     /// By the number of the defining instruction, the last walk that met it.
@@ -30,12 +30,12 @@ pub struct Walks {
 }
 
 impl Walks {
-    /// For a module.
-    pub fn over(index: &Index<'_>) -> Walks {
+    /// Creates the state for a module.
+    pub fn new(index: &Index<'_>) -> Walks {
         Walks { met: vec![0; index.len()], walk: 0, budget: limits::MAX_REACHED }
     }
 
-    /// Whether this walk meets an id for the first time; never for one that the module does not define.
+    /// Whether this walk meets an id for the first time; false for an id that the module does not define.
     fn meet(&mut self, index: &Index<'_>, id: u32) -> bool {
         let walk = self.walk;
         let met = index.definition(id).and_then(|at| self.met.get_mut(at));
@@ -44,13 +44,13 @@ impl Walks {
 }
 
 impl Reach {
-    /// What a function reaches.
-    pub fn of(index: &Index<'_>, function: u32, walks: &mut Walks) -> Reach {
+    /// Walks from a function.
+    pub fn walk(index: &Index<'_>, function: u32, walks: &mut Walks) -> Reach {
         let mut reach = Reach { complete: true, ..Reach::default() };
         walks.walk = walks.walk.saturating_add(1);
         let mut queue = vec![function];
         walks.meet(index, function);
-        // Last in, first out: the order is that of a depth-first walk, the same for equal code.
+        // A stack makes the walk depth-first, so its order is the same for equal code.
         while let Some(id) = queue.pop() {
             let (range, inside) = match index.function(id) {
                 Some(function) => {
@@ -77,7 +77,7 @@ impl Reach {
                 }
                 reach.complete &= index.for_each_id(&instruction, |at, _| {
                     let used = instruction.word(at);
-                    // What the function itself defines has been, or will be, walked.
+                    // Ids that the function itself defines are walked with its body.
                     let own = inside && index.definition(used).is_some_and(|at| range.contains(&at));
                     if !own && walks.meet(index, used) {
                         queue.push(used);

@@ -1,8 +1,8 @@
-//! What is a module once its specialization constants have values?
+//! How does a module look once its specialization constants have values?
 //!
-//! `OpSpecConstant`, `OpSpecConstantTrue` and `OpSpecConstantFalse` with a `SpecId` become constants without one, and so do
-//! composites of which every part is such a constant (SPIR-V specification, 2.12 "Specialization"). `OpSpecConstantOp`
-//! stays: of constants it is a constant itself, and the compiler folds it.
+//! `OpSpecConstant`, `OpSpecConstantTrue` and `OpSpecConstantFalse` with a `SpecId` become plain constants, and so do
+//! composites whose parts are all such constants (SPIR-V specification, 2.12 "Specialization"). `OpSpecConstantOp`
+//! stays: with constant operands it is a constant itself, and the compiler folds it.
 
 use super::index::Index;
 use super::types::{self, Type};
@@ -18,16 +18,16 @@ const SPEC_ID: u32 = Decoration::SpecId as u32;
 pub enum Scalar {
     /// True or false.
     Bool,
-    /// An integer of so many bits.
+    /// Integer of this many bits.
     Int(u32),
-    /// An IEEE number of so many bits.
+    /// IEEE floating-point number of this many bits.
     Float(u32),
-    /// A number of so many bits in another encoding (bfloat16): its bits are all that can be said of it.
+    /// Number of this many bits in another encoding (bfloat16), handled as bits.
     Bits(u32),
 }
 
 impl Scalar {
-    /// Bits of the value; a truth value has one.
+    /// Returns the width in bits; a Boolean has one.
     pub fn width(self) -> u32 {
         match self {
             Scalar::Bool => 1,
@@ -36,34 +36,34 @@ impl Scalar {
     }
 }
 
-/// A constant that can be set.
+/// Specialization constant that can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Open {
-    /// Its `SpecId`.
+pub struct SettableConstant {
+    /// Its `SpecId` decoration.
     pub id: u32,
-    /// What it is.
+    /// Type of the constant.
     pub scalar: Scalar,
-    /// The bits of its default.
+    /// Bits of the default.
     pub default: u64,
 }
 
-/// Every constant of a module that can be set, in order of the ids.
-pub fn open(index: &Index<'_>) -> Vec<Open> {
-    let mut all: Vec<Open> = (0..index.len())
+/// Returns every constant of a module that can be set, in order of the ids.
+pub fn settable_constants(index: &Index<'_>) -> Vec<SettableConstant> {
+    let mut all: Vec<SettableConstant> = (0..index.len())
         .filter_map(|number| {
             let instruction = index.instruction(number)?;
             let constant =
                 matches!(instruction.opcode, op::SPEC_CONSTANT | op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE);
             let result = constant.then(|| index.result(&instruction)).flatten()?;
             let id = index.decoration(result, SPEC_ID)?;
-            let scalar = match types::of(index, index.type_of(result)?)? {
+            let scalar = match types::resolve(index, index.type_of(result)?)? {
                 Type::Bool => Scalar::Bool,
                 Type::Int { width, .. } => Scalar::Int(width),
                 Type::Float { width, encoding: None } => Scalar::Float(width),
                 Type::Float { width, .. } => Scalar::Bits(width),
                 _ => return None,
             };
-            Some(Open { id, scalar, default: constants::bits(index, result)? })
+            Some(SettableConstant { id, scalar, default: constants::constant_bits(index, result)? })
         })
         .collect();
     all.sort_by_key(|one| one.id);
@@ -71,11 +71,11 @@ pub fn open(index: &Index<'_>) -> Vec<Open> {
     all
 }
 
-/// The module in which the constants of these `SpecId`s have these values, as bits; other constants stay open. Little-endian
-/// whatever the module was.
+/// Returns the module in which the constants with these `SpecId`s have these values (as bits); other constants stay
+/// settable. The output is little-endian whatever the module was.
 ///
 /// # Errors
-/// `Input` where one `SpecId` is given to a group of several ids.
+/// `Input` where a decoration group gives one `SpecId` to several ids.
 pub fn specialize(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<Vec<u8>> {
     let words = index.words();
     let set = |id: u32| index.decoration(id, SPEC_ID).and_then(|spec_id| values.get(&spec_id).copied());
@@ -84,7 +84,7 @@ pub fn specialize(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<Vec<
     let mut put = |word: u32| out.extend_from_slice(&word.to_le_bytes());
     put(super::MAGIC);
     (1..5).for_each(|at| put(words.header(at)));
-    // What still depends on a constant that is open, or on an operation that is left to the compiler.
+    // Constants that depend on a constant without a value, or on an operation that the compiler folds.
     let mut variable: HashSet<u32> = HashSet::new();
     let mut fixed: HashSet<u32> = HashSet::new();
     let mut continues = None;
@@ -118,7 +118,7 @@ pub fn specialize(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<Vec<
                 variable.insert(result);
             }
             op::SPEC_CONSTANT_COMPOSITE => {
-                let parts = constants::parts(index, result).unwrap_or_default();
+                let parts = constants::constant_parts(index, result).unwrap_or_default();
                 let becomes =
                     parts.iter().any(|part| fixed.contains(part)) && !parts.iter().any(|part| variable.contains(part));
                 if becomes {
@@ -145,9 +145,9 @@ pub fn specialize(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<Vec<
     Ok(out)
 }
 
-/// The words of a literal of a type: a narrow integer is extended by its sign where the type has one.
+/// Returns the words of a literal of a type. An integer narrower than a word is sign-extended where its type is signed.
 fn literals(index: &Index<'_>, of: u32, bits: u64) -> [u32; 2] {
-    let bits = match types::of(index, of) {
+    let bits = match types::resolve(index, of) {
         Some(Type::Int { width: width @ 1..=31, signed }) => {
             let unused = 64u32.saturating_sub(width);
             let extended = (bits << unused).cast_signed() >> unused;
@@ -158,7 +158,7 @@ fn literals(index: &Index<'_>, of: u32, bits: u64) -> [u32; 2] {
     [(bits & u64::from(u32::MAX)) as u32, (bits >> 32) as u32]
 }
 
-/// The decoration groups that give a `SpecId` which gets a value.
+/// Returns the decoration groups that give a `SpecId` which gets a value.
 fn groups(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<HashSet<u32>> {
     let mut given: HashMap<u32, u32> = HashMap::new();
     let mut found = HashSet::new();
@@ -229,7 +229,7 @@ mod tests {
     fn constants_are_listed_with_their_defaults() {
         let module = module();
         let index = Index::read(&module).unwrap();
-        let all: Vec<(u32, Scalar, u64)> = open(&index).iter().map(|one| (one.id, one.scalar, one.default)).collect();
+        let all: Vec<(u32, Scalar, u64)> = settable_constants(&index).iter().map(|one| (one.id, one.scalar, one.default)).collect();
         let float = u64::from(1.5f32.to_bits());
         let expected = [
             (0, Scalar::Bool, 0),
@@ -256,14 +256,14 @@ mod tests {
         ];
         assert_eq!(text(&done), expected);
         // Nothing is left to be set, and setting nothing changes nothing.
-        assert!(open(&Index::read(&done).unwrap()).is_empty());
+        assert!(settable_constants(&Index::read(&done).unwrap()).is_empty());
         assert_eq!(specialized(&module(), &BTreeMap::new()).unwrap(), module());
     }
 
     #[test]
     fn what_has_no_value_stays_open() {
         let done = specialized(&module(), &BTreeMap::from([(3, 0)])).unwrap();
-        let ids: Vec<u32> = open(&Index::read(&done).unwrap()).iter().map(|one| one.id).collect();
+        let ids: Vec<u32> = settable_constants(&Index::read(&done).unwrap()).iter().map(|one| one.id).collect();
         assert_eq!(ids, [0, 1, 2, 4]);
         // A composite of which one part is open is open itself.
         assert!(text(&done).contains(&"%15 = OpSpecConstantComposite  %6  %13 %14".to_owned()));

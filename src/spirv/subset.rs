@@ -1,59 +1,59 @@
-//! Which words make a module of some kernels and functions of another one?
+//! Which words make a module of some of another module's kernels and functions?
 //!
-//! From the roots by every id that is used: functions, variables, types, constants, what is said of them (names,
-//! decorations and groups of them, execution modes), debug information, aliasing scopes. What nothing reaches is left out;
-//! capabilities and extensions stay only where something left needs them, or where that cannot be told. Ids are numbered
-//! anew in the order in which they are met, so that they are compact; everything else keeps its order. Whatever the byte
-//! order of the input is, the output is little-endian.
+//! The walk starts at the roots and follows every id: functions, variables, types, constants, annotations (names,
+//! decorations, decoration groups, execution modes), debug information, aliasing scopes. What nothing reaches is left
+//! out; capabilities and extensions stay where something left needs them, or where that cannot be told. Ids are
+//! renumbered in the order in which they are met, so that they are compact; everything else keeps its order. The output
+//! is little-endian whatever the input was.
 //!
-//! A module that uses instructions of which no grammar tells the operands is cut only where they fall away; otherwise it
-//! is refused, and the instruction named. The cost of one subset grows with the subset, not with the module.
+//! A subset that reaches an instruction of an unknown opcode is refused, with an error that names the instruction. The
+//! cost of a subset grows with the subset, not with the module.
 
 mod capabilities;
 mod debug;
 mod emit;
-mod notes;
-mod seen;
+mod annotations;
+mod usage;
 mod walk;
 
 use super::index::{Function, Index, LinkageKind};
 use super::op;
 use super::words::Instruction;
 use crate::error::{Error, Result};
-use notes::Notes;
+use annotations::Annotations;
 use std::collections::{HashMap, HashSet};
 
-/// What is to be kept, with all it reaches.
+/// Roots of a subset. Everything they reach is kept.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Keep<'k> {
-    /// Entry points, by their place in [`Index::entry_points`].
+    /// Entry points, by position in [`Index::entry_points`].
     pub entry_points: &'k [usize],
-    /// Functions and variables, by id. Those of the functions that are exported stay exported; others that are merely
-    /// reached become the subset's own.
+    /// Functions and variables, by id. Exported functions among them stay exported; functions that are only reached
+    /// become private.
     pub ids: &'k [u32],
 }
 
-/// Makes subsets of one module.
+/// Builder of subsets of one module.
 #[derive(Debug)]
 pub struct Cutter<'i, 'a> {
     index: &'i Index<'a>,
-    notes: Notes,
-    /// Functions that are marked as callable through pointers, by their signature.
+    annotations: Annotations,
+    /// Functions that may be called through pointers, by signature.
     indirect: HashMap<Vec<u32>, Vec<u32>>,
-    /// Functions whose linkage stays where their kernel does: those of entry points, and the bodies of kernels.
+    /// Functions that keep their linkage where their kernel is kept: those of entry points, and the bodies of kernels.
     kernels: HashSet<u32>,
-    /// By the number of an instruction: `base` of the walk that met it last, plus the new id of what it defines.
+    /// By instruction number: `base` of the last walk that met it, plus the new id of its result.
     places: Vec<u32>,
-    /// What places of the present walk begin at; those of earlier walks are below it.
+    /// First value of the current walk's entries in `places`; entries of earlier walks are lower.
     base: u32,
-    /// The place of what is met next.
+    /// Next value for `places`.
     next: u32,
-    /// Memory of the walk before, for the next one.
+    /// Buffers of the last walk, reused by the next.
     spare: walk::Spare,
 }
 
 impl<'i, 'a> Cutter<'i, 'a> {
-    /// Looks over a module.
+    /// Prepares subsets of a module.
     ///
     /// # Errors
     /// `Input` where the module is damaged or holds instructions at module scope that cannot be cut.
@@ -61,27 +61,27 @@ impl<'i, 'a> Cutter<'i, 'a> {
         if let Some(error) = &index.stopped {
             return Err(error.clone());
         }
-        // Copied with the body it stands in, it would be there although its kernel is not.
+        // Entry points inside a body would be copied with it although their kernel is not kept.
         let body = index.functions.first().map_or(usize::MAX, |function| function.instructions.start);
         if let Some(within) = index.entry_points.iter().find(|entry| entry.at >= body) {
             let offset = index.instruction(within.at).map_or(0, |instruction| instruction.offset);
             return Err(Error::at(offset, "an entry point is declared behind a function's beginning"));
         }
-        // What stands behind it would be part of it in one module and not in another.
+        // Instructions after a function without an end would belong to it in one module and not in another.
         let last = |function: &Function| index.instruction(function.instructions.end.checked_sub(1)?);
         let unended = |last: &Instruction<'_>| last.opcode != op::FUNCTION_END;
         if let Some(last) = index.functions.iter().filter_map(last).find(unended) {
             return Err(Error::at(last.offset, "a function has no end"));
         }
-        let notes = Notes::of(index)?;
+        let annotations = Annotations::collect(index)?;
         let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
         let mut kernels: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
         let mut indirect: HashMap<Vec<u32>, Vec<u32>> = HashMap::new();
         for function in &index.functions {
-            if notes.linked(function.id) && is_body(index, function.id, &names) {
+            if annotations.linked(function.id) && is_body(index, function.id, &names) {
                 kernels.insert(function.id);
             }
-            if notes.indirect(function.id)
+            if annotations.indirect(function.id)
                 && let Some(kind) = index.defining(function.function_type)
             {
                 let signature = (1..kind.len()).map(|at| kind.word(at)).collect();
@@ -89,33 +89,34 @@ impl<'i, 'a> Cutter<'i, 'a> {
             }
         }
         let places = vec![0; index.len()];
-        Ok(Cutter { index, notes, indirect, kernels, places, base: 0, next: 1, spare: walk::Spare::default() })
+        Ok(Cutter { index, annotations, indirect, kernels, places, base: 0, next: 1, spare: walk::Spare::default() })
     }
 
-    /// The module.
+    /// Returns the index of the module.
     pub fn index(&self) -> &'i Index<'a> {
         self.index
     }
 
-    /// The new id of an instruction that the present walk has met; 0 where it defines none.
+    /// Returns the new id of an instruction's result if the current walk has met the instruction; 0 where it has no
+    /// result.
     fn met(&self, number: usize) -> Option<u32> {
         self.places.get(number)?.checked_sub(self.base)
     }
 
-    /// The words of the module that is left, little-endian.
+    /// Returns the subset as a little-endian module.
     ///
     /// # Errors
-    /// `Input`, with the offset in the module that is cut, where it uses ids that nothing defines or instructions whose
-    /// operands are not known.
+    /// `Input`, with the offset in the source module, where the subset uses ids that nothing defines or instructions
+    /// with unknown operands.
     pub fn cut(&mut self, keep: &Keep<'_>) -> Result<Vec<u8>> {
-        // A walk meets each instruction once.
+        // A walk meets each instruction at most once.
         let most = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
         if self.next.checked_add(most).is_none_or(|end| end == u32::MAX) {
             self.places.fill(0);
             self.next = 1;
         }
         self.base = self.next;
-        // There is no id 0.
+        // Id 0 is invalid.
         self.next = self.base.wrapping_add(1);
         let mut cut = walk::Cut::new(self, keep);
         cut.reach()?;
@@ -131,8 +132,8 @@ fn is_body(index: &Index<'_>, function: u32, entry_points: &HashSet<&str>) -> bo
         .is_some_and(|linkage| linkage.kind == LinkageKind::Export && entry_points.contains(linkage.name.as_str()))
 }
 
-/// The functions that other modules may import, in module order: exported ones that are neither kernels nor the bodies of
-/// kernels.
+/// Returns the functions that other modules may import, in module order: exported functions that are neither kernels
+/// nor bodies of kernels.
 pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
     let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
     let entries: HashSet<u32> = index.entry_points.iter().map(|entry| entry.function).collect();
@@ -143,7 +144,7 @@ pub fn exported(index: &Index<'_>) -> Vec<(u32, String)> {
     named.filter(|(_, name)| !names.contains(name.as_str())).collect()
 }
 
-/// An instruction that cannot be carried into a subset.
+/// Error for an instruction that cannot be copied into a subset.
 fn unknown(instruction: &Instruction<'_>) -> Error {
     let name = super::grammar::name(instruction.opcode);
     let error = Error::at(instruction.offset, format!("{name}: which of its words are ids is not known"));
@@ -155,7 +156,7 @@ fn undefined(instruction: &Instruction<'_>, id: u32) -> Error {
     Error::at(instruction.offset, format!("{name} uses %{id}, which nothing defines in its reach"))
 }
 
-/// Whether an instruction is a decoration that links a function or variable to other modules.
+/// Whether an instruction decorates a function or variable with linkage.
 fn links(instruction: &Instruction<'_>) -> bool {
     const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
     instruction.opcode == op::DECORATE && instruction.word(1) == LINKAGE

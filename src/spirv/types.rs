@@ -4,60 +4,60 @@ use super::index::Index;
 use super::op;
 use super::operands;
 
-/// A type of a module. Ids are of other types unless said otherwise.
+/// Type of a module. A `u32` is the id of another type unless documented otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// No value.
     Void,
     /// True or false.
     Bool,
-    /// An integer of so many bits. OpenCL modules leave the sign to the instructions: `signed` is false there.
+    /// Integer. OpenCL modules leave the sign to the instructions: `signed` is false there.
     Int {
         /// Bits.
         width: u32,
-        /// The declared signedness.
+        /// Declared signedness.
         signed: bool,
     },
-    /// A floating-point number of so many bits; `encoding` where it is not the IEEE one of that width
-    /// (0 is bfloat16, 4214 and 4215 are 8-bit ones).
+    /// Floating-point number. `encoding` is none for the IEEE format of that width (0 is bfloat16, 4214 and 4215 are
+    /// 8-bit formats).
     Float {
         /// Bits.
         width: u32,
-        /// The number of an `FPEncoding`.
+        /// Number of an `FPEncoding`.
         encoding: Option<u32>,
     },
-    /// So many components.
+    /// Vector.
     Vector {
         /// Their type.
         component: u32,
         /// Their number.
         count: u32,
     },
-    /// So many columns.
+    /// Matrix.
     Matrix {
-        /// Their type, a vector.
+        /// Type of the columns, a vector.
         column: u32,
         /// Their number.
         count: u32,
     },
-    /// So many elements.
+    /// Array.
     Array {
         /// Their type.
         element: u32,
-        /// The id of the constant that says how many.
+        /// Id of the constant that is the number of elements.
         length: u32,
     },
-    /// Elements of which the number is not known.
+    /// Array of a length that is not known.
     RuntimeArray {
         /// Their type.
         element: u32,
     },
-    /// Members in order.
+    /// Structure.
     Struct {
-        /// Their types.
+        /// Types of the members, in order.
         members: Vec<u32>,
     },
-    /// A structure that is named only.
+    /// Opaque structure: it has a name and no members.
     Opaque {
         /// The name.
         name: String,
@@ -66,14 +66,14 @@ pub enum Type {
     Pointer {
         /// Storage class: 0 constant memory, 4 local, 5 global, 7 private, 8 generic, 5605 code.
         storage: u32,
-        /// What it points to; none where it does not say.
+        /// Type that it points to; none for an untyped pointer.
         pointee: Option<u32>,
     },
     /// A function.
     Function {
-        /// What it returns.
+        /// Type of the result.
         result: u32,
-        /// What it takes.
+        /// Types of the parameters.
         parameters: Vec<u32>,
     },
     /// An image.
@@ -114,29 +114,29 @@ pub enum Type {
     },
 }
 
-/// What `OpTypeImage` says.
+/// Operands of `OpTypeImage`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Image {
-    /// The type of what sampling it returns; void in OpenCL.
+    /// Type that sampling returns; void in OpenCL.
     pub sampled_type: u32,
-    /// 0 one-dimensional, 1 two-, 2 three-, 3 a cube, 5 a buffer.
+    /// Dimension: 0 one, 1 two, 2 three, 3 cube, 5 buffer.
     pub dimension: u32,
-    /// Whether it is a depth image (1).
+    /// 1 for a depth image.
     pub depth: u32,
     /// Whether it is an array of images.
     pub arrayed: bool,
     /// Whether it has several samples per pixel.
     pub multisampled: bool,
-    /// 0 where only the run time tells whether it is sampled.
+    /// 0 where it is known only at run time whether the image is sampled.
     pub sampled: u32,
-    /// The image format; 0 unknown.
+    /// Image format; 0 unknown.
     pub format: u32,
-    /// 0 read, 1 write, 2 both; none where it does not say.
+    /// Access qualifier: 0 read, 1 write, 2 both; none where the type has none.
     pub access: Option<u32>,
 }
 
-/// The type of an id; none where the id is no type.
-pub fn of(index: &Index<'_>, id: u32) -> Option<Type> {
+/// Returns the type that an id stands for, or none where the id is no type.
+pub fn resolve(index: &Index<'_>, id: u32) -> Option<Type> {
     let instruction = index.defining(id)?;
     let word = |at| instruction.word(at);
     let rest = |from: usize| (from..instruction.len()).map(word).collect::<Vec<u32>>();
@@ -179,7 +179,7 @@ pub fn of(index: &Index<'_>, id: u32) -> Option<Type> {
     })
 }
 
-/// The types of a structure's members, with those of the instructions that continue it (`SPV_INTEL_long_composites`).
+/// Returns the types of a structure's members, including those of continued instructions (`SPV_INTEL_long_composites`).
 fn members(index: &Index<'_>, id: u32) -> Vec<u32> {
     let Some(first) = index.definition(id) else { return Vec::new() };
     let mut members = Vec::new();
@@ -195,13 +195,13 @@ fn members(index: &Index<'_>, id: u32) -> Vec<u32> {
     members
 }
 
-/// A type as a reader of the module would write it: `double`, `v4float`, `ptr` and so on.
+/// Returns a type's name in the style of a disassembler: `double`, `v4float`, `ptr` and so on.
 pub fn brief(index: &Index<'_>, id: u32) -> String {
-    // A structure's members would be listed for nothing.
+    // Returns early: `resolve` would list a structure's members, which the name does not need.
     if index.defining(id).is_some_and(|kind| kind.opcode == op::TYPE_STRUCT) {
         return index.name(id).unwrap_or_else(|| "struct".to_owned());
     }
-    match of(index, id) {
+    match resolve(index, id) {
         Some(Type::Void) => "void".to_owned(),
         Some(Type::Bool) => "bool".to_owned(),
         Some(Type::Int { width, .. }) => format!("i{width}"),
@@ -211,8 +211,8 @@ pub fn brief(index: &Index<'_>, id: u32) -> String {
         Some(Type::Float { width: 32, .. }) => "float".to_owned(),
         Some(Type::Float { width: 64, .. }) => "double".to_owned(),
         Some(Type::Float { width, .. }) => format!("float{width}"),
-        // A component is a number, so there is no deeper nesting to follow.
-        Some(Type::Vector { component, count }) => match of(index, component) {
+        // A component is a scalar, so nesting ends here.
+        Some(Type::Vector { component, count }) => match resolve(index, component) {
             Some(Type::Int { .. } | Type::Float { .. } | Type::Bool) => format!("v{count}{}", brief(index, component)),
             _ => format!("vector of {count}"),
         },

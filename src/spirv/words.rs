@@ -49,7 +49,7 @@ impl<'a> Words<'a> {
         Ok(Words { words, swapped })
     }
 
-    /// Word `at` of the header: 1 version, 2 generator, 3 id bound.
+    /// Returns word `at` of the header: 1 version, 2 generator, 3 id bound.
     pub fn header(&self, at: usize) -> u32 {
         self.words.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
     }
@@ -59,12 +59,12 @@ impl<'a> Words<'a> {
         self.words.len()
     }
 
-    /// Whether there are no words; never so, since there is a header.
+    /// Whether there are no words: always false, since [`Words::new`] requires a header.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// The instruction whose first word is word `at` of the module; none where no whole one begins there.
+    /// Returns the instruction that begins at word `at` of the module, or none where no whole instruction begins there.
     #[inline]
     pub fn instruction_at(&self, at: usize) -> Option<Instruction<'a>> {
         let first = word(*self.words.get(at)?, self.swapped);
@@ -130,26 +130,28 @@ impl<'a> Instruction<'a> {
         self.operands.get(at).map_or(0, |bytes| word(*bytes, self.swapped))
     }
 
-    /// The operand after the string that begins at operand `at`.
+    /// Returns the number of the operand after the string that begins at operand `at`.
     pub fn after_string(&self, at: usize) -> usize {
         let words = self.operands.get(at..).unwrap_or_default();
-        // The word that holds the NUL is the last one; in which byte it stands does not matter.
+        // The string ends with the first word that holds a NUL byte, in whichever byte it is.
         let last = words.iter().position(|four| four.contains(&0));
         at.saturating_add(last.map_or(words.len(), |last| last.saturating_add(1)))
     }
 
-    /// The string that begins at operand `at`, and the operand after it. Invalid UTF-8 is replaced.
+    /// Returns the string that begins at operand `at` and the number of the operand after it. Invalid UTF-8 is
+    /// replaced.
     pub fn string(&self, at: usize) -> (String, usize) {
         let (text, end) = self.text(at);
         (text.into_owned(), end)
     }
 
-    /// The same, borrowed from the module where it stands there as it is.
+    /// Like [`Instruction::string`], but borrowed from the module where its bytes are valid UTF-8 in little-endian
+    /// order.
     pub fn text(&self, at: usize) -> (Cow<'a, str>, usize) {
         let end = self.after_string(at);
         let words = self.operands.get(at..end).unwrap_or_default();
         let first = |bytes: &[u8]| bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        // Characters fill a word from its low byte up: in most files they stand in a row.
+        // Characters fill a word from its low byte up, so in a little-endian module they are consecutive bytes.
         let text = if self.swapped {
             let bytes: Vec<u8> = words.iter().flat_map(|four| word(*four, true).to_le_bytes()).collect();
             let text = bytes.get(..first(&bytes)).unwrap_or_default();

@@ -44,7 +44,7 @@ fn opcodes(index: &Index<'_>, kernel: &Kernel) -> Vec<u16> {
 
 fn facts(module: &[u8]) -> HashMap<String, Facts> {
     let (index, all) = kernels(module).unwrap();
-    let mut numbers = body::Numbers::over(&index);
+    let mut numbers = body::Numbers::new(&index);
     let one = |kernel: Kernel| {
         let facts = Facts {
             arguments: format!("{:?}", kernel.arguments),

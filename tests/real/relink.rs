@@ -75,7 +75,7 @@ fn known(image: &Image<'_>, epoch: Epoch) -> (String, Known) {
 /// The code of each kernel of a module.
 fn codes(module: &[u8]) -> HashMap<String, Option<Vec<u32>>> {
     let (index, all) = kernels(module).unwrap();
-    let mut numbers = body::Numbers::over(&index);
+    let mut numbers = body::Numbers::new(&index);
     all.into_iter().map(|kernel| (kernel.name, body::words(&index, &kernel.reach, &mut numbers))).collect()
 }
 

@@ -6,11 +6,11 @@ use super::rules::{Aspect, Rules, aspects};
 use super::sets::Sets;
 use crate::bundle::image::Image;
 use crate::spirv::Instruction;
-use crate::spirv::calls::{Pointers, Via};
+use crate::spirv::calls::{FunctionPointers, EdgeKind};
 use crate::spirv::grammar;
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::kernel::attributes::Attributes;
-use crate::spirv::lines::{Inlined, Lines, Place};
+use crate::spirv::lines::{Inlined, LineTracker, SourceLocation};
 use crate::spirv::op;
 use crate::spirv::types;
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ pub struct Indirect {
     /// The place in [`Code::nodes`] of the function that calls.
     pub from: usize,
     /// Where in the source.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// Functions that the call was inlined from, outermost first.
     pub inlined: Vec<Inlined>,
 }
@@ -97,7 +97,7 @@ pub struct Use {
     /// The byte offset of the instruction in the module.
     pub offset: u64,
     /// Where in the source.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// Functions that the instruction was inlined from, outermost first.
     pub inlined: Vec<Inlined>,
 }
@@ -108,11 +108,11 @@ pub struct Call {
     /// The place in [`Code::nodes`] of what is called.
     pub to: usize,
     /// How.
-    pub via: Via,
+    pub via: EdgeKind,
     /// The byte offset of the instruction in the module.
     pub offset: u64,
     /// Where in the source.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// Functions that the call was inlined from, outermost first.
     pub inlined: Vec<Inlined>,
 }
@@ -120,7 +120,7 @@ pub struct Call {
 impl Code {
     /// Looks at every function of a module.
     pub fn read(index: &Index<'_>) -> Code {
-        let pointers = Pointers::of(index);
+        let pointers = FunctionPointers::find(index);
         let mut code = Code {
             nodes: Vec::with_capacity(index.functions.len()),
             declared: declared(index),
@@ -143,13 +143,13 @@ impl Code {
             let [from, to] = [edge.from, edge.to].map(|id| place_of(&mut code, &mut places, id));
             let offset = index.instruction(edge.at).map_or(0, |instruction| instruction.offset);
             if let Some(node) = code.nodes.get_mut(from) {
-                node.calls.push(Call { to, via: edge.via, offset, place: None, inlined: Vec::new() });
+                node.calls.push(Call { to, via: edge.kind, offset, place: None, inlined: Vec::new() });
             }
         }
         let rules = Rules::new(index);
         let mut edges = Vec::new();
         for (place, function) in index.functions.iter().enumerate() {
-            let mut lines = Lines::new(index);
+            let mut lines = LineTracker::new(index);
             let (mut seen, mut placed) = (0u32, 0u32);
             let mut uses = Vec::new();
             let mut calls: Vec<Call> = Vec::new();
@@ -165,10 +165,10 @@ impl Code {
                 seen |= Aspect::Esimd.bit();
             }
             for (number, instruction) in index.instructions(function.instructions.clone()) {
-                lines.pass(&instruction);
+                lines.advance(&instruction);
                 let (needs, kind) = rules.needs(&instruction);
                 // A parameter shows the use first and has no place in the source; what is done with it has.
-                let at = if needs & !placed == 0 { None } else { lines.place() };
+                let at = if needs & !placed == 0 { None } else { lines.location() };
                 let fresh = needs & !(if at.is_some() { placed } else { seen | placed });
                 if fresh != 0 {
                     let text = text(index, &instruction, kind);
@@ -186,7 +186,7 @@ impl Code {
                 if instruction.opcode == op::FUNCTION_POINTER_CALL
                     && code.indirect.last().is_none_or(|last| last.from != place)
                 {
-                    let (at, inlined) = (lines.place(), lines.inlined());
+                    let (at, inlined) = (lines.location(), lines.inlined());
                     code.indirect.push(Indirect { from: place, place: at, inlined });
                 }
                 pointers.edges_of(index, function.id, number, &instruction, &mut edges);
@@ -194,8 +194,8 @@ impl Code {
                     // The first call tells the way; a module that calls one function a million times has one edge.
                     if called.insert(edge.to) {
                         let to = place_of(&mut code, &mut places, edge.to);
-                        let (place, inlined) = (lines.place(), lines.inlined());
-                        calls.push(Call { to, via: edge.via, offset: instruction.offset, place, inlined });
+                        let (place, inlined) = (lines.location(), lines.inlined());
+                        calls.push(Call { to, via: edge.kind, offset: instruction.offset, place, inlined });
                     }
                 }
             }
@@ -210,7 +210,7 @@ impl Code {
             .map(|entry| Kernel {
                 name: entry.name.clone().into_owned(),
                 node: places.get(&entry.function).copied().filter(|place| *place < index.functions.len()),
-                attributes: Attributes::of(index, entry.function),
+                attributes: Attributes::read(index, entry.function),
             })
             .collect();
         code

@@ -11,8 +11,8 @@ use super::rules::{Aspect, aspects};
 use super::sets::Linked;
 use crate::compat::built_in::of_the_device;
 use crate::limits;
-use crate::spirv::calls::Via;
-use crate::spirv::lines::{Inlined, Place};
+use crate::spirv::calls::EdgeKind;
+use crate::spirv::lines::{Inlined, SourceLocation};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// The linked call graph of modules.
@@ -67,7 +67,7 @@ pub struct Step {
     /// The function's mangled name.
     pub function: String,
     /// Where it is called; none for the first, and without debug information.
-    pub call: Option<Place>,
+    pub call: Option<SourceLocation>,
 }
 
 /// Why a kernel or function needs an aspect.
@@ -83,7 +83,7 @@ pub struct Evidence {
     /// The instruction's byte offset in its module, which is that of the last step.
     pub offset: u64,
     /// Where in the source the use is.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// The number of the image that the instruction is in, where it is not that of the chain's first function.
     pub elsewhere: Option<usize>,
 }
@@ -211,7 +211,7 @@ impl<'m> Graph<'m> {
             if let Some(provider) = self.provided.get(&place) {
                 return vec![(Way::Link, *provider)];
             }
-            let calls = (0..).zip(&node.calls).filter(|(_, call)| call.via == Via::Call);
+            let calls = (0..).zip(&node.calls).filter(|(_, call)| call.via == EdgeKind::Call);
             calls.map(|(nth, call)| (Way::Call(nth), first.saturating_add(call.to))).collect()
         };
         let of = |number: usize| {
@@ -273,7 +273,7 @@ impl<'m> Graph<'m> {
         let mut chain: Vec<Step> = Vec::new();
         let mut call: Option<&Call> = None;
         // Where the virtual call is that the next function was reached by.
-        let mut jump: Option<Option<Place>> = None;
+        let mut jump: Option<Option<SourceLocation>> = None;
         let mut circle = false;
         loop {
             let (module, node) = at;

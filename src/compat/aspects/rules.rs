@@ -233,7 +233,7 @@ impl<'i, 'a> Rules<'i, 'a> {
             op::ATOMIC_LOAD..=op::ATOMIC_XOR | op::ATOMIC_F_MIN | op::ATOMIC_F_MAX | op::ATOMIC_F_ADD => {
                 self.atomic(self.index.result_type(instruction))
             }
-            op::READ_CLOCK => match constants::bits(self.index, instruction.word(2)) {
+            op::READ_CLOCK => match constants::constant_bits(self.index, instruction.word(2)) {
                 Some(1) => Aspect::ClockDevice.bit(),
                 Some(2) => Aspect::ClockWorkGroup.bit(),
                 Some(3) => Aspect::ClockSubGroup.bit(),
@@ -275,7 +275,7 @@ impl<'i, 'a> Rules<'i, 'a> {
 
     /// Reductions and scans over part of a sub-group: DPC++ makes them of its non-uniform groups alone.
     fn group(&self, instruction: &Instruction<'_>) -> u32 {
-        if constants::bits(self.index, instruction.word(2)) != Some(u64::from(SUBGROUP)) {
+        if constants::constant_bits(self.index, instruction.word(2)) != Some(u64::from(SUBGROUP)) {
             return 0;
         }
         match instruction.word(3) {
@@ -309,7 +309,7 @@ impl<'i, 'a> Rules<'i, 'a> {
             .index
             .defining(image)
             .filter(|image| image.opcode == op::TYPE_IMAGE)
-            .and_then(|_| types::of(self.index, image))
+            .and_then(|_| types::resolve(self.index, image))
         {
             Some(Type::Image(image)) => Some(image),
             _ => None,

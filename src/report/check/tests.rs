@@ -4,7 +4,7 @@ use super::*;
 use crate::compat::aspects::{Aspect, Evidence, Step as Called};
 use crate::compat::warnings::Rule;
 use crate::report::json::schema::against;
-use crate::spirv::lines::Place;
+use crate::spirv::lines::SourceLocation;
 use serde_json::Value;
 
 fn warning(rule: Rule, evidence: Option<Evidence>) -> Warning {
@@ -21,7 +21,7 @@ fn warning(rule: Rule, evidence: Option<Evidence>) -> Warning {
 
 #[test]
 fn what_is_written_fulfils_the_schema() {
-    let place = Place { file: "a.cpp".into(), line: 3, column: 0 };
+    let place = SourceLocation { file: "a.cpp".into(), line: 3, column: 0 };
     let step = |module, call| Called { module, function: "f".into(), call };
     let evidence = Evidence {
         aspect: Aspect::Fp64,

@@ -6,7 +6,7 @@
 use crate::compat::aspects::{Evidence, Step};
 use crate::report::json::put::{List, Object, Put, With};
 use crate::report::name::demangle;
-use crate::spirv::lines::Place;
+use crate::spirv::lines::SourceLocation;
 
 /// Appends the evidence for one aspect of a kernel.
 pub(in crate::report) fn why(out: &mut String, evidence: &Evidence) {
@@ -28,7 +28,7 @@ pub(in crate::report) fn fields(object: &mut Object<'_>, evidence: Option<&Evide
     object.field("chain", List(chain.iter().map(|one| With(move |out: &mut String| step(out, one)))));
 }
 
-fn location(out: &mut String, place: &Place) {
+fn location(out: &mut String, place: &SourceLocation) {
     let mut object = Object::open(out);
     position(&mut object, Some(place));
     object.close();
@@ -42,7 +42,7 @@ fn step(out: &mut String, step: &Step) {
     object.close();
 }
 
-fn position(object: &mut Object<'_>, place: Option<&Place>) {
+fn position(object: &mut Object<'_>, place: Option<&SourceLocation>) {
     object.field("file", place.map(|place| &place.file));
     object.field("line", place.map(|place| place.line));
     object.field("column", place.map(|place| place.column).filter(|column| *column != 0));

@@ -130,7 +130,7 @@ fn result(finding: &Finding<'_>, target: &OfTarget, rules: &[Matter], compared: 
 
 /// The calls, then the use.
 fn flow(evidence: &Evidence) -> Vec<Value> {
-    let step = |place: Option<&crate::spirv::lines::Place>, function: &str, text: String| {
+    let step = |place: Option<&crate::spirv::lines::SourceLocation>, function: &str, text: String| {
         let mut location = Map::new();
         if let Some(place) = place {
             location.insert("physicalLocation".to_owned(), physical(&place.file, Some((place.line, place.column))));

@@ -8,12 +8,12 @@ use crate::compat::gate::judged::{Grouping, Whose};
 use crate::compat::gate::kernels::Kernels;
 use crate::report::evidence::Names;
 use crate::report::inspect::View;
-use crate::spirv::lines::Place;
+use crate::spirv::lines::SourceLocation;
 
 const NAMES: Names = Names { demangle: true };
 
-fn place(line: u32) -> Option<Place> {
-    Some(Place { file: "src/a.cpp".to_owned(), line, column: 9 })
+fn place(line: u32) -> Option<SourceLocation> {
+    Some(SourceLocation { file: "src/a.cpp".to_owned(), line, column: 9 })
 }
 
 /// Two kernels of three: one that cannot run, with its chain, one of which it is not known.

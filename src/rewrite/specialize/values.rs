@@ -4,7 +4,7 @@ use super::kind;
 use crate::bundle::spec_constants::{Constant, SpecConstant};
 use crate::bundle::spec_setting::Setting;
 use crate::error::{Error, ErrorKind, Result};
-use crate::spirv::specialize::{Open, Scalar};
+use crate::spirv::specialize::{SettableConstant, Scalar};
 use std::collections::BTreeMap;
 
 /// What a value of bytes begins with.
@@ -14,7 +14,7 @@ const BYTES: &str = "bytes:";
 pub(super) fn bytes(
     setting: &Setting,
     constant: &Constant<'_>,
-    scalars: &BTreeMap<u32, Open>,
+    scalars: &BTreeMap<u32, SettableConstant>,
     default: &[u8],
 ) -> Result<Vec<u8>> {
     if let [text] = setting.values.as_slice()
@@ -45,7 +45,7 @@ pub(super) fn bytes(
 }
 
 /// The type of a part; one that the module does not use has none there.
-pub(super) fn scalar_of(leaf: &SpecConstant, scalars: &BTreeMap<u32, Open>) -> Scalar {
+pub(super) fn scalar_of(leaf: &SpecConstant, scalars: &BTreeMap<u32, SettableConstant>) -> Scalar {
     let unknown = Scalar::Int(leaf.size.saturating_mul(8).clamp(1, 64));
     scalars.get(&leaf.id).map_or(unknown, |one| one.scalar)
 }

@@ -118,7 +118,7 @@ pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry
     let listed: HashSet<&str> = input.image.exports().into_iter().collect();
     let mut entries = Vec::new();
     for (place, point) in index.entry_points.iter().enumerate() {
-        let attributes = Attributes::of(index, point.function);
+        let attributes = Attributes::read(index, point.function);
         let (source, aspects) = aspects(&needs, &point.name);
         entries.push(Entry {
             name: point.name.clone(),

@@ -1,13 +1,14 @@
-//! Which instructions do rspirv's tables lack, or have otherwise than the specification?
+//! Which instructions are missing or wrong in rspirv's tables?
 //!
-//! From `spirv.core.grammar.json` of SPIRV-Headers 1.6.7 (2026-08), and for instructions that Intel has not published
-//! from `spirv_internal.hpp` and `SPIRVInstruction.h` of the SPIR-V/LLVM translator (2026-08), where a template's
-//! literal indices tell ids from literals.
+//! Instructions missing from rspirv's tables come from `spirv.core.grammar.json` of SPIRV-Headers 1.6.7 (2026-08);
+//! those that Intel has not published come from `spirv_internal.hpp` and `SPIRVInstruction.h` of the SPIR-V/LLVM
+//! translator (2026-08), where a template's literal indices tell ids from literals.
 
-/// Opcode, name and signature: `T` result type, `R` result, `I` id, `i` optional id, `*` ids to the end, `L` literal,
-/// `N` literals to the end, `M` memory access, `O` image operands.
+/// Instructions that rspirv's tables lack: opcode, name and signature. In a signature `T` is the result type, `R` the
+/// result, `I` an id, `i` an optional id, `*` ids to the end, `L` a literal, `N` literals to the end, `M` memory
+/// access, `O` image operands.
 #[rustfmt::skip]
-pub(super) const INSTRUCTIONS: &[(u16, &str, &str)] = &[
+pub(super) const MISSING: &[(u16, &str, &str)] = &[
     (4195, "BitcastExtractEXT", "TRII"),
     (4545, "ImageGatherQCOM", "TRIIIIO"),
     (5121, "AbortKHR", "II"),
@@ -42,6 +43,6 @@ pub(super) const INSTRUCTIONS: &[(u16, &str, &str)] = &[
     (6918, "FDot4MixAcc32VALVE", "TRIII"),
 ];
 
-/// Those that rspirv has, but with a result that they do not have.
+/// Opcodes to which rspirv's tables give a result that they do not have.
 #[cfg(test)]
-pub(super) const CORRECTED: &[u16] = &[5946, 5947, 6096];
+pub(super) const WITHOUT_RESULT: &[u16] = &[5946, 5947, 6096];

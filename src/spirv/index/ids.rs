@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-/// From ids to instructions. Dense where ids are as compact as compilers leave them, sparse beyond, so that a forged bound
-/// or forged ids cost no memory that the module does not have.
+/// Map from ids to defining instructions. A vector for ids as compact as compilers write them, a hash map beyond, so
+/// that a forged bound or forged ids cost no memory beyond the module's size.
 #[derive(Debug)]
 pub(super) struct Ids {
     dense: Vec<u32>,
@@ -13,14 +13,14 @@ pub(super) struct Ids {
 const NONE: u32 = u32::MAX;
 
 impl Ids {
-    /// For a module with this bound and this many words.
+    /// Creates an empty map for a module with this id bound and this many words.
     pub(super) fn new(bound: u32, words: usize) -> Ids {
         let bound = usize::try_from(bound).unwrap_or(usize::MAX);
         Ids { dense: vec![NONE; bound.min(words)], sparse: HashMap::new() }
     }
 
-    /// Notes the definition of an id. The first one counts. 0 is no id (SPIR-V, "Physical Layout of a SPIR-V Module and
-    /// Instruction"): it stands where an instruction is too short for its result.
+    /// Records the definition of an id; the first definition counts. Id 0 is invalid (SPIR-V, "Physical Layout of a
+    /// SPIR-V Module and Instruction") and is skipped: it is read where an instruction is too short for its result.
     #[inline]
     pub(super) fn insert(&mut self, id: u32, number: u32) {
         if id == 0 {

@@ -1,8 +1,9 @@
 //! What arguments does a kernel take?
 //!
-//! What clang's `-cl-kernel-arg-info` tells is kept by some translators as strings that no instruction refers to:
+//! Some translators keep the data of clang's `-cl-kernel-arg-info` as strings that no instruction refers to:
 //! `kernel_arg_type.KERNEL.T0,T1,...,` and `kernel_arg_type_qual.KERNEL.Q0,...,` (SPIRV-LLVM-Translator,
-//! `--preserve-ocl-kernel-arg-type-metadata-through-string`). Where they are, types and qualifiers are the source's.
+//! `--preserve-ocl-kernel-arg-type-metadata-through-string`). Types and qualifiers of the source are taken from them
+//! where they exist.
 
 use super::name;
 use crate::spirv::index::{EntryPoint, Index};
@@ -12,12 +13,12 @@ use crate::spirv::types::{self, Type};
 use rspirv::spirv::Decoration;
 use std::collections::{HashMap, HashSet};
 
-/// An argument.
+/// Argument of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Argument {
-    /// The name in the source, where the module keeps it.
+    /// Name in the source, where the module keeps it.
     pub name: Option<String>,
-    /// The type as in OpenCL C. Signs are lost in most modules.
+    /// Type as in OpenCL C. Most modules lose whether it is signed.
     pub type_name: String,
     /// `global`, `local`, `constant`, `private` or `generic`.
     pub address_space: &'static str,
@@ -25,35 +26,35 @@ pub struct Argument {
     pub access: Option<&'static str>,
     /// `const`, `restrict`, `volatile`, `pipe`; `readonly` of a pointer through which the kernel does not write.
     pub qualifiers: Vec<String>,
-    /// Bytes of the argument itself, as `clSetKernelArg` wants them; none where the type has no size.
+    /// Size in bytes for `clSetKernelArg`; none where the type has no size.
     pub size: Option<u64>,
-    /// Bytes that its address is a multiple of; for a pointer that of what it points to, where the module says.
+    /// Alignment in bytes; of a pointer that of its pointee, where the module says.
     pub alignment: Option<u64>,
     /// Whether it is a structure that is passed by value.
     pub by_value: bool,
 }
 
-/// What a module's strings say of kernels' arguments, by kind and kernel.
+/// Types and qualifiers of arguments from a module's strings, by kind and kernel.
 #[derive(Debug, Default)]
-pub struct Strings(HashMap<(&'static str, String), Vec<String>>);
+pub struct ArgumentStrings(HashMap<(&'static str, String), Vec<String>>);
 
 const TYPE: &str = "kernel_arg_type";
-/// Dots of a string that may end a kernel's name.
+/// Number of dots in a string that are tried as the end of a kernel's name.
 const DOTS: usize = 64;
 const QUALIFIER: &str = "kernel_arg_type_qual";
 
-impl Strings {
-    /// Gathers the strings.
-    pub fn of(index: &Index<'_>) -> Strings {
+impl ArgumentStrings {
+    /// Collects the strings of a module.
+    pub fn collect(index: &Index<'_>) -> ArgumentStrings {
         let mut found = HashMap::new();
         let names: HashSet<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
-        // Strings stand before the first type, so only what comes before functions is walked.
+        // ArgumentStrings come before the first type, so only the part before functions is walked.
         let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
         for (_, instruction) in index.instructions(0..end).filter(|(_, instruction)| instruction.opcode == op::STRING) {
             let text = instruction.string(1).0;
             for kind in [QUALIFIER, TYPE] {
                 let Some(rest) = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')) else { continue };
-                // Kernel names may hold dots; the longest one that fits is meant.
+                // Kernel names may contain dots; the longest name that fits is used.
                 let dots = rest.match_indices('.').take(DOTS);
                 let kernel = dots.filter_map(|(at, _)| rest.get(..at)).filter(|name| names.contains(name)).last();
                 if let Some(kernel) = kernel {
@@ -63,17 +64,17 @@ impl Strings {
                 break;
             }
         }
-        Strings(found)
+        ArgumentStrings(found)
     }
 
     fn get(&self, kind: &'static str, kernel: &str, at: usize) -> Option<&str> {
-        // The map is small or empty; most modules have no such strings.
+        // Most modules have no such strings, so the lookup is skipped.
         let items = if self.0.is_empty() { None } else { self.0.get(&(kind, kernel.to_owned())) };
         items?.get(at).map(String::as_str)
     }
 }
 
-/// Each item ends with a comma; those inside angle brackets separate template arguments.
+/// Splits a list whose items end with a comma. Commas inside angle brackets separate template arguments.
 fn items(list: &str) -> Vec<String> {
     let (mut depth, mut found, mut item) = (0usize, Vec::new(), String::new());
     for letter in list.chars() {
@@ -91,11 +92,11 @@ fn items(list: &str) -> Vec<String> {
     found
 }
 
-/// The arguments of a kernel.
+/// Returns the arguments of a kernel.
 pub(super) fn arguments(
     index: &Index<'_>,
     layouts: &Layouts,
-    strings: &Strings,
+    strings: &ArgumentStrings,
     entry: &EntryPoint<'_>,
 ) -> Vec<Argument> {
     let Some(function) = index.function(entry.function) else { return Vec::new() };
@@ -103,9 +104,9 @@ pub(super) fn arguments(
     parameters.map(|(at, &id)| argument(index, layouts, strings, &entry.name, at, id)).collect()
 }
 
-/// Attributes of a parameter (`FunctionParameterAttribute`).
+/// Decorations of a parameter, among them `FunctionParameterAttribute`.
 #[derive(Default)]
-struct Decorated {
+struct ParameterDecorations {
     zero_extended: bool,
     by_value: bool,
     restrict: bool,
@@ -114,13 +115,13 @@ struct Decorated {
     alignment: Option<u64>,
 }
 
-impl Decorated {
-    fn of(index: &Index<'_>, id: u32) -> Decorated {
+impl ParameterDecorations {
+    fn read(index: &Index<'_>, id: u32) -> ParameterDecorations {
         const PARAMETER: u32 = Decoration::FuncParamAttr as u32;
         const ALIGNMENT: u32 = Decoration::Alignment as u32;
         const VOLATILE: u32 = Decoration::Volatile as u32;
         const RESTRICT: u32 = Decoration::Restrict as u32;
-        let mut found = Decorated::default();
+        let mut found = ParameterDecorations::default();
         for decoration in index.decorations(id) {
             let operand = index.decoration_operand(&decoration, 0);
             match (decoration.decoration, operand) {
@@ -138,11 +139,11 @@ impl Decorated {
     }
 }
 
-fn argument(index: &Index<'_>, layouts: &Layouts, strings: &Strings, kernel: &str, at: usize, id: u32) -> Argument {
-    let decorated = Decorated::of(index, id);
+fn argument(index: &Index<'_>, layouts: &Layouts, strings: &ArgumentStrings, kernel: &str, at: usize, id: u32) -> Argument {
+    let decorated = ParameterDecorations::read(index, id);
     let type_id = index.type_of(id).unwrap_or(0);
-    let known = types::of(index, type_id);
-    // A structure that is passed by value is a pointer to a private copy in SPIR-V.
+    let known = types::resolve(index, type_id);
+    // SPIR-V passes a structure by value as a pointer to a private copy.
     let value = match &known {
         Some(Type::Pointer { storage: 7, pointee: Some(pointee) }) => Some(*pointee),
         _ => None,
@@ -171,7 +172,7 @@ fn argument(index: &Index<'_>, layouts: &Layouts, strings: &Strings, kernel: &st
     let type_name = strings.get(TYPE, kernel, at).map(str::to_owned);
     Argument {
         name: index.name(id).filter(|name| !name.is_empty()),
-        type_name: type_name.unwrap_or_else(|| name::opencl(index, shown, decorated.zero_extended)),
+        type_name: type_name.unwrap_or_else(|| name::opencl_type_name(index, shown, decorated.zero_extended)),
         address_space,
         access,
         qualifiers,
@@ -181,14 +182,14 @@ fn argument(index: &Index<'_>, layouts: &Layouts, strings: &Strings, kernel: &st
     }
 }
 
-/// The address space of a storage class.
+/// Returns the address space of a storage class.
 fn space(storage: u32) -> &'static str {
     match storage {
         0 => "constant",
         4 => "local",
         7 => "private",
         8 => "generic",
-        // CrossWorkgroup, and the device's and the host's part of it (SPV_INTEL_usm_storage_classes).
+        // CrossWorkgroup, and its device and host parts (SPV_INTEL_usm_storage_classes).
         5 | 5936 | 5937 => "global",
         5605 => "code",
         _ => "other",

@@ -1,11 +1,12 @@
-//! What does a kernel's source say of how it runs?
+//! Which attributes does a kernel have in its source?
 //!
-//! Execution modes of its entry point. Sizes are in OpenCL's order, x first, which is the reverse of a SYCL range.
+//! They are the execution modes of its entry point. Sizes are in OpenCL's order, x first, which is the reverse of a
+//! SYCL range.
 
 use crate::spirv::constants;
 use crate::spirv::index::{Index, Mode};
 
-/// The execution modes of a kernel.
+/// Execution modes of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// `reqd_work_group_size`.
@@ -16,7 +17,7 @@ pub struct Attributes {
     pub vec_type_hint: Option<String>,
     /// `intel_reqd_sub_group_size`.
     pub sub_group_size: Option<SubGroup>,
-    /// The number of sub-groups that a work-group must have.
+    /// Required number of sub-groups of a work-group.
     pub sub_groups_per_work_group: Option<u32>,
     /// `max_work_group_size` of Intel's compilers.
     pub max_work_group_size: Option<[u32; 3]>,
@@ -28,27 +29,27 @@ pub struct Attributes {
     pub no_global_offset: bool,
     /// Bytes of local memory that an explicit SIMD kernel sets aside.
     pub slm_size: Option<u32>,
-    /// The number of named barriers.
+    /// Number of named barriers.
     pub named_barriers: Option<u32>,
-    /// The most registers that a thread may use.
+    /// Maximum number of registers of a thread.
     pub maximum_registers: Option<u32>,
-    /// Whether products and sums stay apart (`FP_CONTRACT OFF`).
+    /// Whether multiplications and additions may not be fused (`FP_CONTRACT OFF`).
     pub contraction_off: bool,
-    /// Modes that are not among these, by number.
+    /// Numbers of all other modes.
     pub other: Vec<u32>,
 }
 
-/// A required sub-group size.
+/// Required sub-group size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SubGroup {
-    /// So many work-items.
+    /// Number of work-items.
     Size(u32),
-    /// The device's primary one (a named size of SYCL).
+    /// Primary sub-group size of the device (a named size of SYCL).
     Primary,
 }
 
 impl Attributes {
-    pub(crate) fn of(index: &Index<'_>, function: u32) -> Attributes {
+    pub(crate) fn read(index: &Index<'_>, function: u32) -> Attributes {
         let mut found = Attributes::default();
         for mode in index.modes_of(function) {
             let one = || operand(index, mode, 0);
@@ -57,7 +58,7 @@ impl Attributes {
                 17 | 38 => found.work_group_size = three(),
                 18 | 39 => found.work_group_size_hint = three(),
                 30 => found.vec_type_hint = one().map(vector),
-                // DPC++ writes the primary size as all ones.
+                // DPC++ writes the primary size as 0xffffffff.
                 35 => {
                     found.sub_group_size = one().map(|size| match size {
                         u32::MAX => SubGroup::Primary,
@@ -80,7 +81,7 @@ impl Attributes {
         found
     }
 
-    /// The attributes as OpenCL C writes them and `CL_KERNEL_ATTRIBUTES` gives them, separated by spaces.
+    /// Returns the attributes as OpenCL C writes them and `CL_KERNEL_ATTRIBUTES` returns them, separated by spaces.
     pub fn text(&self) -> String {
         let three = |name: &str, size: Option<[u32; 3]>| size.map(|[x, y, z]| format!("{name}({x},{y},{z})"));
         let one = |name: &str, number: Option<u32>| number.map(|number| format!("{name}({number})"));
@@ -106,10 +107,11 @@ fn operand(index: &Index<'_>, mode: &Mode, nth: usize) -> Option<u32> {
     let instruction = index.instruction(mode.at)?;
     let at = nth.checked_add(2).filter(|at| *at < instruction.len())?;
     let word = instruction.word(at);
-    if mode.ids { constants::bits(index, word).and_then(|bits| u32::try_from(bits).ok()) } else { Some(word) }
+    if mode.ids { constants::constant_bits(index, word).and_then(|bits| u32::try_from(bits).ok()) } else { Some(word) }
 }
 
-/// The operand of `VecTypeHint`: the component's type in the low half, the number of components in the high one.
+/// Returns the type of a `VecTypeHint` operand: the component's type in the low half, the number of components in the
+/// high one.
 fn vector(word: u32) -> String {
     let component = match word & 0xffff {
         0 => "char",

@@ -1,32 +1,33 @@
-//! Are two kernels the same code under two names?
+//! Do two kernels have the same code under two names?
 //!
-//! A kernel's code as words that depend on neither names nor the ids that its module happens to give: everything it
-//! reaches in the order in which it is met, ids numbered by first use. Equal words are equal code.
+//! A kernel's code is written as words that depend on neither names nor the ids of its module: everything it reaches,
+//! in the order in which it is met, ids numbered by first use. Equal words are equal code.
 
 use crate::spirv::grammar::Set;
 use crate::spirv::index::Index;
 use crate::spirv::op;
-use crate::spirv::operands::{Role, Surroundings as _};
+use crate::spirv::operands::{Role, OperandContext as _};
 use crate::spirv::reach::Reach;
 use crate::spirv::words::Instruction;
 use rspirv::spirv::Decoration;
 use std::collections::HashMap;
 
-/// The numbers that ids were given, kernel by kernel of one module.
+/// Canonical numbers of ids, kernel by kernel of one module.
 #[derive(Debug)]
 pub struct Numbers {
-    /// By the number of the defining instruction: the kernel that met it, counted from 1, and the id's number there.
+    /// By the number of the defining instruction: the kernel that met it last (counted from 1), and the id's number in
+    /// that kernel.
     defined: Vec<(u32, u32)>,
-    /// Those that nothing defines.
+    /// Numbers of ids that nothing defines.
     undefined: HashMap<u32, u32>,
     kernel: u32,
-    /// The ids that this kernel met, by number.
+    /// Ids that the current kernel has met, by number.
     met: Vec<u32>,
 }
 
 impl Numbers {
-    /// For the kernels of a module.
-    pub fn over(index: &Index<'_>) -> Numbers {
+    /// Creates empty numbers for a module.
+    pub fn new(index: &Index<'_>) -> Numbers {
         Numbers { defined: vec![(0, 0); index.len()], undefined: HashMap::new(), kernel: 0, met: Vec::new() }
     }
 
@@ -37,7 +38,7 @@ impl Numbers {
     }
 
     #[inline]
-    fn of(&mut self, index: &Index<'_>, id: u32) -> u32 {
+    fn number_of(&mut self, index: &Index<'_>, id: u32) -> u32 {
         let next = self.met.len() as u32;
         let number = match index.definition(id).and_then(|at| self.defined.get_mut(at)) {
             Some((kernel, number)) if *kernel == self.kernel => *number,
@@ -54,7 +55,7 @@ impl Numbers {
     }
 }
 
-/// The words of a kernel's code; none where an instruction on the way is not known.
+/// Returns the words of a kernel's code, or none where it reaches an instruction of an unknown opcode.
 pub fn words(index: &Index<'_>, reach: &Reach, numbers: &mut Numbers) -> Option<Vec<u32>> {
     if !reach.complete {
         return None;
@@ -87,7 +88,7 @@ struct Body<'i, 'a> {
 impl Body<'_, '_> {
     fn instruction(&mut self, instruction: &Instruction<'_>) {
         match instruction.opcode {
-            // Where it stands in the source is no part of the code.
+            // Source locations are no part of the code.
             op::LINE | op::NO_LINE | op::STRING => return,
             op::EXT_INST if matches!(self.index.set(instruction.word(2)), Set::OpenClDebug | Set::ShaderDebug) => {
                 return;
@@ -99,15 +100,15 @@ impl Body<'_, '_> {
         self.words.extend((0..instruction.len()).map(|at| instruction.word(at)));
         let (index, numbers, words) = (self.index, &mut *self.numbers, &mut self.words);
         index.for_each_id(instruction, |at, _: Role| {
-            let number = numbers.of(index, instruction.word(at));
+            let number = numbers.number_of(index, instruction.word(at));
             if let Some(word) = words.get_mut(begin.saturating_add(at)) {
                 *word = number;
             }
         });
     }
 
-    /// The decorations of everything that was met, but symbols' names. Ids that only decorations name (scopes of aliases,
-    /// constants) are met here, and told by their definitions.
+    /// Writes the decorations of all ids that were met, except for symbol names. Ids that only decorations name (alias
+    /// scopes, constants) are met here and described by their definitions.
     fn decorations(&mut self) {
         const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
         let met_in_code = self.numbers.met.len();
@@ -123,7 +124,8 @@ impl Body<'_, '_> {
                 .decorations(id)
                 .filter_map(|one| Some((one.decoration, one.operands, self.index.instruction(one.at)?)))
                 .collect();
-            // Their order in the module means nothing; numbers of ids do neither.
+            // Decorations are sorted without their ids, since neither their order in the module nor the numbers of ids
+            // mean anything.
             let fixed = |instruction: &Instruction<'_>| -> Vec<u32> {
                 let mut words: Vec<u32> = (1..instruction.len()).map(|at| instruction.word(at)).collect();
                 self.index.for_each_id(instruction, |at, _: Role| {
@@ -136,7 +138,7 @@ impl Body<'_, '_> {
             own.sort_by_cached_key(|(_, _, instruction)| fixed(instruction));
             for (decoration, operands, instruction) in own {
                 self.words.extend([number as u32, decoration]);
-                // An import is what its name says; an export's name is its own affair.
+                // The name of an import identifies it; the name of an export is no part of the code.
                 let imported = self.index.function(id).is_some_and(|function| !function.defined);
                 if decoration == LINKAGE && !imported {
                     continue;
@@ -147,7 +149,7 @@ impl Body<'_, '_> {
                 index.for_each_id(&instruction, |at, _: Role| {
                     let place = at.checked_sub(operands).and_then(|at| begin.checked_add(at));
                     if let Some(word) = place.and_then(|place| words.get_mut(place)) {
-                        *word = numbers.of(index, instruction.word(at));
+                        *word = numbers.number_of(index, instruction.word(at));
                     }
                 });
             }

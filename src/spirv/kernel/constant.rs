@@ -1,7 +1,7 @@
 //! Which specialization constants does a kernel depend on?
 //!
-//! Only ids with a `SpecId` can be set; compilers use the same instructions without one for other ends (tables of virtual
-//! functions). A composite has no id of its own, its parts have.
+//! Only ids with a `SpecId` can be set; compilers use the same instructions without one for other purposes (tables of
+//! virtual functions). A composite has no `SpecId`, only its parts have.
 
 use super::name;
 use crate::spirv::constants;
@@ -11,43 +11,43 @@ use crate::spirv::reach::Reach;
 use crate::spirv::types::{self, Type};
 use rspirv::spirv::Decoration;
 
-/// A scalar that can be set before a module is compiled.
+/// Specialization constant: a scalar that can be set before a module is compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecConstant {
-    /// Its `SpecId`.
+    /// Its `SpecId` decoration.
     pub id: u32,
-    /// Its type as in OpenCL C.
+    /// Type as in OpenCL C.
     pub type_name: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: Option<u64>,
-    /// The value unless it is set.
+    /// Default value.
     pub default: Value,
 }
 
-/// The value of a constant, by the kind of its type.
+/// Value of a constant, by the kind of its type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     /// True or false.
     Bool(bool),
-    /// An integer, taken as signed.
+    /// Integer, read as signed.
     Int(i64),
-    /// A floating-point number of 32 or 64 bits.
+    /// Floating-point number of 32 or 64 bits.
     Float(f64),
-    /// The bits of any other.
+    /// Bits of a constant of any other type.
     Bits(u64),
 }
 
-// A default is never computed with, so one that is not a number equals itself.
+// A NaN default is unequal to itself, which nothing that compares these facts relies on.
 impl Eq for Value {}
 
-/// The constants that a kernel's code reaches, in order of their ids.
+/// Returns the constants that a kernel's code reaches, in order of their ids.
 pub(super) fn reached(index: &Index<'_>, layouts: &Layouts, reach: &Reach) -> Vec<SpecConstant> {
     const SPEC_ID: u32 = Decoration::SpecId as u32;
     let mut found = Vec::new();
     for &id in &reach.globals {
         let Some(spec_id) = index.decoration(id, SPEC_ID) else { continue };
-        let (Some(bits), Some(of)) = (constants::bits(index, id), index.type_of(id)) else { continue };
-        let default = match types::of(index, of) {
+        let (Some(bits), Some(of)) = (constants::constant_bits(index, id), index.type_of(id)) else { continue };
+        let default = match types::resolve(index, of) {
             Some(Type::Bool) => Value::Bool(bits != 0),
             Some(Type::Int { width, .. }) => {
                 let unused = 64u32.saturating_sub(width.clamp(1, 64));
@@ -61,7 +61,7 @@ pub(super) fn reached(index: &Index<'_>, layouts: &Layouts, reach: &Reach) -> Ve
         };
         found.push(SpecConstant {
             id: spec_id,
-            type_name: name::opencl(index, of, false),
+            type_name: name::opencl_type_name(index, of, false),
             size: layouts.get(of).map(|layout| layout.size),
             default,
         });

@@ -1,23 +1,23 @@
 //! What is a type called in OpenCL C?
 //!
-//! As the SPIR-V to LLVM translator rebuilds it (`SPIRVReader.cpp`, `transTypeToOCLTypeName`). Modules for OpenCL have no
-//! signed types, so a name is that of the signed one unless a parameter says that it is extended with zeros.
+//! Names are those that the SPIR-V to LLVM translator rebuilds (`SPIRVReader.cpp`, `transTypeToOCLTypeName`). Modules
+//! for OpenCL have no signed types, so a name is the signed one unless a parameter is extended with zeros.
 
 use crate::spirv::index::Index;
 use crate::spirv::types::{self, Image, Type};
 
-/// Types within types that are written out; a name needs few.
+/// Maximum nesting of types in a name.
 const DEPTH: u32 = 8;
 
-/// The name of a type.
-pub fn opencl(index: &Index<'_>, id: u32, unsigned: bool) -> String {
+/// Returns the OpenCL C name of a type.
+pub fn opencl_type_name(index: &Index<'_>, id: u32, unsigned: bool) -> String {
     name(index, id, unsigned, DEPTH)
 }
 
 fn name(index: &Index<'_>, id: u32, unsigned: bool, depth: u32) -> String {
     let Some(depth) = depth.checked_sub(1) else { return "...".to_owned() };
     let u = if unsigned { "u" } else { "" };
-    let known = types::of(index, id);
+    let known = types::resolve(index, id);
     match known {
         Some(Type::Void) => "void".to_owned(),
         Some(Type::Bool) => "bool".to_owned(),
@@ -29,7 +29,7 @@ fn name(index: &Index<'_>, id: u32, unsigned: bool, depth: u32) -> String {
             bits => format!("{u}int{bits}_t"),
         },
         Some(Type::Vector { component, count }) => format!("{}{count}", name(index, component, unsigned, depth)),
-        Some(Type::Pointer { pointee: Some(pointee), .. }) => match types::of(index, pointee) {
+        Some(Type::Pointer { pointee: Some(pointee), .. }) => match types::resolve(index, pointee) {
             Some(Type::Function { result, parameters }) => {
                 let parameters: Vec<String> = parameters.iter().map(|id| name(index, *id, false, depth)).collect();
                 format!("{} (*)({})", name(index, result, false, depth), parameters.join(","))
@@ -53,7 +53,7 @@ fn name(index: &Index<'_>, id: u32, unsigned: bool, depth: u32) -> String {
     }
 }
 
-/// `struct.pair` is how LLVM calls what C calls `struct pair`.
+/// Turns LLVM's `struct.pair` into C's `struct pair`.
 fn tagged(name: &str) -> String {
     for tag in ["struct", "union", "class"] {
         if let Some(rest) = name.strip_prefix(tag).and_then(|rest| rest.strip_prefix('.')) {

@@ -1,9 +1,9 @@
 //! Which names and decorations stay?
 //!
-//! Those of what is in the result. What was merged brings its own only where it was merged whatever is said of it.
+//! Annotations of ids in the result stay. A merged id keeps its own only if merging ignored them.
 
 use super::globals::{Merging, merging};
-use super::part::{Fate, Part, first_word};
+use super::part::{State, InputModule, first_word};
 use super::sections::{GROUP_MEMBER_DECORATE, Kind, MEMBER_NAME, Sections, kind};
 use super::symbols::Symbols;
 use super::{Ids, Source};
@@ -17,23 +17,23 @@ use std::collections::HashSet;
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const SPEC_ID: u32 = Decoration::SpecId as u32;
 
-/// What to do with what is said of an id.
+/// Treatment of the annotations of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
-    /// It is written.
+enum Treatment {
+    /// They are written.
     Kept,
-    /// It is written unless that has been said; of names the first.
+    /// They are written unless equal ones are there; of names only the first is written.
     Once,
-    /// It is left out, as the definition is.
+    /// They are left out, as is the definition.
     Dropped,
 }
 
-/// Writes names and decorations. Groups of decorations get ids from `next`; returns the next one.
+/// Writes names and decorations. Decoration groups get ids from `next`. Returns the next id.
 ///
 /// # Errors
-/// `Input` for what cannot be numbered anew.
+/// `Input` for ids that cannot be renumbered.
 pub fn annotations(
-    parts: &mut [Part<'_>],
+    parts: &mut [InputModule<'_>],
     sources: &[Source<'_>],
     symbols: &Symbols,
     sections: &mut Sections,
@@ -47,7 +47,7 @@ pub fn annotations(
             if instruction.opcode == op::DECORATION_GROUP {
                 let id = ids.fresh()?;
                 part.set(at, id);
-                part.set_fate(at, Fate::Own);
+                part.set_state(at, State::Written);
             }
         }
         let part = &*part;
@@ -64,11 +64,11 @@ pub fn annotations(
                 op::GROUP_DECORATE => group(part, at, &instruction, 1, section)?,
                 GROUP_MEMBER_DECORATE => group(part, at, &instruction, 2, section)?,
                 _ => {
-                    let said = said(part, instruction.word(0));
+                    let treatment = treatment(part, instruction.word(0));
                     let is_name = matches!(instruction.opcode, op::NAME | MEMBER_NAME);
-                    if said == Said::Dropped
+                    if treatment == Treatment::Dropped
                         || is_internal && is_export(&instruction)
-                        || said == Said::Once && is_name && is_merged(part, instruction.word(0))
+                        || treatment == Treatment::Once && is_name && is_merged(part, instruction.word(0))
                     {
                         continue;
                     }
@@ -80,7 +80,7 @@ pub fn annotations(
                     if instruction.opcode == op::NAME {
                         rename(part, number, &instruction, symbols, begin, section);
                     }
-                    if said == Said::Once && !once.insert(section.get(begin..).unwrap_or_default().into()) {
+                    if treatment == Treatment::Once && !once.insert(section.get(begin..).unwrap_or_default().into()) {
                         section.truncate(begin);
                     }
                 }
@@ -90,33 +90,33 @@ pub fn annotations(
     Ok(ids.0)
 }
 
-/// What to do with what is said of an id.
-fn said(part: &Part<'_>, id: u32) -> Said {
-    let Some(at) = part.index.definition(id) else { return Said::Dropped };
+/// What to do with what is treatment of an id.
+fn treatment(part: &InputModule<'_>, id: u32) -> Treatment {
+    let Some(at) = part.index.definition(id) else { return Treatment::Dropped };
     if at >= part.functions_begin {
-        return if part.is_dropped(at) { Said::Dropped } else { Said::Kept };
+        return if part.is_dropped(at) { Treatment::Dropped } else { Treatment::Kept };
     }
     let class = || part.index.instruction(at).map_or(Merging::Never, |found| merging(part, &found));
-    match part.fate(at) {
-        Fate::Replaced | Fate::Open | Fate::Underway => Said::Dropped,
-        Fate::Own | Fate::Merged if matches!(class(), Merging::Unique | Merging::BuiltIn(_)) => Said::Once,
-        Fate::Own => Said::Kept,
-        Fate::Merged => Said::Dropped,
+    match part.state(at) {
+        State::Replaced | State::Open | State::InProgress => Treatment::Dropped,
+        State::Written | State::Merged if matches!(class(), Merging::Unique | Merging::BuiltIn(_)) => Treatment::Once,
+        State::Written => Treatment::Kept,
+        State::Merged => Treatment::Dropped,
     }
 }
 
-fn is_merged(part: &Part<'_>, id: u32) -> bool {
-    part.index.definition(id).is_some_and(|at| part.fate(at) == Fate::Merged)
+fn is_merged(part: &InputModule<'_>, id: u32) -> bool {
+    part.index.definition(id).is_some_and(|at| part.state(at) == State::Merged)
 }
 
 fn is_export(instruction: &Instruction<'_>) -> bool {
     let is_linkage = instruction.opcode == op::DECORATE && instruction.word(1) == LINKAGE;
-    is_linkage && LinkageKind::of(instruction.word(instruction.after_string(2))) != LinkageKind::Import
+    is_linkage && LinkageKind::from_number(instruction.word(instruction.after_string(2))) != LinkageKind::Import
 }
 
-/// Writes which ids a group decorates: those that are in the result. Of members each comes with its number.
+/// Writes the targets of a group that are in the result. Targets that are members come with their number.
 fn group(
-    part: &Part<'_>,
+    part: &InputModule<'_>,
     at: usize,
     instruction: &Instruction<'_>,
     stride: usize,
@@ -124,13 +124,13 @@ fn group(
 ) -> Result<()> {
     let begin = section.len();
     let group = instruction.word(0);
-    section.extend([0, part.new_of(group).ok_or_else(|| part.nowhere(at, instruction, group))?]);
+    section.extend([0, part.new_of(group).ok_or_else(|| part.undefined_id(at, instruction, group))?]);
     for word in (1..instruction.len()).step_by(stride) {
         let target = instruction.word(word);
-        if said(part, target) == Said::Dropped {
+        if treatment(part, target) == Treatment::Dropped {
             continue;
         }
-        section.push(part.new_of(target).ok_or_else(|| part.nowhere(at, instruction, target))?);
+        section.push(part.new_of(target).ok_or_else(|| part.undefined_id(at, instruction, target))?);
         section.extend((1..stride).map(|more| instruction.word(word.saturating_add(more))));
     }
     let operands = section.len().saturating_sub(begin).saturating_sub(1);
@@ -140,7 +140,7 @@ fn group(
     Ok(())
 }
 
-/// Gives a specialization constant, whose number was written last, its new number.
+/// Replaces the `SpecId` that was written last by its new number.
 fn renumber(source: &Source<'_>, section: &mut [u32]) {
     if let Some(number) = section.last_mut()
         && let Some(new) = source.spec_ids.get(number)
@@ -149,10 +149,10 @@ fn renumber(source: &Source<'_>, section: &mut [u32]) {
     }
 }
 
-/// Gives a function of the module's own another name than that of a symbol or kernel of another module: drivers make
-/// functions by these names, and two cannot have one.
+/// Renames a private function that is named like a symbol or kernel of another module: drivers create functions by
+/// these names, which must be unique.
 fn rename(
-    part: &Part<'_>,
+    part: &InputModule<'_>,
     number: usize,
     instruction: &Instruction<'_>,
     symbols: &Symbols,
@@ -176,7 +176,7 @@ fn rename(
     }
 }
 
-/// A string in words: its bytes, at least one zero, up to a whole word.
+/// Returns the words of a string: its bytes and at least one zero, up to a whole word.
 fn string(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize((bytes.len() / 4).saturating_add(1).saturating_mul(4), 0);

@@ -1,10 +1,10 @@
-//! How does code get its new ids?
+//! How are functions written with new ids?
 //!
-//! Function by function, declarations before definitions. Calls of a function whose importer guessed other types of
-//! what its pointers point to get their arguments through `OpBitcast`.
+//! Functions are written one by one, declarations before definitions. Calls of a function whose importer and exporter
+//! disagree on pointee types get their arguments through `OpBitcast`.
 
 use super::Ids;
-use super::part::{Part, Place, first_word};
+use super::part::{InputModule, Definition, first_word};
 use super::sections::{BITCAST, Sections};
 use crate::error::Result;
 use crate::spirv::index::Function;
@@ -12,21 +12,21 @@ use crate::spirv::op;
 use crate::spirv::words::Instruction;
 use std::collections::HashMap;
 
-/// New types of a function's result and parameters, as its definition has them.
+/// Types of the result and parameters in a function's definition, as new ids.
 #[derive(Debug, Clone)]
 pub struct Signature {
     result: u32,
     parameters: Vec<u32>,
 }
 
-/// The signatures that calls have to be adapted to, by module and the id of what is called.
+/// Signatures that calls must be adapted to, by module and the id of the callee.
 pub type Calls = HashMap<(usize, u32), Signature>;
 
-/// The calls that have to be adapted: `adapted` has declarations with their definitions.
+/// Returns the calls that must be adapted. `adapted` maps declarations to definitions.
 ///
 /// # Errors
-/// `Input` where such a function is used otherwise than by a call: a pointer to it would have another type.
-pub fn calls(parts: &[Part<'_>], adapted: &HashMap<Place, Place>) -> Result<Calls> {
+/// `Input` where such a function is used other than in a call: a pointer to it would have another type.
+pub fn calls(parts: &[InputModule<'_>], adapted: &HashMap<Definition, Definition>) -> Result<Calls> {
     let mut calls = Calls::new();
     for (declared, defined) in adapted {
         let (Some(part), Some(other)) = (parts.get(declared.part), parts.get(defined.part)) else { continue };
@@ -47,7 +47,7 @@ pub fn calls(parts: &[Part<'_>], adapted: &HashMap<Place, Place>) -> Result<Call
                 continue;
             }
             if calls.contains_key(&(number, instruction.word(2))) {
-                let name = part.call(instruction.word(2));
+                let name = part.function_name(instruction.word(2));
                 let message = format!("a pointer to `{name}` is taken, and what defines it has other pointer types");
                 return Err(part.refuse(at, message));
             }
@@ -59,8 +59,8 @@ pub fn calls(parts: &[Part<'_>], adapted: &HashMap<Place, Place>) -> Result<Call
 /// Writes all functions. Returns the next id.
 ///
 /// # Errors
-/// `Input` for what cannot be numbered anew.
-pub fn functions(parts: &[Part<'_>], calls: &Calls, sections: &mut Sections, next: u32) -> Result<u32> {
+/// `Input` for ids that cannot be renumbered.
+pub fn functions(parts: &[InputModule<'_>], calls: &Calls, sections: &mut Sections, next: u32) -> Result<u32> {
     let mut ids = Ids(next);
     for (number, part) in parts.iter().enumerate() {
         let mut begin = part.functions_begin;
@@ -78,8 +78,8 @@ pub fn functions(parts: &[Part<'_>], calls: &Calls, sections: &mut Sections, nex
     Ok(ids.0)
 }
 
-/// Writes what stands before a function: its line, and debug information.
-fn between(part: &Part<'_>, range: std::ops::Range<usize>, without_lines: bool, section: &mut Vec<u32>) -> Result<()> {
+/// Writes the instructions before a function: its line, and debug information.
+fn between(part: &InputModule<'_>, range: std::ops::Range<usize>, without_lines: bool, section: &mut Vec<u32>) -> Result<()> {
     for (at, instruction) in part.index.instructions(range) {
         let is_line = matches!(instruction.opcode, op::LINE | op::NO_LINE);
         if instruction.opcode == op::EXT_INST || is_line && !without_lines {
@@ -90,7 +90,7 @@ fn between(part: &Part<'_>, range: std::ops::Range<usize>, without_lines: bool, 
 }
 
 fn write(
-    part: &Part<'_>,
+    part: &InputModule<'_>,
     number: usize,
     function: &Function,
     calls: &Calls,
@@ -106,21 +106,21 @@ fn write(
     Ok(())
 }
 
-/// Writes a call with casts of its arguments before it, and one of its result behind it.
+/// Writes a call with casts of its arguments before and of its result after it.
 fn adapt(
-    part: &Part<'_>,
+    part: &InputModule<'_>,
     at: usize,
     call: &Instruction<'_>,
     signature: &Signature,
     ids: &mut Ids,
     section: &mut Vec<u32>,
 ) -> Result<()> {
-    /// Result type, result, function.
+    /// Operand word of the first argument, after result type, result and function.
     const ARGUMENTS: usize = 3;
     let mut arguments = Vec::new();
     for (word, wanted) in (ARGUMENTS..call.len()).zip(&signature.parameters) {
         let id = call.word(word);
-        let argument = part.new_of(id).ok_or_else(|| part.nowhere(at, call, id))?;
+        let argument = part.new_of(id).ok_or_else(|| part.undefined_id(at, call, id))?;
         let kind = part.index.type_of(id).and_then(|kind| part.new_of(kind));
         if kind == Some(*wanted) {
             arguments.push(argument);

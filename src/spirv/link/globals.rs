@@ -1,9 +1,9 @@
 //! Which types, constants and variables does the result have?
 //!
-//! They are written in the order of the modules. What is equal to something that is there already takes its id. An
-//! initialiser may need the variable of a later module, which is then written first, with all that it needs.
+//! They are written in the order of the modules. A definition equal to an earlier one takes its id. An initialiser may
+//! need the variable of a later module, which is then written first, with all that it needs.
 
-use super::part::{Fate, Part, Place, first_word};
+use super::part::{State, InputModule, Definition, first_word};
 use super::sections::{Kind, SOURCE_CONTINUED, Sections, kind};
 use super::{Ids, Source};
 use crate::error::Result;
@@ -17,21 +17,21 @@ const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 const SPEC_ID: u32 = Decoration::SpecId as u32;
 const INPUT: u32 = StorageClass::Input as u32;
 
-/// What of equal definitions the result has.
+/// Treatment of equal definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merging {
-    /// One: it must not be there twice, whatever is said of it.
+    /// One is kept, whatever their names and decorations: the specification forbids duplicates.
     Unique,
-    /// One of those whose names and decorations agree.
+    /// One is kept of those whose names and decorations check_types.
     Equal,
-    /// One for each built-in.
+    /// One is kept for each built-in.
     BuiltIn(u32),
-    /// All.
+    /// All are kept.
     Never,
 }
 
-/// How equal definitions are to be treated.
-pub fn merging(part: &Part<'_>, instruction: &Instruction<'_>) -> Merging {
+/// Returns how definitions equal to an instruction are treated.
+pub fn merging(part: &InputModule<'_>, instruction: &Instruction<'_>) -> Merging {
     match instruction.opcode {
         op::TYPE_STRUCT
         | op::TYPE_ARRAY
@@ -43,7 +43,7 @@ pub fn merging(part: &Part<'_>, instruction: &Instruction<'_>) -> Merging {
         | op::SPEC_CONSTANT_TRUE..=op::SPEC_CONSTANT_OP
         | op::CONSTANT_FUNCTION_POINTER => Merging::Equal,
         op::EXT_INST_IMPORT => Merging::Unique,
-        // Without an initialiser, which no built-in has.
+        // A built-in has no initialiser.
         op::VARIABLE if instruction.word(2) == INPUT && instruction.len() == 3 => {
             let built_in = part.index.decoration(instruction.word(1), BUILT_IN);
             built_in.map_or(Merging::Never, Merging::BuiltIn)
@@ -53,7 +53,7 @@ pub fn merging(part: &Part<'_>, instruction: &Instruction<'_>) -> Merging {
     }
 }
 
-/// Instructions that continue the one before them, which is then not merged.
+/// Whether an instruction continues the one before it, which is then not merged.
 fn continues(opcode: u16) -> bool {
     matches!(
         opcode,
@@ -61,28 +61,28 @@ fn continues(opcode: u16) -> bool {
     ) || opcode == SOURCE_CONTINUED
 }
 
-/// A specialization constant by its number: what it is, and the module that has it.
-type Known = (Box<[u32]>, usize);
+/// Specialization constant of one number: its definition, and the module that has it.
+type SpecConstantDefinition = (Box<[u32]>, usize);
 
-/// Writes module scope.
+/// Writer of types, constants and variables of module scope.
 pub struct Globals<'g, 'a> {
-    parts: &'g mut [Part<'a>],
+    parts: &'g mut [InputModule<'a>],
     sources: &'g [Source<'a>],
     sections: &'g mut Sections,
     ids: Ids,
-    /// What is there, by its words with the place of the result empty and what is said of it behind them.
+    /// New ids of written definitions, by their words without the result id, with their annotations appended.
     known: HashMap<Box<[u32]>, u32>,
-    /// Structures and arrays that a module has taken already: two of one module stay two.
+    /// Structures and arrays that a module has merged already: two of one module stay two.
     taken: HashSet<(usize, u32)>,
-    numbered: HashMap<u32, Known>,
-    /// Sources and what processed modules, which are there once.
+    numbered: HashMap<u32, SpecConstantDefinition>,
+    /// Sources and processing records, which are written once.
     once: HashSet<Box<[u32]>>,
 }
 
 impl<'g, 'a> Globals<'g, 'a> {
-    /// For modules whose functions and symbols have their ids up to `next`.
+    /// Creates a writer for modules whose functions and symbols have ids below `next`.
     pub fn new(
-        parts: &'g mut [Part<'a>],
+        parts: &'g mut [InputModule<'a>],
         sources: &'g [Source<'a>],
         sections: &'g mut Sections,
         next: u32,
@@ -99,16 +99,16 @@ impl<'g, 'a> Globals<'g, 'a> {
         }
     }
 
-    /// The next id.
+    /// Returns the next id.
     pub fn next(&self) -> u32 {
         self.ids.0
     }
 
-    /// Writes module scope of all modules.
+    /// Writes the module scope of all modules.
     ///
     /// # Errors
-    /// `Input` for what cannot be numbered, for initialisers that need each other in a circle, and for specialization
-    /// constants of one number that differ.
+    /// `Input` for ids that cannot be renumbered, for initialisers that need each other in a cycle, and for
+    /// specialization constants of one number that differ.
     pub fn write(&mut self) -> Result<()> {
         for part in 0..self.parts.len() {
             let end = self.parts.get(part).map_or(0, |part| part.functions_begin);
@@ -118,7 +118,7 @@ impl<'g, 'a> Globals<'g, 'a> {
                 match kind(opcode) {
                     Kind::Preamble | Kind::Name | Kind::Annotation => {}
                     _ if continues(opcode) => {}
-                    _ => self.emit(Place { part, at })?,
+                    _ => self.emit(Definition { part, at })?,
                 }
                 line_is_open = match opcode {
                     op::LINE => true,
@@ -126,7 +126,7 @@ impl<'g, 'a> Globals<'g, 'a> {
                     _ => line_is_open,
                 };
             }
-            // A line holds to the end of the section, which goes on with the next module.
+            // A line would hold on into the next module's part of the section.
             if line_is_open {
                 self.sections.globals.push(first_word(op::NO_LINE, 0));
             }
@@ -138,33 +138,33 @@ impl<'g, 'a> Globals<'g, 'a> {
         Some(self.parts.get(part)?.index.instruction(at)?.opcode)
     }
 
-    fn fate(&self, place: Place) -> Fate {
-        self.parts.get(place.part).map_or(Fate::Open, |part| part.fate(place.at))
+    fn state(&self, place: Definition) -> State {
+        self.parts.get(place.part).map_or(State::Open, |part| part.state(place.at))
     }
 
-    fn set_fate(&mut self, place: Place, fate: Fate) {
+    fn set_state(&mut self, place: Definition, fate: State) {
         if let Some(part) = self.parts.get_mut(place.part) {
-            part.set_fate(place.at, fate);
+            part.set_state(place.at, fate);
         }
     }
 
-    /// Writes an instruction after all that it needs.
-    fn emit(&mut self, place: Place) -> Result<()> {
+    /// Writes an instruction after everything that it needs.
+    fn emit(&mut self, place: Definition) -> Result<()> {
         let mut stack = vec![place];
         while let Some(&place) = stack.last() {
-            match self.fate(place) {
-                Fate::Own | Fate::Merged | Fate::Replaced => {
+            match self.state(place) {
+                State::Written | State::Merged | State::Replaced => {
                     stack.pop();
                 }
-                Fate::Underway => {
-                    self.place(place)?;
+                State::InProgress => {
+                    self.write_or_merge(place)?;
                     stack.pop();
                 }
-                Fate::Open => {
-                    self.set_fate(place, Fate::Underway);
+                State::Open => {
+                    self.set_state(place, State::InProgress);
                     let needs = self.needs(place)?;
                     if needs.is_empty() {
-                        self.place(place)?;
+                        self.write_or_merge(place)?;
                         stack.pop();
                     }
                     stack.extend(needs);
@@ -174,8 +174,8 @@ impl<'g, 'a> Globals<'g, 'a> {
         Ok(())
     }
 
-    /// What has to be written before an instruction.
-    fn needs(&self, place: Place) -> Result<Vec<Place>> {
+    /// Returns the definitions that must be written before an instruction.
+    fn needs(&self, place: Definition) -> Result<Vec<Definition>> {
         let mut needs = Vec::new();
         let Some(part) = self.parts.get(place.part) else { return Ok(needs) };
         let Some(instruction) = part.index.instruction(place.at) else { return Ok(needs) };
@@ -186,22 +186,22 @@ impl<'g, 'a> Globals<'g, 'a> {
                 return;
             }
             let Some(at) = part.index.definition(id) else {
-                failed = Some(part.nowhere(place.at, &instruction, id));
+                failed = Some(part.undefined_id(place.at, &instruction, id));
                 return;
             };
-            let needed = part.replacement(at).unwrap_or(Place { part: place.part, at });
+            let needed = part.replacement(at).unwrap_or(Definition { part: place.part, at });
             let is_global = self.parts.get(needed.part).is_some_and(|other| needed.at < other.functions_begin);
-            // What comes later in its own module is referred to ahead.
+            // References to later definitions of the same module are forward references.
             if !is_global || needed.part == place.part && needed.at >= place.at {
                 return;
             }
-            match self.fate(needed) {
-                Fate::Open => needs.push(needed),
-                Fate::Underway => {
+            match self.state(needed) {
+                State::Open => needs.push(needed),
+                State::InProgress => {
                     let message = "this and what other modules define need each other to begin with";
                     failed = Some(part.refuse(place.at, message));
                 }
-                Fate::Own | Fate::Merged | Fate::Replaced => {}
+                State::Written | State::Merged | State::Replaced => {}
             }
         });
         match failed {
@@ -211,16 +211,16 @@ impl<'g, 'a> Globals<'g, 'a> {
         }
     }
 
-    /// Writes an instruction whose needs are met, or finds what is equal.
-    fn place(&mut self, place: Place) -> Result<()> {
+    /// Writes an instruction whose needs are written, or merges it with an equal one.
+    fn write_or_merge(&mut self, place: Definition) -> Result<()> {
         let Some(part) = self.parts.get(place.part) else { return Ok(()) };
         let Some(instruction) = part.index.instruction(place.at) else { return Ok(()) };
-        self.ahead(place, &instruction)?;
+        self.declare_forward(place, &instruction)?;
         let Some(part) = self.parts.get(place.part) else { return Ok(()) };
         let result = part.index.result(&instruction);
         let is_continued = self.opcode(place.part, place.at.saturating_add(1)).is_some_and(continues);
         let merging = match merging(part, &instruction) {
-            // What is referred to ahead has its id already, and is itself.
+            // A definition with a forward reference has its id already and is not merged.
             _ if result.is_none() || part.new_at(place.at) != 0 || is_continued => Merging::Never,
             Merging::Equal if part.grouped.contains(&place.at) => Merging::Never,
             merging => merging,
@@ -237,7 +237,7 @@ impl<'g, 'a> Globals<'g, 'a> {
         if let Some(id) = known.filter(|id| !aggregate || self.taken.insert((place.part, *id))) {
             if let Some(part) = self.parts.get_mut(place.part) {
                 part.set(place.at, id);
-                part.set_fate(place.at, Fate::Merged);
+                part.set_state(place.at, State::Merged);
             }
             return Ok(());
         }
@@ -255,12 +255,12 @@ impl<'g, 'a> Globals<'g, 'a> {
             }
         }
         self.write_with_continuations(place, &instruction)?;
-        self.set_fate(place, Fate::Own);
+        self.set_state(place, State::Written);
         Ok(())
     }
 
-    /// Gives ids to what an instruction refers to ahead, and announces it where the module does.
-    fn ahead(&mut self, place: Place, instruction: &Instruction<'_>) -> Result<()> {
+    /// Gives ids to the forward references of an instruction, and declares them where the module does.
+    fn declare_forward(&mut self, place: Definition, instruction: &Instruction<'_>) -> Result<()> {
         let mut ahead = Vec::new();
         if let Some(part) = self.parts.get(place.part) {
             part.index.for_each_id(instruction, |word, role| {
@@ -276,18 +276,18 @@ impl<'g, 'a> Globals<'g, 'a> {
             let Some(part) = self.parts.get_mut(place.part) else { continue };
             part.set(at, id);
             let announcement = part.announced.get(&at).copied().filter(|announced| *announced != place.at);
-            if let Some(announced) = announcement.filter(|announced| part.fate(*announced) == Fate::Open)
+            if let Some(announced) = announcement.filter(|announced| part.state(*announced) == State::Open)
                 && let Some(instruction) = part.index.instruction(announced)
             {
-                part.set_fate(announced, Fate::Own);
+                part.set_state(announced, State::Written);
                 part.write(announced, &instruction, &mut self.sections.globals)?;
             }
         }
         Ok(())
     }
 
-    /// What makes a definition equal to another; none where what is said of it has no ids yet.
-    fn key(&self, place: Place, instruction: &Instruction<'_>, merging: Merging) -> Option<Box<[u32]>> {
+    /// Returns the key by which definitions are equal, or none where an annotation has an id that is not numbered yet.
+    fn key(&self, place: Definition, instruction: &Instruction<'_>, merging: Merging) -> Option<Box<[u32]>> {
         let part = self.parts.get(place.part)?;
         let mut key = vec![first_word(instruction.opcode, instruction.len())];
         let mut is_known = true;
@@ -328,8 +328,8 @@ impl<'g, 'a> Globals<'g, 'a> {
         new.copied().unwrap_or(number)
     }
 
-    /// Whether a specialization constant is the same in all modules that have its number.
-    fn check_number(&mut self, place: Place, instruction: &Instruction<'_>) -> Result<()> {
+    /// Checks that a specialization constant is the same in all modules that have its number.
+    fn check_number(&mut self, place: Definition, instruction: &Instruction<'_>) -> Result<()> {
         let Some(part) = self.parts.get(place.part) else { return Ok(()) };
         let Some(number) = part.index.decoration(instruction.word(1), SPEC_ID) else { return Ok(()) };
         let number = self.spec_id(place.part, number);
@@ -353,8 +353,8 @@ impl<'g, 'a> Globals<'g, 'a> {
         }
     }
 
-    /// Writes an instruction and those that continue it.
-    fn write_with_continuations(&mut self, place: Place, instruction: &Instruction<'_>) -> Result<()> {
+    /// Writes an instruction and its continuations.
+    fn write_with_continuations(&mut self, place: Definition, instruction: &Instruction<'_>) -> Result<()> {
         let Some(part) = self.parts.get(place.part) else { return Ok(()) };
         let kind = kind(instruction.opcode);
         let section = match kind {
@@ -371,7 +371,7 @@ impl<'g, 'a> Globals<'g, 'a> {
             part.write(at, &next, section)?;
             at = at.saturating_add(1);
         }
-        // Modules of one compiler say the same of their source.
+        // Modules of one compiler repeat their source records.
         let repeats = kind == Kind::Processed || kind == Kind::Source && instruction.opcode != op::STRING;
         if repeats && !self.once.insert(section.get(begin..).unwrap_or_default().into()) {
             section.truncate(begin);

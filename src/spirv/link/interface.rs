@@ -1,9 +1,9 @@
-//! Which variables does an entry point reach now?
+//! Which variables does an entry point of the result reach?
 //!
-//! Up to version 1.3 an entry point lists the inputs and outputs that it reaches, from 1.4 all variables of module scope. A
-//! linked module may be of a higher version than one of its parts, and code of another part may use variables of its own.
+//! Up to version 1.3 an entry point lists the inputs and outputs that it reaches, from 1.4 all variables of module
+//! scope. The result may have a higher version than one of its modules, and linked code may use variables of its own.
 
-use super::part::{Fate, Part, Place, first_word};
+use super::part::{State, InputModule, Definition, first_word};
 use super::sections::Sections;
 use crate::error::Result;
 use crate::limits;
@@ -14,14 +14,14 @@ use std::rc::Rc;
 
 const INPUT: u32 = StorageClass::Input as u32;
 const OUTPUT: u32 = StorageClass::Output as u32;
-/// From this version on all variables are listed.
+/// First version whose entry points list all variables.
 const ALL_LISTED: (u8, u8) = (1, 4);
 
-/// Writes entry points and their modes.
+/// Writes entry points and their execution modes.
 ///
 /// # Errors
-/// `Input` for what cannot be numbered, or what reaches too much.
-pub fn entry_points(parts: &[Part<'_>], sections: &mut Sections) -> Result<()> {
+/// `Input` for ids that cannot be renumbered, or for an entry point that reaches too much.
+pub fn entry_points(parts: &[InputModule<'_>], sections: &mut Sections) -> Result<()> {
     let version = parts.iter().map(|part| part.index.version).max().unwrap_or_default();
     let mut walk = Walk { parts, known: HashMap::new(), budget: limits::MAX_REACHED };
     for (number, part) in parts.iter().enumerate() {
@@ -31,14 +31,14 @@ pub fn entry_points(parts: &[Part<'_>], sections: &mut Sections) -> Result<()> {
             let Some(instruction) = part.index.instruction(entry.at) else { continue };
             let begin = sections.entry_points.len();
             part.write(entry.at, &instruction, &mut sections.entry_points)?;
-            // Built-in variables may have become one, and each is listed once.
+            // Merged built-in variables are listed once.
             let head = begin.saturating_add(1).saturating_add(instruction.after_string(2));
             let mut listed: Vec<u32> = sections.entry_points.split_off(head.min(sections.entry_points.len()));
             let mut there = HashSet::new();
             listed.retain(|id| there.insert(*id));
             if raised || others {
                 let Some(at) = part.index.definition(entry.function) else { continue };
-                for (id, storage) in walk.reached(Place { part: number, at }, entry.at)? {
+                for (id, storage) in walk.reached(Definition { part: number, at }, entry.at)? {
                     if (version >= ALL_LISTED || matches!(storage, INPUT | OUTPUT)) && there.insert(id) {
                         listed.push(id);
                     }
@@ -62,23 +62,24 @@ pub fn entry_points(parts: &[Part<'_>], sections: &mut Sections) -> Result<()> {
     Ok(())
 }
 
-/// What a function, or something of module scope, uses of module scope: variables with their storage classes, and
-/// whatever leads on.
+/// Definitions of module scope that a function or another definition uses: variables with their storage classes, and
+/// ids to follow further.
 #[derive(Default)]
 struct Uses {
     variables: Vec<(u32, u32)>,
-    onward: Vec<Place>,
+    onward: Vec<Definition>,
 }
 
 struct Walk<'w, 'a> {
-    parts: &'w [Part<'a>],
-    known: HashMap<Place, Rc<Uses>>,
+    parts: &'w [InputModule<'a>],
+    known: HashMap<Definition, Rc<Uses>>,
     budget: usize,
 }
 
 impl Walk<'_, '_> {
-    /// The new ids of the variables that a function reaches, with their storage classes, in the order of the walk.
-    fn reached(&mut self, function: Place, entry: usize) -> Result<Vec<(u32, u32)>> {
+    /// Returns the new ids of the variables that a function reaches, with their storage classes, in the order of the
+    /// walk.
+    fn reached(&mut self, function: Definition, entry: usize) -> Result<Vec<(u32, u32)>> {
         let mut found = Vec::new();
         let mut met = HashSet::from([function]);
         let mut queue = vec![function];
@@ -96,7 +97,7 @@ impl Walk<'_, '_> {
         Ok(found)
     }
 
-    fn uses(&mut self, place: Place) -> Rc<Uses> {
+    fn uses(&mut self, place: Definition) -> Rc<Uses> {
         if let Some(known) = self.known.get(&place) {
             return Rc::clone(known);
         }
@@ -105,7 +106,7 @@ impl Walk<'_, '_> {
         uses
     }
 
-    fn find(&self, place: Place) -> Option<Uses> {
+    fn find(&self, place: Definition) -> Option<Uses> {
         let part = self.parts.get(place.part)?;
         let mut uses = Uses::default();
         let function = if place.at < part.functions_begin { None } else { part.index.function_at(place.at) };
@@ -116,7 +117,7 @@ impl Walk<'_, '_> {
         }
         let mut met = HashSet::new();
         for (_, instruction) in part.index.instructions(range.clone()) {
-            // Debug information uses nothing.
+            // Debug information is no use.
             let is_debug = matches!(instruction.opcode, op::LINE | op::NO_LINE)
                 || instruction.opcode == op::EXT_INST && is_debug(part, instruction.word(2));
             if is_debug {
@@ -127,7 +128,7 @@ impl Walk<'_, '_> {
                 if range.contains(&at) || !met.insert(at) {
                     return;
                 }
-                let onward = part.replacement(at).unwrap_or(Place { part: place.part, at });
+                let onward = part.replacement(at).unwrap_or(Definition { part: place.part, at });
                 if self.leads_on(onward) {
                     uses.onward.push(onward);
                 }
@@ -136,16 +137,16 @@ impl Walk<'_, '_> {
         Some(uses)
     }
 
-    /// Whether a definition may lead to a variable: types do not.
-    fn leads_on(&self, place: Place) -> bool {
+    /// Whether a definition may lead to a variable; types do not.
+    fn leads_on(&self, place: Definition) -> bool {
         let Some(part) = self.parts.get(place.part) else { return false };
         let Some(instruction) = part.index.instruction(place.at) else { return false };
-        part.index.result_type(&instruction).is_some() && part.fate(place.at) != Fate::Replaced
+        part.index.result_type(&instruction).is_some() && part.state(place.at) != State::Replaced
     }
 }
 
-fn is_debug(part: &Part<'_>, set: u32) -> bool {
+fn is_debug(part: &InputModule<'_>, set: u32) -> bool {
     use crate::spirv::grammar::Set;
-    use crate::spirv::operands::Surroundings as _;
+    use crate::spirv::operands::OperandContext as _;
     matches!(part.index.set(set), Set::OpenClDebug | Set::ShaderDebug)
 }

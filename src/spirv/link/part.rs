@@ -1,4 +1,4 @@
-//! What is one of the modules like, and can it be linked at all?
+//! What does one of the modules define, and can it be linked?
 
 use super::sections::{GROUP_MEMBER_DECORATE, MEMBER_DECORATE, MEMBER_DECORATE_STRING, MEMBER_NAME};
 use super::{Ids, Source};
@@ -10,71 +10,71 @@ use crate::spirv::words::Instruction;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// A definition: the number of a module and that of an instruction in it.
+/// Definition, by the number of its module and of its instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The module.
+pub struct Definition {
+    /// Number of the module.
     pub part: usize,
-    /// The instruction.
+    /// Number of the instruction.
     pub at: usize,
 }
 
-/// What becomes of something that module scope defines.
+/// State of a definition of module scope during the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Fate {
-    /// That is not known yet.
+pub enum State {
+    /// Not decided yet.
     #[default]
     Open,
-    /// What it needs is being written.
-    Underway,
-    /// It is in the result.
-    Own,
-    /// Something that is equal is in the result.
+    /// Being written: its needs come first.
+    InProgress,
+    /// Written to the result.
+    Written,
+    /// Merged with an equal definition of the result.
     Merged,
-    /// The definition of another module takes its place.
+    /// Replaced by the definition of another module.
     Replaced,
 }
 
-/// One of the modules.
-pub struct Part<'a> {
-    /// What errors call it.
+/// Module that is linked, with the state of the link.
+pub struct InputModule<'a> {
+    /// Name for error messages.
     pub name: &'a str,
-    /// What is where in it.
+    /// Index of the module.
     pub index: Index<'a>,
-    /// Where its functions begin, with the line that belongs to the first.
+    /// Number of the first instruction of its functions, including the line of the first.
     pub functions_begin: usize,
-    /// New ids by the number of the defining instruction; 0 where there is none yet.
+    /// New ids by the number of the defining instruction; 0 where none is assigned yet.
     new: Vec<u32>,
-    /// By the number of the defining instruction.
-    fates: Vec<Fate>,
-    replaced: HashMap<usize, Place>,
-    /// Pointers that are announced before they are defined: the announcement, by the number of the definition.
+    /// States by the number of the defining instruction.
+    states: Vec<State>,
+    replaced: HashMap<usize, Definition>,
+    /// Forward declarations of pointers, by the number of the definition.
     pub announced: HashMap<usize, usize>,
-    /// Names and decorations of what module scope defines: pairs of definition and annotation, sorted.
+    /// Annotations of definitions of module scope: pairs of definition and annotation, sorted.
     annotations: Vec<(u32, u32)>,
-    /// Definitions that are decorated by groups.
+    /// Definitions that decoration groups decorate.
     pub grouped: HashSet<usize>,
 }
 
-/// `SPV_INTEL_function_variants`: instructions that hold for some targets only (numbers of SPIRV-Headers).
+/// Instructions of `SPV_INTEL_function_variants`, which hold for some targets only (numbers of SPIRV-Headers).
 const VARIANTS: Range<u16> = 6248..6254;
 const NOP: u16 = 0;
 
-impl<'a> Part<'a> {
+impl<'a> InputModule<'a> {
     /// Reads a module.
     ///
     /// # Errors
-    /// `Input` where it is damaged, or holds something that cannot be linked.
-    pub fn read(source: &Source<'a>) -> Result<Part<'a>> {
+    /// `Input` where it is damaged, or holds instructions that cannot be linked.
+    pub fn read(source: &Source<'a>) -> Result<InputModule<'a>> {
         let index = Index::read(source.bytes).map_err(|error| error.context(source.name))?;
         if let Some(error) = &index.stopped {
             return Err(error.clone().context(source.name));
         }
-        let mut part = Part {
+        let mut part = InputModule {
             name: source.name,
             functions_begin: index.functions.first().map_or(index.len(), |first| first.instructions.start),
             new: vec![0; index.len()],
-            fates: vec![Fate::Open; index.len()],
+            states: vec![State::Open; index.len()],
             replaced: HashMap::new(),
             announced: HashMap::new(),
             annotations: Vec::new(),
@@ -91,7 +91,7 @@ impl<'a> Part<'a> {
         Ok(part)
     }
 
-    /// Whether everything can be numbered anew.
+    /// Checks that all instructions can be renumbered.
     fn check(&mut self) -> Result<()> {
         for function in &self.index.functions {
             let last = function.instructions.end.checked_sub(1).and_then(|last| self.index.instruction(last));
@@ -169,7 +169,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The names and decorations of what an instruction of module scope defines, in module order.
+    /// Returns the names and decorations of a definition of module scope, in module order.
     pub fn annotations_of(&self, definition: usize) -> impl Iterator<Item = Instruction<'a>> + '_ {
         let begin = self.annotations.partition_point(|(target, _)| (*target as usize) < definition);
         let rest = self.annotations.get(begin..).unwrap_or_default();
@@ -177,7 +177,7 @@ impl<'a> Part<'a> {
         mine.filter_map(|(_, at)| self.index.instruction(*at as usize))
     }
 
-    /// Numbers everything that the functions define which are not replaced.
+    /// Gives new ids to everything in functions that are not replaced.
     pub fn number_functions(&mut self, ids: &mut Ids) -> Result<()> {
         let places = grammar::results();
         let mut skip = 0..0;
@@ -199,58 +199,58 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// Lets another definition take the place of one.
-    pub fn replace(&mut self, definition: usize, by: Place) {
+    /// Replaces a definition by another one.
+    pub fn replace(&mut self, definition: usize, by: Definition) {
         self.replaced.insert(definition, by);
-        self.set_fate(definition, Fate::Replaced);
+        self.set_state(definition, State::Replaced);
     }
 
-    /// What takes the place of a definition, where something does.
-    pub fn replacement(&self, definition: usize) -> Option<Place> {
+    /// Returns the replacement of a definition, if it is replaced.
+    pub fn replacement(&self, definition: usize) -> Option<Definition> {
         self.replaced.get(&definition).copied()
     }
 
-    /// All of them.
-    pub fn replacements(&self) -> Vec<(usize, Place)> {
+    /// Returns all replaced definitions with their replacements.
+    pub fn replacements(&self) -> Vec<(usize, Definition)> {
         self.replaced.iter().map(|(definition, place)| (*definition, *place)).collect()
     }
 
-    /// Whether the code that an instruction belongs to is left out.
+    /// Whether an instruction belongs to a function that is left out.
     pub fn is_dropped(&self, at: usize) -> bool {
         let function = if at < self.functions_begin { None } else { self.index.function_at(at) };
         function.is_some_and(|function| self.is_replaced(function))
     }
 
-    /// Whether the definition of another module takes a function's place.
+    /// Whether a function is replaced by the definition of another module.
     pub fn is_replaced(&self, function: &Function) -> bool {
         self.replaced.contains_key(&function.instructions.start)
     }
 
-    /// Gives what an instruction defines its new id.
+    /// Sets the new id of an instruction's result.
     pub fn set(&mut self, definition: usize, id: u32) {
         if let Some(place) = self.new.get_mut(definition) {
             *place = id;
         }
     }
 
-    /// The new id of what an instruction defines; 0 where it has none.
+    /// Returns the new id of an instruction's result, or 0 where it has none.
     pub fn new_at(&self, definition: usize) -> u32 {
         self.new.get(definition).copied().unwrap_or(0)
     }
 
-    /// The new id of an old one; none where it has none (yet), or is not defined.
+    /// Returns the new id of an old one, or none where it has none yet or is not defined.
     pub fn new_of(&self, id: u32) -> Option<u32> {
         self.index.definition(id).map(|at| self.new_at(at)).filter(|new| *new != 0)
     }
 
-    /// What becomes of a definition.
-    pub fn fate(&self, definition: usize) -> Fate {
-        self.fates.get(definition).copied().unwrap_or_default()
+    /// Returns the state of a definition.
+    pub fn state(&self, definition: usize) -> State {
+        self.states.get(definition).copied().unwrap_or_default()
     }
 
-    /// Says what becomes of a definition.
-    pub fn set_fate(&mut self, definition: usize, fate: Fate) {
-        if let Some(place) = self.fates.get_mut(definition) {
+    /// Sets the state of a definition.
+    pub fn set_state(&mut self, definition: usize, fate: State) {
+        if let Some(place) = self.states.get_mut(definition) {
             *place = fate;
         }
     }
@@ -258,7 +258,7 @@ impl<'a> Part<'a> {
     /// Appends an instruction with its new ids to a section.
     ///
     /// # Errors
-    /// `Input` where an id has none.
+    /// `Input` where an id has no new one.
     pub fn write(&self, at: usize, instruction: &Instruction<'_>, section: &mut Vec<u32>) -> Result<()> {
         let begin = section.len().saturating_add(1);
         section.push(first_word(instruction.opcode, instruction.len()));
@@ -272,15 +272,15 @@ impl<'a> Part<'a> {
             }
         });
         match unknown {
-            Some(id) => Err(self.nowhere(at, instruction, id)),
+            Some(id) => Err(self.undefined_id(at, instruction, id)),
             None if !known => Err(self.unknown(at, instruction)),
             None => Ok(()),
         }
     }
 
-    /// The error of an id that leads nowhere.
+    /// Returns the error for an id without a definition.
     #[cold]
-    pub fn nowhere(&self, at: usize, instruction: &Instruction<'_>, id: u32) -> Error {
+    pub fn undefined_id(&self, at: usize, instruction: &Instruction<'_>, id: u32) -> Error {
         let why = match self.index.definition(id) {
             None => "which the module does not define",
             Some(_) => "which is part of what another module's definition replaces",
@@ -288,20 +288,20 @@ impl<'a> Part<'a> {
         self.error(at, format!("{} uses %{id}, {why}", grammar::name(instruction.opcode)))
     }
 
-    /// The error of an instruction whose operands no grammar knows.
+    /// Returns the error for an instruction of an unknown opcode.
     #[cold]
     pub fn unknown(&self, at: usize, instruction: &Instruction<'_>) -> Error {
         let name = grammar::name(instruction.opcode);
         self.error(at, format!("{name}: not all of its operands are known, so it cannot be linked"))
     }
 
-    /// The error of what cannot be linked with the others, at an instruction.
+    /// Returns the error, at an instruction, for a module that cannot be linked with the others.
     #[cold]
     pub fn refuse(&self, at: usize, message: impl Into<String>) -> Error {
         self.error_of(ErrorKind::Build, at, message)
     }
 
-    /// The error of what cannot be linked at all, at an instruction.
+    /// Returns the error, at an instruction, for a module that cannot be linked at all.
     #[cold]
     pub fn error(&self, at: usize, message: impl Into<String>) -> Error {
         self.error_of(ErrorKind::Input, at, message)
@@ -311,9 +311,9 @@ impl<'a> Part<'a> {
         let offset = self.index.instruction(at).map_or(0, |instruction| instruction.offset);
         let error = Error::new(kind, message).with_offset(offset);
         let function = self.index.function_at(at).filter(|_| at >= self.functions_begin);
-        // A message about a function itself names it.
+        // A message at a function's own instruction already names it.
         let within = function
-            .map(|function| self.call(function.id))
+            .map(|function| self.function_name(function.id))
             .filter(|name| !error.message().contains(&format!("`{name}`")));
         let error = match within {
             Some(name) => error.context(format!("function {name}")),
@@ -322,8 +322,8 @@ impl<'a> Part<'a> {
         error.context(self.name)
     }
 
-    /// What a function is called: as an entry point, a symbol, by its name or its id.
-    pub fn call(&self, function: u32) -> String {
+    /// Returns the name of a function for messages: that of its entry point, its symbol, its `OpName` or its id.
+    pub fn function_name(&self, function: u32) -> String {
         let entry = self.index.entry_points.iter().find(|entry| entry.function == function);
         let name = entry.map(|entry| entry.name.clone().into_owned());
         let name = name.or_else(|| self.index.linkage(function).map(|linkage| linkage.name));
@@ -331,7 +331,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The first word of an instruction with so many operand words.
+/// Returns the first word of an instruction with this many operand words.
 pub fn first_word(opcode: u16, operands: usize) -> u32 {
     let count = u32::try_from(operands).unwrap_or(u32::MAX).saturating_add(1);
     count << 16 | u32::from(opcode)

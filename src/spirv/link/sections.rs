@@ -1,29 +1,29 @@
-//! In which order is all that written?
+//! In which order are the sections of the result written?
 //!
-//! The layout of a module is that of the specification, section 2.4; each section is gathered on its own.
+//! The order is that of the specification, section 2.4; each section is collected on its own.
 
-use super::part::{Part, first_word};
+use super::part::{InputModule, first_word};
 use crate::error::{Error, Result};
 use crate::spirv::words::MAGIC;
 use rspirv::spirv::Op;
 use std::collections::HashSet;
 
-/// Where an instruction of module scope belongs.
+/// Section of an instruction of module scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Capabilities, extensions, memory model, entry points and their modes: written from what the index holds.
+    /// Capabilities, extensions, memory model, entry points and their modes: written from the index.
     Preamble,
-    /// Sets of extended instructions.
+    /// Imports of extended instruction sets.
     Import,
     /// Strings and sources.
     Source,
-    /// What processed the module.
+    /// Processing records (`OpModuleProcessed`).
     Processed,
-    /// A name of something.
+    /// Names.
     Name,
-    /// A decoration of something.
+    /// Decorations.
     Annotation,
-    /// A declaration that decorations refer to: scopes of aliasing, which come first among them.
+    /// Aliasing scopes, which come before the decorations that refer to them.
     Alias,
     /// Types, constants, variables, and debug information.
     Global,
@@ -48,7 +48,7 @@ numbers! {
     BITCAST = Bitcast,
 }
 
-/// The section of an instruction of module scope.
+/// Returns the section of an instruction of module scope.
 pub fn kind(opcode: u16) -> Kind {
     use crate::spirv::op;
     match opcode {
@@ -75,7 +75,7 @@ pub fn kind(opcode: u16) -> Kind {
     }
 }
 
-/// The sections of the result, in words.
+/// Sections of the result, in words.
 #[derive(Debug, Default)]
 pub struct Sections {
     /// Capabilities, extensions.
@@ -92,7 +92,7 @@ pub struct Sections {
     pub sources: Vec<u32>,
     /// Names.
     pub names: Vec<u32>,
-    /// What processed the modules.
+    /// Processing records.
     pub processed: Vec<u32>,
     /// Scopes of aliasing.
     pub aliases: Vec<u32>,
@@ -100,18 +100,18 @@ pub struct Sections {
     pub annotations: Vec<u32>,
     /// Types, constants, variables.
     pub globals: Vec<u32>,
-    /// Functions of other modules.
+    /// Declarations of functions.
     pub declarations: Vec<u32>,
-    /// Functions.
+    /// Definitions of functions.
     pub definitions: Vec<u32>,
 }
 
 impl Sections {
-    /// Capabilities and extensions of all modules, each once, and the memory model of all.
+    /// Writes the capabilities and extensions of all modules, each once, and the common memory model.
     ///
     /// # Errors
     /// `Input` where modules have different memory models.
-    pub fn preamble(&mut self, parts: &[Part<'_>]) -> Result<()> {
+    pub fn preamble(&mut self, parts: &[InputModule<'_>]) -> Result<()> {
         use crate::spirv::op;
         let mut model: Option<(Vec<u32>, &str)> = None;
         let mut capabilities = HashSet::new();
@@ -148,7 +148,7 @@ impl Sections {
                             Some(_) => {}
                         }
                     }
-                    // Nothing of the preamble comes later.
+                    // The preamble is over.
                     opcode if kind(opcode) != Kind::Preamble && kind(opcode) != Kind::Import => break,
                     _ => {}
                 }
@@ -162,8 +162,8 @@ impl Sections {
         Ok(())
     }
 
-    /// The whole module. Its version is the highest; its generator that of the modules where all have the same.
-    pub fn assemble(self, parts: &[Part<'_>], bound: u32) -> Vec<u8> {
+    /// Returns the whole module. Its version is the highest of all modules; its generator is theirs if they check_types.
+    pub fn assemble(self, parts: &[InputModule<'_>], bound: u32) -> Vec<u8> {
         let version = parts.iter().map(|part| part.index.version).max().unwrap_or((1, 0));
         let version = u32::from(version.0) << 16 | u32::from(version.1) << 8;
         let mut generators = parts.iter().map(|part| part.index.generator);

@@ -1,6 +1,6 @@
-//! Which definition does each import get, and what is missing?
+//! Which definition does each import get, and which imports have none?
 
-use super::part::{Part, Place};
+use super::part::{InputModule, Definition};
 use super::{Folded, Options, Source};
 use crate::error::{Error, ErrorKind};
 use crate::spirv::index::{Function, Index, LinkageKind};
@@ -8,109 +8,109 @@ use crate::spirv::op;
 use crate::spirv::types::{self, Type};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Functions that are named where nothing defines what they want.
+/// Number of users that an error about a missing definition names.
 const NAMED: usize = 5;
-/// Functions that the SPIR-V/LLVM translator writes for intrinsics of LLVM, and exports from every module that needs them; a
-/// name says all that the function does (`SPIRVLowerLLVMIntrinsic.cpp`, `spirv.llvm_fshl_i32`).
+/// Prefix of functions that the SPIR-V/LLVM translator writes for LLVM intrinsics, and exports from every module that
+/// needs them. The name determines the code (`SPIRVLowerLLVMIntrinsic.cpp`, `spirv.llvm_fshl_i32`).
 const HELPER: &str = "spirv.llvm_";
-/// `HostAccessINTEL`, and the number that it had before it was published and that DPC++ writes.
+/// `HostAccessINTEL`, and the number that it had before it was published, which DPC++ writes.
 const HOST_ACCESS: [u32; 2] = [6188, 6147];
-/// Parameters of a type that are shown.
+/// Number of parameters that the text of a type shows.
 const SHOWN_PARAMETERS: usize = 12;
 /// Kinds of parameter attributes that change how a value is passed: ByVal and Sret.
 const PASSING: [(u32, &str); 2] = [(2, "by value"), (3, "as the place of the result")];
 const FUNC_PARAM_ATTR: u32 = rspirv::spirv::Decoration::FuncParamAttr as u32;
 const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
 
-/// A symbol of the result.
+/// Symbol of the result.
 #[derive(Debug)]
 pub struct Symbol {
     name: String,
-    /// The definition; of an open import the declaration that stays.
-    pub kept: Place,
-    /// The id of that.
+    /// Definition, or for an open import the declaration that stays.
+    pub kept: Definition,
+    /// Id in the module of `kept`.
     id: u32,
     /// Whether it is a function.
     pub is_function: bool,
     is_defined: bool,
 }
 
-/// The symbols of all modules.
+/// Symbols of all modules.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    /// In the order in which they are met.
+    /// Symbols in the order in which they are met.
     pub list: Vec<Symbol>,
-    /// What is replaced: where, its id there, and the number of the symbol.
-    replaced: Vec<(Place, u32, usize)>,
-    /// How many imports have a definition.
+    /// Replaced definitions: place, id in its module, and number of the symbol.
+    replaced: Vec<(Definition, u32, usize)>,
+    /// Number of imports with a definition.
     pub resolved: usize,
-    /// Definitions that are left out.
+    /// Linkonce definitions that are left out.
     pub folded: Vec<Folded>,
     /// Names of symbols and kernels, with the module that has them.
     taken: HashMap<String, usize>,
 }
 
-/// A name with all that modules say of it.
+/// Name with its candidates in all modules.
 #[derive(Default)]
-struct Claims {
+struct Candidates {
     name: String,
     /// Exports, in module order.
-    strong: Vec<Claim>,
-    /// Definitions of which one is kept.
-    weak: Vec<Claim>,
-    wanted: Vec<Claim>,
+    strong: Vec<Candidate>,
+    /// Linkonce definitions, of which one is kept.
+    weak: Vec<Candidate>,
+    wanted: Vec<Candidate>,
 }
 
 #[derive(Clone, Copy)]
-struct Claim {
-    place: Place,
+struct Candidate {
+    place: Definition,
     id: u32,
     is_function: bool,
 }
 
 impl Symbols {
-    /// Finds a definition for each import; what is wrong goes to `errors`.
+    /// Finds a definition for each import; errors are appended to `errors`.
     pub fn resolve(
-        parts: &mut [Part<'_>],
+        parts: &mut [InputModule<'_>],
         sources: &[Source<'_>],
         options: &Options,
         errors: &mut Vec<Error>,
     ) -> Symbols {
         let mut symbols = Symbols::default();
-        let claims = symbols.claims(parts, errors);
+        let candidates = symbols.candidates(parts, errors);
         let mut missing: BTreeMap<usize, Vec<(u32, String)>> = BTreeMap::new();
-        for claims in claims {
-            if let [first, second, ..] = claims.strong.as_slice() {
-                errors.push(twice(parts, &claims.name, *first, *second));
+        for candidates in candidates {
+            if let [first, second, ..] = candidates.strong.as_slice() {
+                errors.push(duplicate_definition(parts, &candidates.name, *first, *second));
                 continue;
             }
-            let definition = claims.strong.first().or(claims.weak.first()).copied();
-            let Some(kept) = definition.or(claims.wanted.first().copied()) else { continue };
+            let definition = candidates.strong.first().or(candidates.weak.first()).copied();
+            let Some(kept) = definition.or(candidates.wanted.first().copied()) else { continue };
             let number = symbols.list.len();
-            let others = claims.strong.iter().chain(&claims.weak).chain(&claims.wanted);
-            for claim in others.filter(|claim| claim.place != kept.place) {
-                if claim.is_function != kept.is_function {
-                    errors.push(kinds(parts, &claims.name, *claim, kept));
+            let others = candidates.strong.iter().chain(&candidates.weak).chain(&candidates.wanted);
+            for candidate in others.filter(|candidate| candidate.place != kept.place) {
+                if candidate.is_function != kept.is_function {
+                    errors.push(kind_mismatch(parts, &candidates.name, *candidate, kept));
                     continue;
                 }
-                symbols.replaced.push((claim.place, claim.id, number));
-                if let Some(part) = parts.get_mut(claim.place.part) {
-                    part.replace(claim.place.at, kept.place);
+                symbols.replaced.push((candidate.place, candidate.id, number));
+                if let Some(part) = parts.get_mut(candidate.place.part) {
+                    part.replace(candidate.place.at, kept.place);
                 }
             }
-            let dropped = claims.weak.iter().filter(|claim| claim.place != kept.place);
-            symbols.folded.extend(dropped.map(|claim| Folded {
-                symbol: claims.name.clone(),
+            let dropped = candidates.weak.iter().filter(|candidate| candidate.place != kept.place);
+            symbols.folded.extend(dropped.map(|candidate| Folded {
+                symbol: candidates.name.clone(),
                 kept: kept.place.part,
-                dropped: claim.place.part,
+                dropped: candidate.place.part,
             }));
             if definition.is_some() {
-                symbols.resolved = symbols.resolved.saturating_add(claims.wanted.len());
+                symbols.resolved = symbols.resolved.saturating_add(candidates.wanted.len());
             } else if !options.partial {
-                for claim in &claims.wanted {
-                    let required = sources.get(claim.place.part).and_then(|source| source.required.as_ref());
-                    if required.is_none_or(|required| required.contains(claims.name.as_str())) {
-                        missing.entry(claim.place.part).or_default().push((claim.id, claims.name.clone()));
+                for candidate in &candidates.wanted {
+                    let required = sources.get(candidate.place.part).and_then(|source| source.required.as_ref());
+                    if required.is_none_or(|required| required.contains(candidates.name.as_str())) {
+                        missing.entry(candidate.place.part).or_default().push((candidate.id, candidates.name.clone()));
                     }
                 }
             }
@@ -119,7 +119,7 @@ impl Symbols {
                 id: kept.id,
                 is_function: kept.is_function,
                 is_defined: definition.is_some(),
-                name: claims.name,
+                name: candidates.name,
             });
         }
         for (part, wanted) in missing {
@@ -130,9 +130,9 @@ impl Symbols {
         symbols
     }
 
-    /// What all modules say of each name, in the order in which the names are met. Kernels are looked at on the way.
-    fn claims(&mut self, parts: &[Part<'_>], errors: &mut Vec<Error>) -> Vec<Claims> {
-        let mut claims: Vec<Claims> = Vec::new();
+    /// Collects the candidates of each name, in the order in which the names are met. Kernel names are checked too.
+    fn candidates(&mut self, parts: &[InputModule<'_>], errors: &mut Vec<Error>) -> Vec<Candidates> {
+        let mut candidates: Vec<Candidates> = Vec::new();
         let mut by_name: HashMap<String, usize> = HashMap::new();
         let mut kernels: HashMap<(u32, &str), usize> = HashMap::new();
         for (number, part) in parts.iter().enumerate() {
@@ -150,8 +150,8 @@ impl Symbols {
                 }
             }
             for (id, linkage) in part.index.linked() {
-                let claim = match claim(number, part, id) {
-                    Ok(Some(claim)) => claim,
+                let candidate = match candidate(number, part, id) {
+                    Ok(Some(candidate)) => candidate,
                     Ok(None) => continue,
                     Err(error) => {
                         errors.push(error);
@@ -160,61 +160,61 @@ impl Symbols {
                 };
                 self.taken.entry(linkage.name.clone()).or_insert(number);
                 let at = *by_name.entry(linkage.name.clone()).or_insert_with(|| {
-                    claims.push(Claims { name: linkage.name.clone(), ..Claims::default() });
-                    claims.len().saturating_sub(1)
+                    candidates.push(Candidates { name: linkage.name.clone(), ..Candidates::default() });
+                    candidates.len().saturating_sub(1)
                 });
-                let Some(claims) = claims.get_mut(at) else { continue };
+                let Some(candidates) = candidates.get_mut(at) else { continue };
                 match linkage.kind {
-                    LinkageKind::Import => claims.wanted.push(claim),
+                    LinkageKind::Import => candidates.wanted.push(candidate),
                     LinkageKind::Export if linkage.name.starts_with(HELPER) || is_device_global(part, id) => {
-                        claims.weak.push(claim);
+                        candidates.weak.push(candidate);
                     }
-                    LinkageKind::Export => claims.strong.push(claim),
-                    LinkageKind::LinkOnceOdr | LinkageKind::Other(_) => claims.weak.push(claim),
+                    LinkageKind::Export => candidates.strong.push(candidate),
+                    LinkageKind::LinkOnceOdr | LinkageKind::Other(_) => candidates.weak.push(candidate),
                 }
                 let defined = part.index.function(id).is_none_or(|function| function.defined);
-                if defined == (linkage.kind == LinkageKind::Import) && claim.is_function {
+                if defined == (linkage.kind == LinkageKind::Import) && candidate.is_function {
                     let message = match defined {
                         true => format!("`{}` is imported and has a body", linkage.name),
                         false => format!("`{}` is exported and has no body", linkage.name),
                     };
-                    errors.push(part.refuse(claim.place.at, message));
+                    errors.push(part.refuse(candidate.place.at, message));
                 }
             }
         }
-        claims
+        candidates
     }
 
-    /// The names of what the result exports.
+    /// Returns the names of the symbols that the result exports.
     pub fn exports(&self, sources: &[Source<'_>]) -> Vec<String> {
         let stays =
             |symbol: &&Symbol| symbol.is_defined && sources.get(symbol.kept.part).is_none_or(|source| !source.internal);
         self.list.iter().filter(stays).map(|symbol| symbol.name.clone()).collect()
     }
 
-    /// The names of what the result imports.
+    /// Returns the names of the symbols that the result imports.
     pub fn imports(&self) -> Vec<String> {
         self.list.iter().filter(|symbol| !symbol.is_defined).map(|symbol| symbol.name.clone()).collect()
     }
 
-    /// Whether a name is that of a symbol or kernel of another module.
+    /// Whether a symbol or kernel of another module has a name.
     pub fn is_taken(&self, name: &str, part: usize) -> bool {
         self.taken.get(name).is_some_and(|owner| *owner != part)
     }
 
-    /// Whether what is replaced has the type of what replaces it, once types have new ids. Functions whose types differ
-    /// in what pointers point to are returned, with the place of the definition: LLVM no longer knows what pointers
-    /// point to, so importer and exporter guess on their own. Calls of them are adapted.
+    /// Checks that replaced definitions have the type of their replacement, once types have new ids. Returns the
+    /// functions whose types differ only in pointees, with their definitions: LLVM pointers are opaque, so importer and
+    /// exporter guess pointee types on their own. Calls of these functions are adapted.
     ///
     /// # Errors
-    /// `Input` for each that has not, naming both types.
-    pub fn agree(&self, parts: &[Part<'_>]) -> Result<HashMap<Place, Place>, Vec<Error>> {
+    /// `Input` for each other difference, naming both types.
+    pub fn check_types(&self, parts: &[InputModule<'_>]) -> Result<HashMap<Definition, Definition>, Vec<Error>> {
         let mut adapted = HashMap::new();
         let mut errors = Vec::new();
         for (place, id, number) in &self.replaced {
             let Some(symbol) = self.list.get(*number) else { continue };
             let (Some(mine), Some(theirs)) = (parts.get(place.part), parts.get(symbol.kept.part)) else { continue };
-            let kind = |part: &Part<'_>, id| match part.index.function(id) {
+            let kind = |part: &InputModule<'_>, id| match part.index.function(id) {
                 Some(function) => Some(function.function_type),
                 None => part.index.type_of(id),
             };
@@ -234,14 +234,14 @@ impl Symbols {
                     continue;
                 }
             }
-            errors.extend(passing(&symbol.name, mine, *id, theirs, symbol.id));
+            errors.extend(passing_mismatch(&symbol.name, mine, *id, theirs, symbol.id));
         }
         if errors.is_empty() { Ok(adapted) } else { Err(errors) }
     }
 }
 
-/// What a linked id stands for; none where it is neither a function nor a variable.
-fn claim(number: usize, part: &Part<'_>, id: u32) -> Result<Option<Claim>, Error> {
+/// Returns the candidate of a linked id, or none where it is neither a function nor a variable.
+fn candidate(number: usize, part: &InputModule<'_>, id: u32) -> Result<Option<Candidate>, Error> {
     let Some(at) = part.index.definition(id) else { return Ok(None) };
     let opcode = part.index.instruction(at).map_or(0, |instruction| instruction.opcode);
     let is_function = opcode == op::FUNCTION;
@@ -254,17 +254,16 @@ fn claim(number: usize, part: &Part<'_>, id: u32) -> Result<Option<Claim>, Error
     if part.index.decorations(id).any(|found| found.decoration == LINKAGE && !own(&found)) {
         return Err(part.refuse(at, "a group of decorations says how this is linked, which is not followed"));
     }
-    Ok(Some(Claim { place: Place { part: number, at }, id, is_function }))
+    Ok(Some(Candidate { place: Definition { part: number, at }, id, is_function }))
 }
 
-/// Whether an id is a variable that the host knows by a name of its own: each image that uses it has a copy, and the
-/// runtime keeps these the same.
-fn is_device_global(part: &Part<'_>, id: u32) -> bool {
+/// Whether an id is a device global: each image that uses it has a copy, and the runtime synchronises them.
+fn is_device_global(part: &InputModule<'_>, id: u32) -> bool {
     part.index.decorations(id).any(|found| HOST_ACCESS.contains(&found.decoration))
 }
 
 #[cold]
-fn twice(parts: &[Part<'_>], name: &str, first: Claim, second: Claim) -> Error {
+fn duplicate_definition(parts: &[InputModule<'_>], name: &str, first: Candidate, second: Candidate) -> Error {
     let other = parts.get(first.place.part).map_or("", |part| part.name);
     let message = format!("`{name}` is defined here and in {other}");
     let error = parts.get(second.place.part).map(|part| part.refuse(second.place.at, &message));
@@ -272,17 +271,17 @@ fn twice(parts: &[Part<'_>], name: &str, first: Claim, second: Claim) -> Error {
 }
 
 #[cold]
-fn kinds(parts: &[Part<'_>], name: &str, claim: Claim, kept: Claim) -> Error {
-    let what = |claim: Claim| if claim.is_function { "a function" } else { "a variable" };
+fn kind_mismatch(parts: &[InputModule<'_>], name: &str, candidate: Candidate, kept: Candidate) -> Error {
+    let what = |candidate: Candidate| if candidate.is_function { "a function" } else { "a variable" };
     let other = parts.get(kept.place.part).map_or("", |part| part.name);
-    let message = format!("`{name}` is {} here, and {} in {other}", what(claim), what(kept));
-    let error = parts.get(claim.place.part).map(|part| part.refuse(claim.place.at, &message));
+    let message = format!("`{name}` is {} here, and {} in {other}", what(candidate), what(kept));
+    let error = parts.get(candidate.place.part).map(|part| part.refuse(candidate.place.at, &message));
     error.unwrap_or_else(|| Error::new(ErrorKind::Build, message))
 }
 
-/// One error for each import that nothing defines, with the functions that want it.
+/// Adds an error for each import without a definition, naming the functions that use it.
 #[cold]
-fn unresolved(part: &Part<'_>, wanted: &[(u32, String)], errors: &mut Vec<Error>) {
+fn unresolved(part: &InputModule<'_>, wanted: &[(u32, String)], errors: &mut Vec<Error>) {
     let mut users: HashMap<u32, Vec<u32>> = wanted.iter().map(|(id, _)| (*id, Vec::new())).collect();
     for function in &part.index.functions {
         for (_, instruction) in part.index.instructions(function.instructions.clone()).skip(1) {
@@ -297,7 +296,7 @@ fn unresolved(part: &Part<'_>, wanted: &[(u32, String)], errors: &mut Vec<Error>
     }
     for (id, name) in wanted {
         let users = users.get(id).map(Vec::as_slice).unwrap_or_default();
-        let mut names: Vec<String> = users.iter().take(NAMED).map(|user| format!("`{}`", part.call(*user))).collect();
+        let mut names: Vec<String> = users.iter().take(NAMED).map(|user| format!("`{}`", part.function_name(*user))).collect();
         if users.len() > NAMED {
             names.push(format!("{} more", users.len().saturating_sub(NAMED)));
         }
@@ -310,15 +309,15 @@ fn unresolved(part: &Part<'_>, wanted: &[(u32, String)], errors: &mut Vec<Error>
     }
 }
 
-/// Whether two types of functions differ in nothing but what pointers point to.
-fn differ_in_pointees(mine: &Part<'_>, wanted: u32, theirs: &Part<'_>, defined: u32) -> bool {
+/// Whether two function types differ only in what pointers point to.
+fn differ_in_pointees(mine: &InputModule<'_>, wanted: u32, theirs: &InputModule<'_>, defined: u32) -> bool {
     let (Some(Type::Function { result: r1, parameters: p1 }), Some(Type::Function { result: r2, parameters: p2 })) =
-        (types::of(&mine.index, wanted), types::of(&theirs.index, defined))
+        (types::resolve(&mine.index, wanted), types::resolve(&theirs.index, defined))
     else {
         return false;
     };
     let like = |one: u32, other: u32| {
-        let pointer = |part: &Part<'_>, id| match types::of(&part.index, id) {
+        let pointer = |part: &InputModule<'_>, id| match types::resolve(&part.index, id) {
             Some(Type::Pointer { storage, pointee: Some(_) }) => Some(storage),
             _ => None,
         };
@@ -328,10 +327,10 @@ fn differ_in_pointees(mine: &Part<'_>, wanted: u32, theirs: &Part<'_>, defined: 
     p1.len() == p2.len() && like(r1, r2) && p1.iter().zip(&p2).all(|(one, other)| like(*one, *other))
 }
 
-/// The error of parameters that are passed in different ways.
-fn passing(name: &str, mine: &Part<'_>, id: u32, theirs: &Part<'_>, kept: u32) -> Option<Error> {
+/// Returns the error for a parameter that is passed in different ways.
+fn passing_mismatch(name: &str, mine: &InputModule<'_>, id: u32, theirs: &InputModule<'_>, kept: u32) -> Option<Error> {
     let (wanted, defined) = (mine.index.function(id)?, theirs.index.function(kept)?);
-    let attributes = |part: &Part<'_>, function: &Function, at: usize| -> HashSet<u32> {
+    let attributes = |part: &InputModule<'_>, function: &Function, at: usize| -> HashSet<u32> {
         let parameter = function.parameters.get(at).copied().unwrap_or(0);
         let index: &Index<'_> = &part.index;
         let found = index.decorations(parameter).filter(|found| found.decoration == FUNC_PARAM_ATTR);
@@ -351,9 +350,9 @@ fn passing(name: &str, mine: &Part<'_>, id: u32, theirs: &Part<'_>, kept: u32) -
     None
 }
 
-/// A type as text: as deep as functions and pointers go.
+/// Returns a type as text, following functions and pointers.
 fn describe(index: &Index<'_>, id: u32, depth: usize) -> String {
-    match types::of(index, id) {
+    match types::resolve(index, id) {
         Some(Type::Function { result, parameters }) if depth < 4 => {
             let shown = parameters.iter().take(SHOWN_PARAMETERS).map(|one| describe(index, *one, depth + 1));
             let more = (parameters.len() > SHOWN_PARAMETERS).then(|| "..".to_owned());

@@ -1,12 +1,12 @@
 //! Which capabilities and extensions does a subset still need?
 //!
-//! Of those that the module declares, never others. A capability goes only where all that could need it is looked at
-//! ([`JUDGED`]) and nothing left does; an extension only where it belongs to such capabilities ([`SPECIAL`] names some more).
-//! What an instruction or enumerant needs is what rspirv's grammar says, and for types and typed atomics the
+//! Only declared capabilities stay. One is removed only where everything that could need it is known ([`REMOVABLE`])
+//! and nothing in the subset does; an extension only where it belongs to such capabilities (or is in
+//! [`REMOVABLE_EXTENSIONS`]). Needs come from rspirv's grammar and, for types and typed atomics, from the
 //! specification's rules (SPIR-V, section 3.42, and the extensions' own texts).
 
 use super::emit::non_semantic;
-use super::seen::{MEMORY, Seen, kind};
+use super::usage::{MEMORY, Usage, kind};
 use crate::spirv::grammar::{self, Slot};
 use crate::spirv::index::Index;
 use crate::spirv::op;
@@ -16,9 +16,10 @@ use rspirv::spirv as s;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-/// Capabilities that may go. Each is needed only by opcodes, by enumerants that [`Seen`] notes, or by what [`typed`] says.
+/// Capabilities that may be removed. Each is needed only by opcodes, by enumerants that [`Usage`] records, or by the
+/// types of [`typed`].
 #[rustfmt::skip]
-pub(super) const JUDGED: &[u32] = &[
+pub(super) const REMOVABLE: &[u32] = &[
     // Linkage, Vector16, Float16Buffer, Float16, Float64, Int64, Int64Atomics, images, Pipes, Groups, DeviceEnqueue
     5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18, 19,
     // LiteralSampler, Int16, GenericPointer, Int8, dimensions of images, SubgroupDispatch, NamedBarrier, PipeStorage
@@ -37,46 +38,47 @@ pub(super) const JUDGED: &[u32] = &[
     GLOBAL_VARIABLE_DECORATIONS, 6400, 6528,
 ];
 
-/// Of `SPV_INTEL_global_variable_decorations`, which DPC++ writes and nobody has published.
+/// Capability of `SPV_INTEL_global_variable_decorations`, which DPC++ writes and which is not published.
 const GLOBAL_VARIABLE_DECORATIONS: u32 = 6146;
 
-/// The decorations of that extension: `HostAccessINTEL` and `InitModeINTEL` with its old numbers, `ImplementInCSRINTEL`.
+/// Decorations of that extension: `HostAccessINTEL` and `InitModeINTEL` with their old numbers, `ImplementInCSRINTEL`.
 const HOST_ACCESS: [u32; 3] = [6147, 6148, 6149];
 
-/// Extensions that may go beside those of judged capabilities.
-const SPECIAL: [&str; 4] = [
+/// Extensions that may be removed besides those of removable capabilities.
+const REMOVABLE_EXTENSIONS: [&str; 4] = [
     "SPV_KHR_no_integer_wrap_decoration",
     "SPV_KHR_linkonce_odr",
     "SPV_KHR_non_semantic_info",
     "SPV_INTEL_global_variable_decorations",
 ];
 
-/// What stays.
+/// Capabilities and extensions that a subset needs.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct RequiredFeatures {
     capabilities: Vec<u32>,
     extensions: Vec<&'static str>,
     non_semantic: bool,
     link_once: bool,
 }
 
-/// What one thing needs: one of these capabilities, one of these extensions.
+/// Alternatives of which a use needs one: capabilities, and extensions.
 type Need = (Vec<u32>, Vec<&'static str>);
 
-impl Kept {
-    /// Judges what a module declares by what has been seen of a subset. `is_live` tells whether an id is in it.
-    pub(super) fn of(index: &Index<'_>, seen: &Seen, is_live: impl Fn(u32) -> bool) -> Kept {
+impl RequiredFeatures {
+    /// Selects from a module's capabilities and extensions those that the usage in a subset needs. `is_live` tells
+    /// whether the subset has an id.
+    pub(super) fn select(index: &Index<'_>, usage: &Usage, is_live: impl Fn(u32) -> bool) -> RequiredFeatures {
         let declared = &index.capabilities;
-        let mut kept: Vec<u32> = declared.iter().copied().filter(|number| !JUDGED.contains(number)).collect();
+        let mut kept: Vec<u32> = declared.iter().copied().filter(|number| !REMOVABLE.contains(number)).collect();
         let mut implied = closure(&kept);
-        let needs = needs(seen);
-        // What leaves no choice comes first: it may be the choice of others.
+        let needs = needs(usage);
+        // Needs without alternatives come first: they may satisfy those with alternatives.
         for several in [false, true] {
             for (capabilities, _) in needs.iter().filter(|(capabilities, _)| (capabilities.len() > 1) == several) {
                 if capabilities.is_empty() || capabilities.iter().any(|number| implied.contains(number)) {
                     continue;
                 }
-                // One that is declared by way of another that implies it keeps that.
+                // A capability that is declared only through another that implies it keeps that other one.
                 let direct = |number: &u32| capabilities.contains(number);
                 let found: Vec<u32> = declared.iter().copied().filter(direct).collect();
                 let found = if found.is_empty() {
@@ -98,7 +100,7 @@ impl Kept {
         let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
         let mut imports = index.instructions(0..end).take_while(|(_, found)| found.opcode != op::MEMORY_MODEL);
         let live = imports.any(|(_, import)| non_semantic(index, &import) && is_live(import.word(0)));
-        Kept { capabilities: kept, extensions, non_semantic: live, link_once: seen.kinds & kind::LINK_ONCE != 0 }
+        RequiredFeatures { capabilities: kept, extensions, non_semantic: live, link_once: usage.kinds & kind::LINK_ONCE != 0 }
     }
 
     /// Whether a declared capability stays.
@@ -118,7 +120,7 @@ impl Kept {
 
 type Known = rspirv::grammar::Instruction<'static>;
 
-/// What the grammar says of an opcode.
+/// Returns the grammar's entry for an opcode.
 fn instruction(opcode: u16) -> Option<&'static Known> {
     static TABLE: OnceLock<HashMap<u16, &'static Known>> = OnceLock::new();
     TABLE
@@ -127,10 +129,10 @@ fn instruction(opcode: u16) -> Option<&'static Known> {
         .copied()
 }
 
-/// The extensions of the capabilities that may go.
+/// Returns the extensions of the removable capabilities.
 fn judged_extensions() -> &'static HashSet<&'static str> {
     static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
-    NAMES.get_or_init(|| JUDGED.iter().flat_map(|number| extensions_of(*number)).chain(SPECIAL).collect())
+    NAMES.get_or_init(|| REMOVABLE.iter().flat_map(|number| extensions_of(*number)).chain(REMOVABLE_EXTENSIONS).collect())
 }
 
 fn of_capability(number: u32) -> Option<Operand> {
@@ -141,7 +143,7 @@ fn extensions_of(capability: u32) -> Vec<&'static str> {
     of_capability(capability).map(|operand| operand.required_extensions()).unwrap_or_default()
 }
 
-/// Capabilities and all that they imply.
+/// Returns capabilities with all that they imply.
 fn closure(capabilities: &[u32]) -> Vec<u32> {
     let mut all = capabilities.to_vec();
     let mut next = 0;
@@ -157,18 +159,18 @@ fn closure(capabilities: &[u32]) -> Vec<u32> {
     all
 }
 
-fn needs(seen: &Seen) -> Vec<Need> {
+fn needs(usage: &Usage) -> Vec<Need> {
     let numbers = |all: &[s::Capability]| all.iter().map(|one| *one as u32).collect::<Vec<u32>>();
     let mut needs: Vec<Need> = Vec::new();
-    let mut memory = seen.memory_access;
-    for opcode in seen.opcodes() {
+    let mut memory = usage.memory_access;
+    for opcode in usage.opcodes() {
         if grammar::layout(opcode).is_some_and(|layout| layout.slots.contains(&Slot::MemoryAccess))
             && !MEMORY.contains(&opcode)
         {
             memory = u32::MAX;
         }
         let typed = matches!(opcode, op::ATOMIC_F_MIN | op::ATOMIC_F_MAX | op::ATOMIC_F_ADD)
-            && seen.kinds & kind::OTHER_ATOMIC == 0;
+            && usage.kinds & kind::OTHER_ATOMIC == 0;
         if let Some(known) = instruction(opcode).filter(|_| !typed) {
             needs.push((numbers(known.capabilities), known.extensions.to_vec()));
         }
@@ -180,24 +182,24 @@ fn needs(seen: &Seen) -> Vec<Need> {
     };
     let bits = |mask: u32| (0..32).map(move |bit| mask & 1u32 << bit).filter(|bit| *bit != 0);
     needs.extend(bits(memory).map(|bit| of(s::MemoryAccess::from_bits(bit).map(Operand::MemoryAccess))));
-    let controls = bits(seen.function_control);
+    let controls = bits(usage.function_control);
     needs.extend(controls.map(|bit| of(s::FunctionControl::from_bits(bit).map(Operand::FunctionControl))));
-    let modes = bits(seen.fast_math);
+    let modes = bits(usage.fast_math);
     needs.extend(modes.map(|bit| of(s::FPFastMathMode::from_bits(bit).map(Operand::FPFastMathMode))));
     let each = |list: &[u32], operand: fn(u32) -> Option<Operand>| -> Vec<Need> {
         list.iter().map(|number| of(operand(*number))).collect()
     };
-    needs.extend(each(&seen.storage_classes, |n| s::StorageClass::from_u32(n).map(Operand::StorageClass)));
-    needs.extend(each(&seen.decorations, |n| s::Decoration::from_u32(n).map(Operand::Decoration)));
-    needs.extend(each(&seen.built_ins, |n| s::BuiltIn::from_u32(n).map(Operand::BuiltIn)));
-    needs.extend(each(&seen.modes, |n| s::ExecutionMode::from_u32(n).map(Operand::ExecutionMode)));
-    needs.extend(each(&seen.group_operations, |n| s::GroupOperation::from_u32(n).map(Operand::GroupOperation)));
-    needs.extend(typed(seen).into_iter().map(|capability| (vec![capability], Vec::new())));
+    needs.extend(each(&usage.storage_classes, |n| s::StorageClass::from_u32(n).map(Operand::StorageClass)));
+    needs.extend(each(&usage.decorations, |n| s::Decoration::from_u32(n).map(Operand::Decoration)));
+    needs.extend(each(&usage.built_ins, |n| s::BuiltIn::from_u32(n).map(Operand::BuiltIn)));
+    needs.extend(each(&usage.modes, |n| s::ExecutionMode::from_u32(n).map(Operand::ExecutionMode)));
+    needs.extend(each(&usage.group_operations, |n| s::GroupOperation::from_u32(n).map(Operand::GroupOperation)));
+    needs.extend(typed(usage).into_iter().map(|capability| (vec![capability], Vec::new())));
     needs
 }
 
-/// Capabilities of types, of atomics by their types, and of what has no place in the grammar.
-fn typed(seen: &Seen) -> Vec<u32> {
+/// Returns the capabilities of types, of typed atomics, and of uses that the grammar does not describe.
+fn typed(usage: &Usage) -> Vec<u32> {
     const BY_KIND: &[(u32, &[u32])] = &[
         (kind::INT8, &[39]),
         (kind::INT16, &[22]),
@@ -215,22 +217,22 @@ fn typed(seen: &Seen) -> Vec<u32> {
         (kind::EXTREME_FLOAT, &[5612]),
         (kind::EXTREME_DOUBLE, &[5613]),
     ];
-    /// Formats, dimensions and accesses of images: where there are images, all of them stay.
+    /// Formats, dimensions and access qualifiers of images: all of them stay where the subset has images.
     const OF_IMAGES: [u32; 9] = [13, 14, 15, 20, 43, 44, 46, 47, 6528];
     let mut found: Vec<u32> = Vec::new();
     for (kind, capabilities) in BY_KIND {
-        if seen.kinds & kind != 0 {
+        if usage.kinds & kind != 0 {
             found.extend_from_slice(capabilities);
         }
     }
-    if seen.opcodes().any(|opcode| matches!(opcode, op::TYPE_IMAGE | op::TYPE_SAMPLER | op::TYPE_SAMPLED_IMAGE)) {
+    if usage.opcodes().any(|opcode| matches!(opcode, op::TYPE_IMAGE | op::TYPE_SAMPLER | op::TYPE_SAMPLED_IMAGE)) {
         found.extend(OF_IMAGES);
     }
-    if seen.decorations.iter().any(|decoration| HOST_ACCESS.contains(decoration)) {
+    if usage.decorations.iter().any(|decoration| HOST_ACCESS.contains(decoration)) {
         found.push(GLOBAL_VARIABLE_DECORATIONS);
     }
-    // A module without entry points is one to be linked.
-    if seen.kinds & kind::ENTRY_POINT == 0 {
+    // A module without entry points is meant to be linked.
+    if usage.kinds & kind::ENTRY_POINT == 0 {
         found.push(5);
     }
     found

@@ -1,30 +1,30 @@
 //! How are the parts of a subset put together?
 
-use super::capabilities::Kept;
-use super::notes::GROUP_MEMBER_DECORATE;
+use super::capabilities::RequiredFeatures;
+use super::annotations::GROUP_MEMBER_DECORATE;
 use super::walk::{Cut, declared_at};
 use super::{debug, undefined};
 use crate::error::{Error, Result};
 use crate::spirv::grammar::Set;
 use crate::spirv::op;
-use crate::spirv::operands::Surroundings as _;
+use crate::spirv::operands::OperandContext as _;
 use crate::spirv::words::{Instruction, MAGIC};
 use std::ops::Range;
 
-/// The words of a subset that has been walked.
+/// Returns the module of a subset after the walk.
 pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
     let index = cut.cutter.index;
     cut.live.sort_unstable();
     cut.live.dedup();
     cut.bodies.sort_unstable_by_key(|(start, _)| *start);
-    // Ids of the subset's own come behind those that were met.
+    // New ids that the source module does not have follow those that were met.
     let mut next = cut.cutter.next.wrapping_sub(cut.cutter.base);
-    let kept = Kept::of(index, &cut.seen, |id| new(&cut, id).is_some());
+    let kept = RequiredFeatures::select(index, &cut.usage, |id| new(&cut, id).is_some());
     let header = [MAGIC, index.words().header(1), index.generator, 0, index.words().header(4)];
     let mut out = Out { words: std::mem::take(&mut cut.out), operands: Vec::new(), none: None };
     out.words.extend_from_slice(&header);
-    let lines = &cut.cutter.notes.lines;
-    // How many lines come before the last one that was looked at.
+    let lines = &cut.cutter.annotations.lines;
+    // Number of lines before the last one that was looked at.
     let mut passed = 0usize;
     let mut bodies = cut.bodies.iter().peekable();
     for number in &cut.live {
@@ -42,7 +42,7 @@ pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
         if dropped {
             continue;
         }
-        // A line counts for what follows it, up to the next.
+        // A line holds for the instructions up to the next line.
         passed = before;
         if let Some(line) = line.and_then(|line| index.instruction(line as usize)) {
             out.line(&cut, &line);
@@ -64,16 +64,16 @@ pub(super) fn words(mut cut: Cut<'_, '_, '_>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The new id of an id that is kept.
+/// Returns the new id of an id that is kept.
 fn new(cut: &Cut<'_, '_, '_>, id: u32) -> Option<u32> {
     cut.cutter.met(cut.cutter.index.definition(id)?)
 }
 
 struct Out {
     words: Vec<u32>,
-    /// Those of the instruction that is written.
+    /// Operands of the current instruction.
     operands: Vec<u32>,
-    /// The id of a `DebugInfoNone` of this subset's own.
+    /// Id of the subset's `DebugInfoNone`, once it is written.
     none: Option<u32>,
 }
 
@@ -83,7 +83,7 @@ impl Out {
         self.words.extend_from_slice(operands);
     }
 
-    /// A function, with the line of its declaration.
+    /// Writes a function with the line of its declaration.
     fn body(&mut self, cut: &Cut<'_, '_, '_>, start: u32, range: &Range<usize>) {
         if let Some(line) = declared_at(cut.cutter.index, start as usize) {
             self.line(cut, &line);
@@ -91,7 +91,7 @@ impl Out {
         self.words.extend_from_slice(cut.words.get(range.clone()).unwrap_or_default());
     }
 
-    /// A line whose file is not kept says nothing of what is.
+    /// Writes a line if its file is kept.
     fn line(&mut self, cut: &Cut<'_, '_, '_>, line: &Instruction<'_>) {
         match line.opcode {
             op::LINE => {
@@ -151,14 +151,14 @@ impl Out {
         Ok(())
     }
 
-    /// The id of `DebugInfoNone`, which is written before its first use.
+    /// Returns the id of `DebugInfoNone`, and writes it before its first use.
     fn none(&mut self, bound: &mut u32, user: &Instruction<'_>, new: &impl Fn(u32) -> Option<u32>) -> u32 {
         if let Some(none) = self.none {
             return none;
         }
         let id = *bound;
         *bound = bound.wrapping_add(1);
-        // The types of all debug information are void, and its set is the user's.
+        // All debug instructions have type void, and the set is that of the user.
         let [kind, set] = [0, 2].map(|at| new(user.word(at)).unwrap_or(0));
         self.push(op::EXT_INST, &[kind, id, set, debug::NONE]);
         self.none = Some(id);
@@ -166,7 +166,7 @@ impl Out {
     }
 }
 
-/// Whether a set of extended instructions says nothing of what a module does.
+/// Whether a set of extended instructions has no effect on execution.
 pub(super) fn non_semantic(index: &crate::spirv::index::Index<'_>, import: &Instruction<'_>) -> bool {
     import.opcode == op::EXT_INST_IMPORT
         && (import.string(1).0.starts_with("NonSemantic.") || index.set(import.word(0)) == Set::ShaderDebug)

@@ -1,42 +1,42 @@
-//! What do the roots reach?
+//! Which instructions do the roots of a subset reach?
 //!
-//! Bodies of functions are written on the way, with new ids, since all their ids are looked at anyway; what stands outside
-//! of functions is noted by number and written at the end, in the order of the module.
+//! Bodies of functions are written during the walk, with new ids, since all their ids are visited anyway; instructions
+//! outside of functions are collected by number and written at the end, in module order.
 
-use super::notes::GROUP_MEMBER_DECORATE;
-use super::seen::Seen;
+use super::annotations::GROUP_MEMBER_DECORATE;
+use super::usage::Usage;
 use super::{Cutter, Keep, debug, links, undefined, unknown};
 use crate::error::{Error, Result};
 use crate::spirv::grammar::{self, Set};
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::op;
-use crate::spirv::operands::{Role, Surroundings as _};
+use crate::spirv::operands::{Role, OperandContext as _};
 use crate::spirv::words::Instruction;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// A subset in the making.
+/// Subset under construction.
 pub(super) struct Cut<'c, 'i, 'a> {
     pub(super) cutter: &'c mut Cutter<'i, 'a>,
-    /// The functions of the entry points that are kept.
+    /// Functions of the kept entry points.
     entries: HashSet<u32>,
-    /// Their names, by which their bodies are exported.
+    /// Names of the kept entry points, under which older translators export their bodies.
     names: HashSet<&'i str>,
     /// Roots, by id.
     roots: HashSet<u32>,
-    /// Numbers of instructions that define ids in use and have not been looked at.
+    /// Numbers of instructions whose results are used and which are still to be visited.
     queue: Vec<u32>,
-    /// Numbers of instructions outside of functions that are kept.
+    /// Numbers of the kept instructions outside of functions.
     pub(super) live: Vec<u32>,
-    /// Bodies, by the number of their first instruction, and where in `words` they are.
+    /// Bodies, by the number of their first instruction, with their ranges in `words`.
     pub(super) bodies: Vec<(u32, Range<usize>)>,
     pub(super) words: Vec<u32>,
     /// Words of the output.
     pub(super) out: Vec<u32>,
-    pub(super) seen: Seen,
+    pub(super) usage: Usage,
 }
 
-/// Lists of a walk that is done. Their memory serves the next: a module has thousands of small subsets.
+/// Buffers of a finished walk. The next one reuses them: a module has thousands of small subsets.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     queue: Vec<u32>,
@@ -46,9 +46,9 @@ pub(super) struct Spare {
     out: Vec<u32>,
 }
 
-/// Gives an id its new one; the first time, what defines it is to be looked at unless it is in `own`.
+/// Returns the new id of an id. The first time, its definition is queued unless it is in `own`.
 #[inline]
-fn renew(
+fn new_id(
     index: &Index<'_>,
     places: &mut [u32],
     (base, next): (u32, &mut u32),
@@ -68,7 +68,7 @@ fn renew(
     place.checked_sub(base)
 }
 
-/// The line right before a function, which is that of its declaration.
+/// Returns the line right before a function, which is that of its declaration.
 pub(super) fn declared_at<'a>(index: &Index<'a>, start: usize) -> Option<Instruction<'a>> {
     index.instruction(start.checked_sub(1)?).filter(|before| before.opcode == op::LINE)
 }
@@ -79,7 +79,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         let kept = || keep.entry_points.iter().filter_map(|place| index.entry_points.get(*place));
         let entries: HashSet<u32> = kept().map(|entry| entry.function).collect();
         let Spare { queue, mut live, bodies, words, out } = std::mem::take(&mut cutter.spare);
-        live.extend_from_slice(&cutter.notes.always);
+        live.extend_from_slice(&cutter.annotations.always);
         live.extend(kept().map(|entry| entry.at as u32));
         Cut {
             cutter,
@@ -91,11 +91,11 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
             bodies,
             words,
             out,
-            seen: Seen::default(),
+            usage: Usage::default(),
         }
     }
 
-    /// Leaves the memory of the lists to the next walk.
+    /// Hands the buffers to the next walk.
     pub(super) fn end(self) {
         let Cut { cutter, mut queue, mut live, mut bodies, mut words, mut out, .. } = self;
         queue.clear();
@@ -110,30 +110,30 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
     pub(super) fn reach(&mut self) -> Result<()> {
         let index = self.cutter.index;
         let mut roots: Vec<u32> = self.entries.iter().chain(&self.roots).copied().collect();
-        // In the order of the module, so that the same roots make the same words.
+        // Sorted in module order, so that the same roots give the same words.
         roots.sort_by_key(|id| index.definition(*id));
         roots.dedup();
         for root in roots {
             self.meet(root).ok_or_else(|| Error::input(format!("nothing defines %{root}, which is to be kept")))?;
         }
-        for number in self.cutter.notes.always.clone() {
+        for number in self.cutter.annotations.always.clone() {
             self.operands(number)?;
         }
         while let Some(number) = self.queue.pop() {
             self.visit(number)?;
         }
         if !self.entries.is_empty() {
-            self.seen.entry_point();
+            self.usage.entry_point();
         }
         Ok(())
     }
 
     fn meet(&mut self, id: u32) -> Option<u32> {
         let Cutter { index, places, base, next, .. } = &mut *self.cutter;
-        renew(index, places, (*base, next), &mut self.queue, &(0..0), id)
+        new_id(index, places, (*base, next), &mut self.queue, &(0..0), id)
     }
 
-    /// Looks at an instruction that defines something in use.
+    /// Visits an instruction whose result is used.
     fn visit(&mut self, number: u32) -> Result<()> {
         let index = self.cutter.index;
         let at = number as usize;
@@ -146,17 +146,17 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         }
         self.live.push(number);
         self.operands(number)?;
-        self.noted(at..at.saturating_add(1))
+        self.keep_annotations(at..at.saturating_add(1))
     }
 
-    /// Looks at the operands of an instruction outside of functions.
+    /// Follows the operands of an instruction outside of functions.
     fn operands(&mut self, number: u32) -> Result<()> {
         let index = self.cutter.index;
         let Some(instruction) = index.instruction(number as usize) else { return Ok(()) };
         if !matches!(instruction.opcode, op::CAPABILITY | op::EXTENSION) {
-            self.seen.see(index, &instruction);
+            self.usage.record(index, &instruction);
         }
-        if self.doubtful(&instruction) {
+        if self.may_hide_literals(&instruction) {
             return Err(unknown(&instruction));
         }
         let weak = debug::weak_operand(index, &instruction);
@@ -173,25 +173,25 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         }
     }
 
-    /// Whether an extended instruction may have operands that are no ids, and which ones is not known.
-    fn doubtful(&self, instruction: &Instruction<'_>) -> bool {
+    /// Whether an extended instruction may have operands that are not ids, without knowledge of which.
+    fn may_hide_literals(&self, instruction: &Instruction<'_>) -> bool {
         if instruction.opcode != op::EXT_INST {
             return false;
         }
         let (import, number) = (instruction.word(2), instruction.word(3));
         let set = self.cutter.index.set(import);
         matches!(set, Set::OpenClStd | Set::OpenClDebug) && grammar::extended(set, number).is_none()
-            || self.cutter.notes.doubtful.contains(&import)
+            || self.cutter.annotations.unclear_sets.contains(&import)
     }
 
-    /// Keeps what is said of what a range of instructions defines.
-    fn noted(&mut self, range: Range<usize>) -> Result<()> {
+    /// Keeps the annotations of the results of a range of instructions.
+    fn keep_annotations(&mut self, range: Range<usize>) -> Result<()> {
         let index = self.cutter.index;
-        for nth in self.cutter.notes.on(&range) {
-            let Some((target, note)) = self.cutter.notes.note_at(nth) else { continue };
+        for nth in self.cutter.annotations.in_range(&range) {
+            let Some((target, note)) = self.cutter.annotations.get(nth) else { continue };
             let Some(instruction) = index.instruction(note as usize) else { continue };
             let [met, again] = [target, note].map(|number| self.cutter.met(number as usize).is_some());
-            if !met || again || self.passed_over(&instruction) {
+            if !met || again || self.is_dropped(&instruction) {
                 continue;
             }
             if let Some(result) = index.result(&instruction) {
@@ -203,10 +203,10 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
             }
             self.live.push(note);
             if matches!(instruction.opcode, op::GROUP_DECORATE | GROUP_MEMBER_DECORATE) {
-                // Its other targets are none of this subset's.
+                // The other targets of the group may not be in this subset.
                 let group = instruction.word(0);
                 self.meet(group).ok_or_else(|| undefined(&instruction, group))?;
-                self.seen.see(index, &instruction);
+                self.usage.record(index, &instruction);
             } else {
                 self.operands(note)?;
             }
@@ -214,14 +214,14 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         Ok(())
     }
 
-    /// Whether a note does not hold in the subset: the modes of an entry point that is not kept, and exports of functions
-    /// that are here for their callers alone.
-    fn passed_over(&self, instruction: &Instruction<'_>) -> bool {
+    /// Whether an annotation is dropped: the modes of an entry point that is not kept, and exports of functions that
+    /// are only reached.
+    fn is_dropped(&self, instruction: &Instruction<'_>) -> bool {
         let target = instruction.word(0);
         match instruction.opcode {
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID => !self.entries.contains(&target),
             op::DECORATE if links(instruction) => {
-                let kind = LinkageKind::of(instruction.word(instruction.after_string(2)));
+                let kind = LinkageKind::from_number(instruction.word(instruction.after_string(2)));
                 kind == LinkageKind::Export
                     && !self.roots.contains(&target)
                     && !(self.cutter.kernels.contains(&target) && self.is_of_kernel(target, instruction))
@@ -231,23 +231,23 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         }
     }
 
-    /// Whether a function is that of an entry point that is kept, or the body of one. The linkage is that of the function.
+    /// Whether a function belongs to a kept entry point: as its function, or as the body that its linkage names.
     fn is_of_kernel(&self, function: u32, linkage: &Instruction<'_>) -> bool {
         self.entries.contains(&function) || self.names.contains(linkage.string(2).0.as_str())
     }
 
-    /// Writes a function.
+    /// Writes a function with new ids.
     fn body(&mut self, function: &Function) -> Result<()> {
         let index = self.cutter.index;
         let begin = self.words.len();
         let range = function.instructions.clone();
         if let Some(line) = declared_at(index, range.start) {
-            // Without its file it is left out.
+            // The line is left out if nothing defines its file.
             self.meet(line.word(0));
         }
         for (number, instruction) in index.instructions(range.clone()) {
-            self.seen.see(index, &instruction);
-            if self.doubtful(&instruction) {
+            self.usage.record(index, &instruction);
+            if self.may_hide_literals(&instruction) {
                 return Err(unknown(&instruction));
             }
             let first = self.words.len().saturating_add(1);
@@ -258,7 +258,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
             let known = index.for_each_id(&instruction, |at, role| {
                 let id = instruction.word(at);
                 twice |= role == Role::Result && index.definition(id) != Some(number);
-                match renew(index, places, (*base, next), &mut self.queue, &range, id) {
+                match new_id(index, places, (*base, next), &mut self.queue, &range, id) {
                     Some(new) => {
                         if let Some(word) = self.words.get_mut(first.saturating_add(at)) {
                             *word = new;
@@ -281,10 +281,10 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
             }
         }
         self.bodies.push((range.start as u32, begin..self.words.len()));
-        self.noted(range)
+        self.keep_annotations(range)
     }
 
-    /// A call through a pointer may reach every function of its signature that is marked as called in that way.
+    /// Follows a call through a pointer to every function of its signature that may be called so.
     fn indirect(&mut self, call: &Instruction<'_>) -> Result<()> {
         if self.cutter.indirect.is_empty() {
             return Ok(());

@@ -1,13 +1,13 @@
 //! Which instructions, enumerants and types does a subset use?
 //!
-//! Noted on the way through a subset, for capabilities and extensions to be judged by at its end.
+//! Recorded during the walk over a subset; the capabilities and extensions that stay are chosen by it at the end.
 
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::op;
 use crate::spirv::words::Instruction;
 use rspirv::spirv::{Decoration, Op};
 
-/// What types and typed instructions show, as bits.
+/// Bits for types and typed instructions.
 pub(super) mod kind {
     pub const INT8: u32 = 1;
     pub const INT16: u32 = 2;
@@ -24,19 +24,19 @@ pub(super) mod kind {
     pub const EXTREME_HALF: u32 = 0x1000;
     pub const EXTREME_FLOAT: u32 = 0x2000;
     pub const EXTREME_DOUBLE: u32 = 0x4000;
-    /// A floating-point atomic of a type that is none of these.
+    /// Floating-point atomic of any other type.
     pub const OTHER_ATOMIC: u32 = 0x8000;
     pub const LINK_ONCE: u32 = 0x1_0000;
     pub const ENTRY_POINT: u32 = 0x2_0000;
 }
 
-/// What has been seen.
+/// Opcodes, enumerants and types that a subset uses.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct Usage {
     opcodes: [u64; 128],
     /// Bits of [`kind`].
     pub(super) kinds: u32,
-    /// All memory operands, function controls and fast-math modes, united.
+    /// Union of all memory operands, function controls and fast-math modes.
     pub(super) memory_access: u32,
     pub(super) function_control: u32,
     pub(super) fast_math: u32,
@@ -47,9 +47,9 @@ pub(super) struct Seen {
     pub(super) group_operations: Vec<u32>,
 }
 
-impl Default for Seen {
+impl Default for Usage {
     fn default() -> Self {
-        Seen {
+        Usage {
             opcodes: [0; 128],
             kinds: 0,
             memory_access: 0,
@@ -80,11 +80,11 @@ const BALLOT_BIT_COUNT: u16 = Op::GroupNonUniformBallotBitCount as u16;
 const FIRST_UNIFORM: u16 = Op::GroupIMulKHR as u16;
 const LAST_UNIFORM: u16 = Op::GroupLogicalXorKHR as u16;
 
-/// The opcodes whose memory operands are looked at.
+/// Opcodes whose memory operands are recorded.
 pub(super) const MEMORY: [u16; 4] = [op::LOAD, op::STORE, COPY_MEMORY, COPY_MEMORY_SIZED];
 
-impl Seen {
-    /// Notes that the subset has an entry point.
+impl Usage {
+    /// Records that the subset has an entry point.
     pub(super) fn entry_point(&mut self) {
         self.kinds |= kind::ENTRY_POINT;
     }
@@ -95,7 +95,7 @@ impl Seen {
         }
     }
 
-    /// The opcodes, those within `OpSpecConstantOp` too.
+    /// Returns the opcodes, including those within `OpSpecConstantOp`.
     pub(super) fn opcodes(&self) -> impl Iterator<Item = u16> + '_ {
         (0..)
             .zip(&self.opcodes)
@@ -103,13 +103,13 @@ impl Seen {
             .flat_map(|(high, word)| (0..64u16).filter(move |low| word >> low & 1 != 0).map(move |low| high << 6 | low))
     }
 
-    /// Looks at an instruction.
+    /// Records the uses of an instruction.
     #[inline]
-    pub(super) fn see(&mut self, index: &Index<'_>, instruction: &Instruction<'_>) {
+    pub(super) fn record(&mut self, index: &Index<'_>, instruction: &Instruction<'_>) {
         self.opcode(instruction.opcode);
         match instruction.opcode {
             op::LOAD | COPY_MEMORY_SIZED => self.memory_access |= instruction.word(3),
-            // A second mask may follow the first; what stands between is no bit that matters.
+            // A second mask may follow the first; the operands between them set no bit that matters.
             op::STORE | COPY_MEMORY => {
                 self.memory_access |= instruction.word(2);
                 if instruction.opcode == COPY_MEMORY && instruction.len() > 3 {
@@ -126,7 +126,7 @@ impl Seen {
                     _ => kind::OTHER_INT,
                 }
             }
-            // Another encoding of as many bits is none of these types.
+            // Formats other than IEEE have a third operand and are none of these types.
             op::TYPE_FLOAT if instruction.len() == 2 => {
                 self.kinds |= match instruction.word(1) {
                     16 => kind::HALF,
@@ -145,7 +145,7 @@ impl Seen {
             op::VARIABLE | op::UNTYPED_VARIABLE => add(&mut self.storage_classes, instruction.word(2)),
             op::TYPE_FORWARD_POINTER => add(&mut self.storage_classes, instruction.word(1)),
             op::DECORATE | op::DECORATE_STRING => self.decoration(instruction, 1),
-            // What follows are ids, which are no numbers of built-ins or modes whatever the decoration.
+            // Its operands are ids, not numbers of built-ins or modes, whatever the decoration.
             op::DECORATE_ID => add(&mut self.decorations, instruction.word(1)),
             MEMBER_DECORATE | MEMBER_DECORATE_STRING => self.decoration(instruction, 2),
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID => add(&mut self.modes, instruction.word(1)),
@@ -173,7 +173,7 @@ impl Seen {
             BUILT_IN => add(&mut self.built_ins, instruction.word(operand)),
             FAST_MATH => self.fast_math |= instruction.word(operand),
             LINKAGE => {
-                let kind = LinkageKind::of(instruction.word(instruction.after_string(operand)));
+                let kind = LinkageKind::from_number(instruction.word(instruction.after_string(operand)));
                 if kind == LinkageKind::LinkOnceOdr {
                     self.kinds |= kind::LINK_ONCE;
                 }

@@ -1,7 +1,8 @@
-//! Which instructions say something of what another one defines?
+//! Which instructions annotate the result of another one?
 //!
 //! Names, decorations, execution modes and the like refer to their target, and nothing refers to them: they stay where
-//! their target does. So do the second halves of long instructions, and debug information about variables and functions.
+//! their target stays. So do the continuations of long instructions, and debug information about variables and
+//! functions.
 
 use crate::error::{Error, Result};
 use crate::spirv::grammar::{self, Set};
@@ -11,12 +12,12 @@ use crate::spirv::words::Instruction;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// What is said of what.
+/// Annotations (names, decorations, modes, continuations, debug information) by target instruction.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
-    /// The number of the instruction that defines the target, and that of the one that says something of it; sorted.
-    notes: Vec<(u32, u32)>,
-    /// Where the notes about each [`STRIDE`] of instructions begin: to search all for each would cost more than the rest.
+pub(super) struct Annotations {
+    /// Numbers of the target's instruction and of the annotation; sorted.
+    annotations: Vec<(u32, u32)>,
+    /// Begin of the annotations of each [`STRIDE`] instructions, so that a lookup searches a short range.
     starts: Vec<u32>,
     /// Instructions that every subset has.
     pub(super) always: Vec<u32>,
@@ -24,11 +25,11 @@ pub(super) struct Notes {
     pub(super) lines: Vec<u32>,
     linked: HashSet<u32>,
     indirect: HashSet<u32>,
-    /// Extended instruction sets of which not all operands are ids, or may not be.
-    pub(super) doubtful: HashSet<u32>,
+    /// Extended instruction sets whose operands are not, or perhaps not, all ids.
+    pub(super) unclear_sets: HashSet<u32>,
 }
 
-/// Instructions whose notes are looked for together.
+/// Number of instructions per entry of `starts`.
 const STRIDE: usize = 64;
 
 const SOURCE_CONTINUED: u16 = 2;
@@ -40,59 +41,59 @@ pub(super) const GROUP_MEMBER_DECORATE: u16 = 75;
 const MODULE_PROCESSED: u16 = 330;
 const MEMBER_DECORATE_STRING: u16 = 5633;
 
-impl Notes {
-    pub(super) fn of(index: &Index<'_>) -> Result<Notes> {
-        let mut notes = Notes::default();
+impl Annotations {
+    pub(super) fn collect(index: &Index<'_>) -> Result<Annotations> {
+        let mut annotations = Annotations::default();
         let mut kernels: HashMap<&str, Vec<u32>> = HashMap::new();
         for entry in &index.entry_points {
             kernels.entry(&entry.name).or_default().push(entry.function);
         }
         let mut next = 0;
         for function in &index.functions {
-            notes.scan(index, next..function.instructions.start, &kernels)?;
+            annotations.scan(index, next..function.instructions.start, &kernels)?;
             next = function.instructions.end;
         }
-        notes.scan(index, next..index.len(), &kernels)?;
-        notes.notes.sort_unstable();
-        notes.notes.shrink_to_fit();
-        let mut rest = notes.notes.iter().enumerate().peekable();
+        annotations.scan(index, next..index.len(), &kernels)?;
+        annotations.annotations.sort_unstable();
+        annotations.annotations.shrink_to_fit();
+        let mut rest = annotations.annotations.iter().enumerate().peekable();
         for begin in (0..index.len().saturating_add(STRIDE)).step_by(STRIDE) {
             while rest.next_if(|(_, (target, _))| (*target as usize) < begin).is_some() {}
-            notes.starts.push(rest.peek().map_or(notes.notes.len(), |(at, _)| *at) as u32);
+            annotations.starts.push(rest.peek().map_or(annotations.annotations.len(), |(at, _)| *at) as u32);
         }
-        Ok(notes)
+        Ok(annotations)
     }
 
-    /// Which notes are about what the instructions of a range define.
-    pub(super) fn on(&self, range: &Range<usize>) -> Range<usize> {
+    /// Returns the range of annotations whose targets are in a range of instructions.
+    pub(super) fn in_range(&self, range: &Range<usize>) -> Range<usize> {
         self.first(range.start)..self.first(range.end)
     }
 
-    /// The first note about what an instruction or one behind it defines.
+    /// Returns the first annotation of an instruction or a later one.
     fn first(&self, number: usize) -> usize {
-        let start = |stride: usize| self.starts.get(stride).map_or(self.notes.len(), |start| *start as usize);
+        let start = |stride: usize| self.starts.get(stride).map_or(self.annotations.len(), |start| *start as usize);
         let stride = number / STRIDE;
         let (from, to) = (start(stride), start(stride.saturating_add(1)));
-        let near = self.notes.get(from..to).unwrap_or_default();
+        let near = self.annotations.get(from..to).unwrap_or_default();
         from.saturating_add(near.partition_point(|(target, _)| (*target as usize) < number))
     }
 
-    /// A note: the numbers of the target and of what says something of it.
-    pub(super) fn note_at(&self, nth: usize) -> Option<(u32, u32)> {
-        self.notes.get(nth).copied()
+    /// Returns an annotation: the numbers of its target and of itself.
+    pub(super) fn get(&self, nth: usize) -> Option<(u32, u32)> {
+        self.annotations.get(nth).copied()
     }
 
-    /// Whether an id is linked to other modules.
+    /// Whether an id has linkage.
     pub(super) fn linked(&self, id: u32) -> bool {
         self.linked.contains(&id)
     }
 
-    /// Whether a function is marked as callable through pointers.
+    /// Whether a function may be called through pointers.
     pub(super) fn indirect(&self, id: u32) -> bool {
         self.indirect.contains(&id)
     }
 
-    /// Sorts the instructions of a range that lies in no function.
+    /// Collects the annotations in a range outside of functions.
     fn scan(&mut self, index: &Index<'_>, range: Range<usize>, kernels: &HashMap<&str, Vec<u32>>) -> Result<()> {
         const REFERENCED_INDIRECTLY: u32 = rspirv::spirv::Decoration::ReferencedIndirectlyINTEL as u32;
         let mut last = None;
@@ -120,14 +121,14 @@ impl Notes {
                     (1..instruction.len()).for_each(|word| self.note(index, instruction.word(word), at));
                 }
                 GROUP_MEMBER_DECORATE => {
-                    // Pairs of a type and a member; half a pair is nothing.
+                    // Operands are pairs of type and member; an incomplete pair is ignored.
                     let pairs = (1..instruction.len().saturating_sub(1)).step_by(2);
                     pairs.for_each(|word| self.note(index, instruction.word(word), at));
                 }
                 op::TYPE_STRUCT_CONTINUED
                 | op::CONSTANT_COMPOSITE_CONTINUED
                 | op::SPEC_CONSTANT_COMPOSITE_CONTINUED => match last {
-                    Some(last) => self.notes.push((last, at)),
+                    Some(last) => self.annotations.push((last, at)),
                     None => return Err(misplaced(&instruction)),
                 },
                 op::MEMORY_MODEL
@@ -142,15 +143,15 @@ impl Notes {
                 op::STRING => self.string(index, &instruction, at, kernels),
                 op::EXT_INST_IMPORT => {
                     let name = instruction.string(1).0;
-                    let known = Set::of(&name) != Set::Other || name.starts_with("NonSemantic.");
+                    let known = Set::from_name(&name) != Set::Other || name.starts_with("NonSemantic.");
                     if !known && name != "GLSL.std.450" {
-                        self.doubtful.insert(target);
+                        self.unclear_sets.insert(target);
                     }
                 }
                 op::EXT_INST => self.extended(index, &instruction, at),
                 _ => match grammar::layout(instruction.opcode) {
                     Some(layout) if layout.result.is_some() => {}
-                    // What it says of what is not known, so neither is whether it may go.
+                    // Its operands are unknown, so whether it may be removed is unknown too.
                     Some(_) => return Err(misplaced(&instruction)),
                     None => return Err(super::unknown(&instruction)),
                 },
@@ -165,14 +166,15 @@ impl Notes {
     }
 
     fn note(&mut self, index: &Index<'_>, target: u32, at: u32) {
-        // What is said of an id that nothing defines says nothing.
+        // Annotations of an undefined id are ignored.
         if let Some(number) = index.definition(target) {
-            self.notes.push((number as u32, at));
+            self.annotations.push((number as u32, at));
         }
     }
 
-    /// `kernel_arg_type.<kernel>.<types>` and `kernel_arg_type_qual.<kernel>.<qualifiers>` of the LLVM translator belong to
-    /// a kernel though no id says so. Of kernels `a` and `a.b` the longer name is meant.
+    /// Adds `kernel_arg_type.<kernel>.<types>` and `kernel_arg_type_qual.<kernel>.<qualifiers>` of the LLVM translator
+    /// as annotations of the kernel, which they name only in their text. Of kernels `a` and `a.b` the longer name is
+    /// used.
     fn string(&mut self, index: &Index<'_>, instruction: &Instruction<'_>, at: u32, kernels: &HashMap<&str, Vec<u32>>) {
         let text = instruction.string(1).0;
         let rest = text.strip_prefix("kernel_arg_type.").or_else(|| text.strip_prefix("kernel_arg_type_qual."));
@@ -184,16 +186,16 @@ impl Notes {
         }
     }
 
-    /// Debug information that nothing refers to is kept with what it is about.
+    /// Adds debug information that nothing refers to as an annotation of its subject.
     fn extended(&mut self, index: &Index<'_>, instruction: &Instruction<'_>, at: u32) {
-        /// Of the sets of debug information: a global variable, an imported entity, a function, what a build made.
+        /// Numbers in the debug sets: a global variable, an imported entity, a function, records of the build.
         const GLOBAL_VARIABLE: u32 = 18;
         const FUNCTION: u32 = 20;
         const IMPORTED_ENTITY: u32 = 34;
         const BUILD_IDENTIFIER: u32 = 105;
         const STORAGE_PATH: u32 = 106;
         const ENTRY_POINT: u32 = 107;
-        use crate::spirv::operands::Surroundings as _;
+        use crate::spirv::operands::OperandContext as _;
         let set = index.set(instruction.word(2));
         let about = match (set, instruction.word(3)) {
             (Set::OpenClDebug | Set::ShaderDebug, GLOBAL_VARIABLE) => 11,
