@@ -15,7 +15,7 @@ use sycl_bundle::device::target::Target;
 use sycl_bundle::report::evidence::{Names, text};
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;
-use sycl_bundle::spirv::layout::Layouts;
+use sycl_bundle::spirv::types::Layouts;
 
 const NAMES: Names = Names { demangle: true };
 

@@ -20,7 +20,7 @@ use crate::spirv::kernel::attributes::{Attributes, SubGroup};
 use crate::spirv::kernel::body::{self, Numbers};
 use crate::spirv::kernel::constant::SpecConstant;
 use crate::spirv::kernel::{self, Kernel};
-use crate::spirv::reach::Reach;
+use crate::spirv::calls::Reach;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

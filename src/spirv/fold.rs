@@ -8,7 +8,7 @@
 use super::grammar::Set;
 use super::index::{Function, Index, LinkageKind};
 use super::op;
-use super::operands::OperandContext as _;
+use super::grammar::OperandContext as _;
 use super::subset::{Cutter, Keep};
 use super::words::{Instruction, MAGIC};
 use crate::error::{Error, Result};

@@ -3,9 +3,12 @@
 //! One table from opcode to operand layout, built once from rspirv's grammar tables and from [`MISSING`], which holds
 //! what those lack. A layout holds only what the walk over ids needs: which words are ids, and how many literal words
 //! there are.
+//!
+//! Instructions missing from rspirv's tables come from `spirv.core.grammar.json` of SPIRV-Headers 1.6.7 (2026-08);
+//! those that Intel has not published come from `spirv_internal.hpp` and `SPIRVInstruction.h` of the SPIR-V/LLVM
+//! translator (2026-08), where a template's literal indices tell ids from literals.
 
-mod missing;
-
+use super::words::Instruction;
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::Op;
 use std::collections::HashMap;
@@ -91,7 +94,7 @@ fn table() -> &'static Table {
             let slots = known.operands.iter().map(|operand| slot(known.opcode, operand.kind, operand.quantifier));
             put(known.opcode as u16, Layout::new(known.opname, slots.collect()));
         }
-        for (opcode, name, signature) in missing::MISSING {
+        for (opcode, name, signature) in MISSING {
             put(*opcode, Layout::new(name, signature.chars().map(signature_slot).collect()));
         }
         let results = layouts.iter().map(|layout| match layout {
@@ -228,15 +231,228 @@ impl Set {
     }
 }
 
+/// Instructions that rspirv's tables lack: opcode, name and signature. In a signature `T` is the result type, `R` the
+/// result, `I` an id, `i` an optional id, `*` ids to the end, `L` a literal, `N` literals to the end, `M` memory
+/// access, `O` image operands.
+#[rustfmt::skip]
+const MISSING: &[(u16, &str, &str)] = &[
+    (4195, "BitcastExtractEXT", "TRII"),
+    (4545, "ImageGatherQCOM", "TRIIIIO"),
+    (5121, "AbortKHR", "II"),
+    (5147, "ConstantDataKHR", "TRN"),
+    (5148, "SpecConstantDataKHR", "TRN"),
+    (5158, "PoisonKHR", "TR"),
+    (5159, "FreezeKHR", "TRI"),
+    (5363, "CooperativeMatrixGetCoordinateEXT", "TRII"),
+    (5946, "ReadPipeBlockingALTERA", "IIII"),
+    (5947, "WritePipeBlockingALTERA", "IIII"),
+    (6096, "CompositeConstructContinuedINTEL", "*"),
+    (6113, "TypeTokenINTEL", "R"),
+    (6168, "FSigmoidINTEL", "TRI"),
+    (6193, "CooperativeMatrixLoadCheckedINTEL", "TRIIIIIIiM"),
+    (6194, "CooperativeMatrixStoreCheckedINTEL", "IIIIIIIiM"),
+    (6195, "CooperativeMatrixConstructCheckedINTEL", "TRIIIII"),
+    (6216, "ClampConvertFToFINTEL", "TRI"),
+    (6217, "StochasticRoundFToFINTEL", "TRIIi"),
+    (6218, "ClampStochasticRoundFToFINTEL", "TRIIi"),
+    (6219, "ClampStochasticRoundFToSINTEL", "TRIIi"),
+    (6239, "CooperativeMatrixLoadOffsetINTEL", "TRIIIIIM"),
+    (6240, "CooperativeMatrixStoreOffsetINTEL", "IIIIIIM"),
+    (6258, "PredicatedLoadINTEL", "TRIIIM"),
+    (6259, "PredicatedStoreINTEL", "IIIM"),
+    (6264, "SubgroupScaledMatrixMultiplyAccumulateINTEL", "TRIIIIIIL"),
+    (6424, "ClampConvertFToSINTEL", "TRI"),
+    (6440, "JointMatrixGetElementCoordINTEL", "TRII"),
+    (6448, "CooperativeMatrixApplyFunctionINTEL", "TRII"),
+    (6449, "CooperativeMatrixPrefetchINTEL", "IIILIi"),
+    (6916, "FDot2MixAcc32VALVE", "TRIII"),
+    (6917, "FDot2MixAcc16VALVE", "TRIII"),
+    (6918, "FDot4MixAcc32VALVE", "TRIII"),
+];
+
+/// Opcodes to which rspirv's tables give a result that they do not have.
+#[cfg(test)]
+const WITHOUT_RESULT: &[u16] = &[5946, 5947, 6096];
+
+/// Role of an id in an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Type of the result.
+    ResultType,
+    /// Id that the instruction defines.
+    Result,
+    /// Id that the instruction uses.
+    Operand,
+}
+
+/// Facts outside of an instruction on which the positions of its ids depend. [`super::index::Index`] provides them.
+pub trait OperandContext {
+    /// Returns how many words a literal of `OpSwitch` takes, given the id of its selector: 2 for 64-bit integers.
+    fn literal_words(&self, selector: u32) -> usize;
+    /// Returns the extended instruction set that an id of `OpExtInstImport` stands for.
+    fn set(&self, id: u32) -> Set;
+}
+
+/// Calls `found` with the position (among the operand words, from 0) and role of every id of an instruction, in order.
+/// Returns false where no grammar has the opcode (nothing is reported then), or where there are more operands than the
+/// grammar describes.
+pub fn for_each_id(
+    instruction: &Instruction<'_>,
+    surroundings: &impl OperandContext,
+    mut found: impl FnMut(usize, Role),
+) -> bool {
+    let Some(layout) = layout(instruction.opcode) else { return false };
+    let mut walk = Walk { instruction, surroundings, at: 0, found: &mut found };
+    // Words past the layout may be ids: a mask may have a bit that is newer than the grammar.
+    walk.layout(layout, false) && walk.at >= instruction.len()
+}
+
+struct Walk<'a, S, F> {
+    instruction: &'a Instruction<'a>,
+    surroundings: &'a S,
+    at: usize,
+    found: &'a mut F,
+}
+
+impl<S: OperandContext, F: FnMut(usize, Role)> Walk<'_, S, F> {
+    fn layout(&mut self, layout: &Layout, embedded: bool) -> bool {
+        // Inside OpSpecConstantOp the result type and the result are those of the outer instruction.
+        let mut slots =
+            layout.slots.iter().filter(|slot| !embedded || !matches!(slot, Slot::ResultType | Slot::Result));
+        slots.all(|slot| self.slot(*slot, embedded))
+    }
+
+    fn id(&mut self, role: Role) {
+        if self.at < self.instruction.len() {
+            (self.found)(self.at, role);
+            self.at = self.at.saturating_add(1);
+        }
+    }
+
+    fn ids(&mut self) {
+        while self.at < self.instruction.len() {
+            self.id(Role::Operand);
+        }
+    }
+
+    fn literal(&mut self) -> u32 {
+        let word = self.instruction.word(self.at);
+        self.at = self.at.saturating_add(1);
+        word
+    }
+
+    fn end(&mut self) {
+        self.at = self.instruction.len();
+    }
+
+    fn slot(&mut self, slot: Slot, embedded: bool) -> bool {
+        match slot {
+            Slot::ResultType => self.id(Role::ResultType),
+            Slot::Result => self.id(Role::Result),
+            Slot::Id | Slot::OptionalId => self.id(Role::Operand),
+            Slot::Ids => self.ids(),
+            Slot::Literal => {
+                self.literal();
+            }
+            Slot::Literals => self.end(),
+            Slot::String => self.at = self.instruction.after_string(self.at),
+            Slot::MaskThenIds => {
+                self.literal();
+                self.ids();
+            }
+            Slot::MemoryAccess => self.memory_access(),
+            Slot::ExecutionMode => {
+                let mode = self.literal();
+                self.ids_or_literals(mode_takes_ids(mode));
+            }
+            Slot::Decoration => {
+                let decoration = self.literal();
+                self.ids_or_literals(decoration_takes_ids(decoration));
+            }
+            Slot::IdLiteralPairs => {
+                while self.at < self.instruction.len() {
+                    self.id(Role::Operand);
+                    self.literal();
+                }
+            }
+            Slot::Cases => {
+                let words = self.surroundings.literal_words(self.instruction.word(0));
+                while self.at < self.instruction.len() {
+                    self.at = self.at.saturating_add(words);
+                    self.id(Role::Operand);
+                }
+            }
+            Slot::SpecConstantOp => {
+                let opcode = u16::try_from(self.literal()).unwrap_or(u16::MAX);
+                // OpSpecConstantOp does not nest, so one level is enough.
+                match layout(opcode) {
+                    Some(layout) if !embedded => return self.layout(layout, true),
+                    _ => return false,
+                }
+            }
+            Slot::Extended => {
+                let set = self.surroundings.set(self.instruction.word(self.at.saturating_sub(1)));
+                match extended(set, self.literal()) {
+                    Some(slots) => return slots.iter().all(|slot| self.slot(*slot, true)),
+                    None => self.ids(),
+                }
+            }
+        }
+        true
+    }
+
+    fn ids_or_literals(&mut self, ids: bool) {
+        if ids { self.ids() } else { self.end() }
+    }
+
+    /// Reads a memory access mask and its operands, in the order of the mask's bits: the alignment, then ids.
+    /// `OpCopyMemory` may have a second mask after the first.
+    fn memory_access(&mut self) {
+        if self.at >= self.instruction.len() {
+            return;
+        }
+        const ALIGNED: u32 = 2;
+        /// Bits with an id: MakePointerAvailable, MakePointerVisible, AliasScopeINTEL, NoAliasINTEL.
+        const WITH_ID: [u32; 4] = [8, 16, 0x1_0000, 0x2_0000];
+        let mask = self.literal();
+        if mask & ALIGNED != 0 {
+            self.literal();
+        }
+        for _ in WITH_ID.iter().filter(|bit| mask & **bit != 0) {
+            self.id(Role::Operand);
+        }
+    }
+}
+
+/// Whether an execution mode takes ids: those that the grammar (SPIRV-Headers 1.6.7) gives `IdRef`.
+fn mode_takes_ids(mode: u32) -> bool {
+    matches!(mode, 37..=39 | 5070..=5073 | 5077 | 5102 | 6028 | 6031 | 6462)
+}
+
+/// Whether a decoration takes ids, by the same grammar. Older compilers write 5914 and 5915 with `OpDecorate`.
+fn decoration_takes_ids(decoration: u32) -> bool {
+    matches!(decoration, 27 | 46 | 47 | 5019 | 5020 | 5091 | 5098 | 5100 | 5124 | 5125 | 5634 | 5914 | 5915 | 6247)
+}
+
+/// Whether an instruction declares a type.
+pub(super) fn declares_type(opcode: u16) -> bool {
+    const FIRST: u16 = Op::TypeVoid as u16;
+    const LAST: u16 = Op::TypePipe as u16;
+    matches!(opcode, FIRST..=LAST)
+        || layout(opcode).is_some_and(|layout| {
+            layout.name.starts_with("Type") && layout.result.is_some() && layout.result_type.is_none()
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_rspirv_lacks_is_added_and_nothing_else() {
-        for (opcode, name, _) in missing::MISSING {
+        for (opcode, name, _) in MISSING {
             let theirs = INSTRUCTION_TABLE.iter().find(|known| known.opcode as u16 == *opcode);
-            let corrected = missing::WITHOUT_RESULT.contains(opcode);
+            let corrected = WITHOUT_RESULT.contains(opcode);
             assert_eq!(theirs.is_some(), corrected, "{opcode} {name}: rspirv has it as {theirs:?}");
         }
     }

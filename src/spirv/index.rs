@@ -2,24 +2,19 @@
 //!
 //! One pass over the words. Everything is stored as instruction numbers and decoded on request, so an index costs
 //! little more than the walk. Time and memory are bounded by the module's size, whatever ids it uses.
+//!
+//! Annotations are stored as instruction numbers by target and decoded on request. Decoration groups are followed on
+//! lookup: expanding them could take memory for the product of decorations and targets.
 
-mod annotations;
-mod function;
-mod ids;
-
-pub use annotations::{Decoration, Linkage, LinkageKind};
-pub use function::{Function, Mode};
-
-use super::grammar::{self, Set};
 use super::op;
-use super::operands::{self, Role, OperandContext};
+use super::grammar::{self, OperandContext, Role, Set};
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
-use annotations::Annotations;
-use ids::Ids;
+use crate::limits;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+
 
 /// An entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -240,7 +235,7 @@ impl<'a> Index<'a> {
     /// Calls `found` with the position (among the operand words) and role of every id of an instruction. Returns false
     /// where no grammar has the opcode, or one that it embeds: then not all ids are reported.
     pub fn for_each_id(&self, instruction: &Instruction<'_>, found: impl FnMut(usize, Role)) -> bool {
-        operands::for_each_id(instruction, self, found)
+        grammar::for_each_id(instruction, self, found)
     }
 
     /// A function by its id.
@@ -289,6 +284,211 @@ impl OperandContext for Index<'_> {
 
     fn set(&self, id: u32) -> Set {
         self.sets.get(&id).copied().unwrap_or(Set::Other)
+    }
+}
+
+/// A decoration of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decoration {
+    /// Number of the decoration.
+    pub decoration: u32,
+    /// Number of the instruction.
+    pub at: usize,
+    /// Operand word of that instruction at which the decoration's own operands begin.
+    pub operands: usize,
+}
+
+/// Linkage of a symbol (decoration `LinkageAttributes`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Linkage {
+    /// Name of the symbol.
+    pub name: String,
+    /// Direction of the linkage.
+    pub kind: LinkageKind,
+}
+
+/// Linkage type of a symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkageKind {
+    /// Visible to other modules.
+    Export,
+    /// Defined by another module. Built-in variables are decorated so too.
+    Import,
+    /// Like an export; one of equal definitions is kept (`SPV_KHR_linkonce_odr`).
+    LinkOnceOdr,
+    /// Weak linkage, or a type that is newer than this tool.
+    Other(u32),
+}
+
+impl LinkageKind {
+    /// Returns the linkage type of a number.
+    pub fn from_number(number: u32) -> LinkageKind {
+        match number {
+            0 => LinkageKind::Export,
+            1 => LinkageKind::Import,
+            2 => LinkageKind::LinkOnceOdr,
+            other => LinkageKind::Other(other),
+        }
+    }
+}
+
+/// Operand word at which a decoration's own operands begin: after the target and the decoration.
+const OPERANDS: usize = 2;
+
+/// Lists of (id, instruction number), sorted by id, in module order for each id. Annotations of structure members are
+/// not in them.
+#[derive(Debug, Default)]
+struct Annotations {
+    names: Vec<(u32, u32)>,
+    decorations: Vec<(u32, u32)>,
+    /// Pairs of target and group, both ids.
+    groups: Vec<(u32, u32)>,
+}
+
+impl Annotations {
+    fn sort(&mut self) {
+        for list in [&mut self.names, &mut self.decorations, &mut self.groups] {
+            // Compilers write them nearly in order, which the stable sort is fast for.
+            if !list.is_sorted_by_key(|entry| entry.0) {
+                list.sort_by_key(|entry| entry.0);
+            }
+        }
+    }
+}
+
+/// Returns the entries of a list for an id.
+fn entries_of(list: &[(u32, u32)], id: u32) -> &[(u32, u32)] {
+    let begin = list.partition_point(|entry| entry.0 < id);
+    let rest = list.get(begin..).unwrap_or_default();
+    let count = rest.partition_point(|entry| entry.0 == id);
+    rest.get(..count).unwrap_or_default()
+}
+
+impl Index<'_> {
+    /// Returns the name that `OpName` gives to an id. Kernel names are in [`Index::entry_points`] only.
+    pub fn name(&self, id: u32) -> Option<String> {
+        let (_, at) = entries_of(&self.annotations.names, id).first()?;
+        Some(self.instruction(*at as usize)?.string(1).0)
+    }
+
+    /// Returns the decorations of an id, its own before those of its groups.
+    pub fn decorations(&self, id: u32) -> impl Iterator<Item = Decoration> + '_ {
+        let own = entries_of(&self.annotations.decorations, id);
+        let groups = entries_of(&self.annotations.groups, id);
+        let of_groups = groups.iter().flat_map(|(_, group)| entries_of(&self.annotations.decorations, *group));
+        own.iter().chain(of_groups).take(limits::MAX_DECORATIONS).filter_map(|(_, at)| {
+            let decoration = self.instruction(*at as usize)?.word(OPERANDS - 1);
+            Some(Decoration { decoration, at: *at as usize, operands: OPERANDS })
+        })
+    }
+
+    /// Returns operand `nth` of a decoration, or none past its last operand.
+    pub fn decoration_operand(&self, decoration: &Decoration, nth: usize) -> Option<u32> {
+        let instruction = self.instruction(decoration.at)?;
+        let at = decoration.operands.checked_add(nth)?;
+        (at < instruction.len()).then(|| instruction.word(at))
+    }
+
+    /// Returns the first operand of a decoration of an id (0 where it takes none), or none where the id is not so
+    /// decorated.
+    pub fn decoration(&self, id: u32, decoration: u32) -> Option<u32> {
+        let found = self.decorations(id).find(|found| found.decoration == decoration)?;
+        Some(self.decoration_operand(&found, 0).unwrap_or(0))
+    }
+
+    /// Returns the linkage of an id, or none where it is private to the module.
+    pub fn linkage(&self, id: u32) -> Option<Linkage> {
+        const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
+        let found = self.decorations(id).find(|found| found.decoration == LINKAGE)?;
+        let (name, next) = self.instruction(found.at)?.string(found.operands);
+        Some(Linkage { name, kind: LinkageKind::from_number(self.instruction(found.at)?.word(next)) })
+    }
+
+    /// Returns the functions and variables that have linkage, in order of their ids. Built-in variables, which are
+    /// decorated as imports too, are left out.
+    pub fn linked(&self) -> Vec<(u32, Linkage)> {
+        const BUILT_IN: u32 = rspirv::spirv::Decoration::BuiltIn as u32;
+        let mut ids: Vec<u32> = self.annotations.decorations.iter().map(|(id, _)| *id).collect();
+        ids.extend(self.annotations.groups.iter().map(|(id, _)| *id));
+        ids.sort_unstable();
+        ids.dedup();
+        let linked = ids.into_iter().filter_map(|id| Some((id, self.linkage(id)?)));
+        linked.filter(|(id, _)| self.decoration(*id, BUILT_IN).is_none()).collect()
+    }
+}
+
+/// Function, declared or defined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// Id of the function.
+    pub id: u32,
+    /// Id of the result's type.
+    pub result_type: u32,
+    /// Id of the `OpTypeFunction`.
+    pub function_type: u32,
+    /// Function control mask.
+    pub control: u32,
+    /// Ids of the parameters; their types are the result types of the defining instructions.
+    pub parameters: Vec<u32>,
+    /// Numbers of the instructions, from `OpFunction` to `OpFunctionEnd`.
+    pub instructions: Range<usize>,
+    /// Whether it has a body; a function without one is defined in another module or by the device.
+    pub defined: bool,
+}
+
+/// Execution mode of a function (`OpExecutionMode` or `OpExecutionModeId`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mode {
+    /// Id of the entry point's function.
+    pub function: u32,
+    /// Number of the execution mode.
+    pub mode: u32,
+    /// Whether the operands are ids of constants.
+    pub ids: bool,
+    /// Number of the instruction; the mode's operands begin at its operand word 2.
+    pub at: usize,
+}
+
+/// Map from ids to defining instructions. A vector for ids as compact as compilers write them, a hash map beyond, so
+/// that a forged bound or forged ids cost no memory beyond the module's size.
+#[derive(Debug)]
+struct Ids {
+    dense: Vec<u32>,
+    sparse: HashMap<u32, u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Ids {
+    /// Creates an empty map for a module with this id bound and this many words.
+    fn new(bound: u32, words: usize) -> Ids {
+        let bound = usize::try_from(bound).unwrap_or(usize::MAX);
+        Ids { dense: vec![NONE; bound.min(words)], sparse: HashMap::new() }
+    }
+
+    /// Records the definition of an id; the first definition counts. Id 0 is invalid (SPIR-V, "Physical Layout of a
+    /// SPIR-V Module and Instruction") and is skipped: it is read where an instruction is too short for its result.
+    #[inline]
+    fn insert(&mut self, id: u32, number: u32) {
+        if id == 0 {
+            return;
+        }
+        match self.dense.get_mut(id as usize) {
+            Some(place) if *place == NONE => *place = number,
+            Some(_) => {}
+            None => {
+                self.sparse.entry(id).or_insert(number);
+            }
+        }
+    }
+
+    #[inline]
+    fn get(&self, id: u32) -> Option<usize> {
+        let found = match self.dense.get(id as usize) {
+            Some(number) => Some(*number).filter(|number| *number != NONE),
+            None => self.sparse.get(&id).copied(),
+        };
+        found.map(|number| number as usize)
     }
 }
 

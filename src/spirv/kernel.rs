@@ -10,9 +10,9 @@ pub mod constant;
 pub mod name;
 
 use super::index::{EntryPoint, Index, LinkageKind};
-use super::layout::Layouts;
+use super::types::Layouts;
 use super::op;
-use super::reach::{Reach, Walks};
+use super::calls::{Reach, Walks};
 use super::types::{self, Type};
 use crate::error::Result;
 use argument::{Argument, ArgumentStrings};

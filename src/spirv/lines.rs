@@ -4,11 +4,11 @@
 //! `NonSemantic.Shader.DebugInfo.100` and `.200` (`DebugLine`, whose operands are ids of constants), together with the
 //! calls that inlining removed. Instruction numbers are those of the extended sets' specifications.
 
-use super::constants;
+use super::types;
 use super::grammar::Set;
 use super::index::Index;
 use super::op;
-use super::operands::OperandContext;
+use super::grammar::OperandContext;
 use super::words::Instruction;
 
 /// Location in a source file.
@@ -133,7 +133,7 @@ impl<'i, 'a> LineTracker<'i, 'a> {
 /// Returns the value of an operand: a literal in the older set, the id of a constant in the newer ones.
 fn number(index: &Index<'_>, set: Set, word: u32) -> u32 {
     match set {
-        Set::ShaderDebug => constants::constant_bits(index, word).and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0),
+        Set::ShaderDebug => types::constant_bits(index, word).and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0),
         _ => word,
     }
 }

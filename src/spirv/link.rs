@@ -2,7 +2,7 @@
 //!
 //! Imports are resolved against exports (`LinkageAttributes`), ids are renumbered, and definitions that a module may
 //! have only once are merged: types, constants, extended instruction sets, built-in variables, and one of each linkonce
-//! symbol. Structures, arrays and pointers are merged where their decorations and names check_types too. Everything else is
+//! symbol. Structures, arrays and pointers are merged where their decorations and names agree too. Everything else is
 //! copied, in the order of the modules and of the sections of a module (SPIR-V specification 2.4).
 //!
 //! | file | the question it answers |

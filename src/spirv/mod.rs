@@ -21,20 +21,16 @@
 //! ```
 
 pub mod calls;
-pub mod constants;
 mod facts;
 pub mod fold;
 pub mod grammar;
 pub mod index;
 pub mod kernel;
-pub mod layout;
 pub mod lines;
 pub mod link;
 pub mod micro;
 pub mod names;
 pub mod op;
-pub mod operands;
-pub mod reach;
 pub mod specialize;
 pub mod subset;
 pub mod types;

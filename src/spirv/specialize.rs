@@ -6,7 +6,7 @@
 
 use super::index::Index;
 use super::types::{self, Type};
-use super::{constants, op};
+use super::op;
 use crate::error::{Error, Result};
 use rspirv::spirv::Decoration;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -63,7 +63,7 @@ pub fn settable_constants(index: &Index<'_>) -> Vec<SettableConstant> {
                 Type::Float { width, .. } => Scalar::Bits(width),
                 _ => return None,
             };
-            Some(SettableConstant { id, scalar, default: constants::constant_bits(index, result)? })
+            Some(SettableConstant { id, scalar, default: types::constant_bits(index, result)? })
         })
         .collect();
     all.sort_by_key(|one| one.id);
@@ -118,7 +118,7 @@ pub fn specialize(index: &Index<'_>, values: &BTreeMap<u32, u64>) -> Result<Vec<
                 variable.insert(result);
             }
             op::SPEC_CONSTANT_COMPOSITE => {
-                let parts = constants::constant_parts(index, result).unwrap_or_default();
+                let parts = types::constant_parts(index, result).unwrap_or_default();
                 let becomes =
                     parts.iter().any(|part| fixed.contains(part)) && !parts.iter().any(|part| variable.contains(part));
                 if becomes {

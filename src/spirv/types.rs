@@ -1,8 +1,13 @@
-//! What does a type's id stand for?
+//! What are a module's types and constants, and how are values laid out in memory?
+//!
+//! Sizes follow OpenCL C (section 6.1.5, "Alignment of Types"): a vector of three is laid out as one of four, a
+//! structure as in C, without gaps where it is packed (decoration `CPacked`), and handles are as wide as a pointer.
 
 use super::index::Index;
-use super::op;
-use super::operands;
+use super::words::Instruction;
+use super::{grammar, op};
+use crate::limits;
+use std::collections::HashMap;
 
 /// Type of a module. A `u32` is the id of another type unless documented otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,28 +33,28 @@ pub enum Type {
     },
     /// Vector.
     Vector {
-        /// Their type.
+        /// Type of a component.
         component: u32,
-        /// Their number.
+        /// Number of components.
         count: u32,
     },
     /// Matrix.
     Matrix {
         /// Type of the columns, a vector.
         column: u32,
-        /// Their number.
+        /// Number of columns.
         count: u32,
     },
     /// Array.
     Array {
-        /// Their type.
+        /// Type of an element.
         element: u32,
         /// Id of the constant that is the number of elements.
         length: u32,
     },
     /// Array of a length that is not known.
     RuntimeArray {
-        /// Their type.
+        /// Type of an element.
         element: u32,
     },
     /// Structure.
@@ -82,7 +87,7 @@ pub enum Type {
     Sampler,
     /// An image with a sampler.
     SampledImage {
-        /// The image's type.
+        /// Type of the image.
         image: u32,
     },
     /// An event of asynchronous copies.
@@ -104,7 +109,7 @@ pub enum Type {
     NamedBarrier,
     /// A cooperative matrix: the joint matrix of SYCL.
     CooperativeMatrix {
-        /// The type of its components.
+        /// Type of a component.
         component: u32,
     },
     /// A type of an extension, by its opcode.
@@ -174,7 +179,7 @@ pub fn resolve(index: &Index<'_>, id: u32) -> Option<Type> {
         op::TYPE_PIPE_STORAGE => Type::PipeStorage,
         op::TYPE_NAMED_BARRIER => Type::NamedBarrier,
         op::TYPE_COOPERATIVE_MATRIX => Type::CooperativeMatrix { component: word(1) },
-        opcode if operands::declares_type(opcode) => Type::Other { opcode },
+        opcode if grammar::declares_type(opcode) => Type::Other { opcode },
         _ => return None,
     })
 }
@@ -223,5 +228,153 @@ pub fn brief(index: &Index<'_>, id: u32) -> String {
             super::grammar::name(instruction.opcode).trim_start_matches("OpType").to_lowercase()
         }),
         None => format!("%{id}"),
+    }
+}
+
+/// Returns the bits (up to 64) of an integer, floating-point or Boolean constant; for a specialization constant those
+/// of its default. None where the id is no such constant, or is the result of an operation on constants.
+pub fn constant_bits(index: &Index<'_>, id: u32) -> Option<u64> {
+    let instruction = index.defining(id)?;
+    match instruction.opcode {
+        op::CONSTANT_TRUE | op::SPEC_CONSTANT_TRUE => Some(1),
+        op::CONSTANT_FALSE | op::SPEC_CONSTANT_FALSE => Some(0),
+        op::CONSTANT_NULL => match resolve(index, instruction.word(0))? {
+            Type::Int { .. } | Type::Float { .. } | Type::Bool => Some(0),
+            _ => None,
+        },
+        op::CONSTANT | op::SPEC_CONSTANT => Some(literal(&instruction)),
+        _ => None,
+    }
+}
+
+/// Returns the first two words of the literal of `OpConstant` or `OpSpecConstant`.
+fn literal(instruction: &Instruction<'_>) -> u64 {
+    let high = if instruction.len() > 3 { instruction.word(3) } else { 0 };
+    u64::from(high) << 32 | u64::from(instruction.word(2))
+}
+
+/// Returns the ids of the parts of a composite constant, including those of continued instructions; none where the id
+/// is no composite.
+pub fn constant_parts(index: &Index<'_>, id: u32) -> Option<Vec<u32>> {
+    let first = index.definition(id)?;
+    let mut parts = Vec::new();
+    for (number, instruction) in index.instructions(first..index.len()) {
+        let from = match (number == first, instruction.opcode) {
+            (true, op::CONSTANT_COMPOSITE | op::SPEC_CONSTANT_COMPOSITE) => 2,
+            (true, _) => return None,
+            (false, op::CONSTANT_COMPOSITE_CONTINUED | op::SPEC_CONSTANT_COMPOSITE_CONTINUED) => 0,
+            _ => break,
+        };
+        parts.extend((from..instruction.len()).map(|at| instruction.word(at)));
+    }
+    Some(parts)
+}
+
+/// Size and alignment in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Size in bytes.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u64,
+}
+
+/// Layouts of all types of a module.
+#[derive(Debug)]
+pub struct Layouts {
+    known: HashMap<u32, Layout>,
+    pointer: u64,
+}
+
+impl Layouts {
+    /// Lays out every type of a module in one pass: a type comes after its parts, and a pointer's size does not depend
+    /// on what it points to.
+    pub fn compute(index: &Index<'_>) -> Layouts {
+        // Only the model Physical32 has 32-bit pointers. Logical pointers (graphics) have no size and are no kernel's
+        // argument.
+        let mut layouts = Layouts { known: HashMap::new(), pointer: if index.addressing == 1 { 4 } else { 8 } };
+        let mut members_left = limits::MAX_MEMBERS;
+        let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
+        for (_, instruction) in index.instructions(0..end) {
+            if let Some(id) = index.result(&instruction).filter(|_| index.result_type(&instruction).is_none())
+                && let Some(kind) = resolve(index, id)
+                && let Some(layout) = layouts.lay_out(index, id, &kind, &mut members_left)
+            {
+                layouts.known.insert(id, layout);
+            }
+        }
+        layouts
+    }
+
+    /// Returns the layout of a type, or none where it has no size (void, functions, opaque structures, arrays without a
+    /// length).
+    pub fn get(&self, id: u32) -> Option<Layout> {
+        self.known.get(&id).copied()
+    }
+
+    /// Returns the size of a pointer in bytes.
+    pub fn pointer(&self) -> u64 {
+        self.pointer
+    }
+
+    fn lay_out(&self, index: &Index<'_>, id: u32, kind: &Type, members_left: &mut usize) -> Option<Layout> {
+        let number = |bits: u32| {
+            let bytes = u64::from(bits.div_ceil(8)).checked_next_power_of_two()?;
+            Some(Layout { size: bytes, align: bytes })
+        };
+        match kind {
+            Type::Bool => number(8),
+            Type::Int { width, .. } | Type::Float { width, .. } => number(*width),
+            Type::Vector { component, count } => {
+                let count = if *count == 3 { 4 } else { u64::from(*count) };
+                let size = self.get(*component)?.size.checked_mul(count)?;
+                Some(Layout { size, align: size.checked_next_power_of_two()? })
+            }
+            Type::Matrix { column, count } => {
+                let column = self.get(*column)?;
+                Some(Layout { size: column.size.checked_mul(u64::from(*count))?, align: column.align })
+            }
+            Type::Array { element, length } => {
+                let element = self.get(*element)?;
+                Some(Layout { size: element.size.checked_mul(constant_bits(index, *length)?)?, align: element.align })
+            }
+            Type::Struct { members } => {
+                *members_left = members_left.checked_sub(members.len())?;
+                self.structure(index, id, members)
+            }
+            Type::Pointer { .. }
+            | Type::Image(_)
+            | Type::Sampler
+            | Type::SampledImage { .. }
+            | Type::Event
+            | Type::DeviceEvent
+            | Type::ReserveId
+            | Type::Queue
+            | Type::Pipe { .. }
+            | Type::PipeStorage
+            | Type::NamedBarrier => Some(Layout { size: self.pointer, align: self.pointer }),
+            Type::Void
+            | Type::RuntimeArray { .. }
+            | Type::Opaque { .. }
+            | Type::Function { .. }
+            | Type::CooperativeMatrix { .. }
+            | Type::Other { .. } => None,
+        }
+    }
+
+    fn structure(&self, index: &Index<'_>, id: u32, members: &[u32]) -> Option<Layout> {
+        const PACKED: u32 = rspirv::spirv::Decoration::CPacked as u32;
+        let packed = index.decoration(id, PACKED).is_some();
+        let mut whole = Layout { size: 0, align: 1 };
+        for member in members {
+            let member = self.get(*member)?;
+            if !packed {
+                whole.size = crate::bytes::align_up(whole.size, member.align)?;
+                whole.align = whole.align.max(member.align);
+            }
+            whole.size = whole.size.checked_add(member.size)?;
+        }
+        whole.size = crate::bytes::align_up(whole.size, whole.align)?;
+        Some(whole)
     }
 }

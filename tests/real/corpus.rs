@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use sycl_bundle::spirv::constants::constant_bits;
+use sycl_bundle::spirv::types::constant_bits;
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::types::{self, Type};
 

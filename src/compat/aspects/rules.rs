@@ -8,10 +8,9 @@
 
 use super::contents::{Contents, DOUBLE, HALF, IMAGE, MATRIX};
 use crate::spirv::Instruction;
-use crate::spirv::constants;
 use crate::spirv::index::Index;
 use crate::spirv::op;
-use crate::spirv::operands::Role;
+use crate::spirv::grammar::Role;
 use crate::spirv::types::{self, Type};
 
 macro_rules! aspects {
@@ -233,7 +232,7 @@ impl<'i, 'a> Rules<'i, 'a> {
             op::ATOMIC_LOAD..=op::ATOMIC_XOR | op::ATOMIC_F_MIN | op::ATOMIC_F_MAX | op::ATOMIC_F_ADD => {
                 self.atomic(self.index.result_type(instruction))
             }
-            op::READ_CLOCK => match constants::constant_bits(self.index, instruction.word(2)) {
+            op::READ_CLOCK => match types::constant_bits(self.index, instruction.word(2)) {
                 Some(1) => Aspect::ClockDevice.bit(),
                 Some(2) => Aspect::ClockWorkGroup.bit(),
                 Some(3) => Aspect::ClockSubGroup.bit(),
@@ -275,7 +274,7 @@ impl<'i, 'a> Rules<'i, 'a> {
 
     /// Reductions and scans over part of a sub-group: DPC++ makes them of its non-uniform groups alone.
     fn group(&self, instruction: &Instruction<'_>) -> u32 {
-        if constants::constant_bits(self.index, instruction.word(2)) != Some(u64::from(SUBGROUP)) {
+        if types::constant_bits(self.index, instruction.word(2)) != Some(u64::from(SUBGROUP)) {
             return 0;
         }
         match instruction.word(3) {

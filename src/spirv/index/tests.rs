@@ -134,3 +134,14 @@ fn a_function_without_an_end_ends_with_the_module() {
     assert!(index.functions[0].defined && index.stopped.is_some());
     assert_eq!(index.function_at(1).unwrap().id, 2);
 }
+
+#[test]
+fn forged_ids_are_kept_without_a_table_of_their_size() {
+    let mut ids = Ids::new(u32::MAX, 10);
+    assert_eq!(ids.dense.len(), 10);
+    for id in [3, u32::MAX, 3, 0] {
+        ids.insert(id, id.wrapping_add(1));
+    }
+    assert_eq!((ids.get(3), ids.get(u32::MAX), ids.get(4), ids.get(5000)), (Some(4), Some(0), None, None));
+    assert_eq!(ids.get(0), None);
+}

@@ -7,7 +7,7 @@
 
 use super::name;
 use crate::spirv::index::{EntryPoint, Index};
-use crate::spirv::layout::{Layout, Layouts};
+use crate::spirv::types::{Layout, Layouts};
 use crate::spirv::op;
 use crate::spirv::types::{self, Type};
 use rspirv::spirv::Decoration;

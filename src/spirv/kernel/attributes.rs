@@ -3,7 +3,7 @@
 //! They are the execution modes of its entry point. Sizes are in OpenCL's order, x first, which is the reverse of a
 //! SYCL range.
 
-use crate::spirv::constants;
+use crate::spirv::types;
 use crate::spirv::index::{Index, Mode};
 
 /// Execution modes of a kernel.
@@ -107,7 +107,7 @@ fn operand(index: &Index<'_>, mode: &Mode, nth: usize) -> Option<u32> {
     let instruction = index.instruction(mode.at)?;
     let at = nth.checked_add(2).filter(|at| *at < instruction.len())?;
     let word = instruction.word(at);
-    if mode.ids { constants::constant_bits(index, word).and_then(|bits| u32::try_from(bits).ok()) } else { Some(word) }
+    if mode.ids { types::constant_bits(index, word).and_then(|bits| u32::try_from(bits).ok()) } else { Some(word) }
 }
 
 /// Returns the type of a `VecTypeHint` operand: the component's type in the low half, the number of components in the

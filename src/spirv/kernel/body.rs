@@ -6,8 +6,8 @@
 use crate::spirv::grammar::Set;
 use crate::spirv::index::Index;
 use crate::spirv::op;
-use crate::spirv::operands::{Role, OperandContext as _};
-use crate::spirv::reach::Reach;
+use crate::spirv::grammar::{OperandContext as _, Role};
+use crate::spirv::calls::Reach;
 use crate::spirv::words::Instruction;
 use rspirv::spirv::Decoration;
 use std::collections::HashMap;

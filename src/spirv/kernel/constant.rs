@@ -4,10 +4,9 @@
 //! virtual functions). A composite has no `SpecId`, only its parts have.
 
 use super::name;
-use crate::spirv::constants;
 use crate::spirv::index::Index;
-use crate::spirv::layout::Layouts;
-use crate::spirv::reach::Reach;
+use crate::spirv::types::Layouts;
+use crate::spirv::calls::Reach;
 use crate::spirv::types::{self, Type};
 use rspirv::spirv::Decoration;
 
@@ -46,7 +45,7 @@ pub(super) fn reached(index: &Index<'_>, layouts: &Layouts, reach: &Reach) -> Ve
     let mut found = Vec::new();
     for &id in &reach.globals {
         let Some(spec_id) = index.decoration(id, SPEC_ID) else { continue };
-        let (Some(bits), Some(of)) = (constants::constant_bits(index, id), index.type_of(id)) else { continue };
+        let (Some(bits), Some(of)) = (types::constant_bits(index, id), index.type_of(id)) else { continue };
         let default = match types::resolve(index, of) {
             Some(Type::Bool) => Value::Bool(bits != 0),
             Some(Type::Int { width, .. }) => {

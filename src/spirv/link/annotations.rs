@@ -90,7 +90,7 @@ pub fn annotations(
     Ok(ids.0)
 }
 
-/// What to do with what is treatment of an id.
+/// Returns the treatment of the annotations of an id.
 fn treatment(part: &InputModule<'_>, id: u32) -> Treatment {
     let Some(at) = part.index.definition(id) else { return Treatment::Dropped };
     if at >= part.functions_begin {

@@ -8,7 +8,7 @@ use super::sections::{Kind, SOURCE_CONTINUED, Sections, kind};
 use super::{Ids, Source};
 use crate::error::Result;
 use crate::spirv::op;
-use crate::spirv::operands::{self, Role};
+use crate::spirv::grammar::{Role, self};
 use crate::spirv::words::Instruction;
 use rspirv::spirv::{Decoration, StorageClass};
 use std::collections::{HashMap, HashSet};
@@ -22,7 +22,7 @@ const INPUT: u32 = StorageClass::Input as u32;
 pub enum Merging {
     /// One is kept, whatever their names and decorations: the specification forbids duplicates.
     Unique,
-    /// One is kept of those whose names and decorations check_types.
+    /// One is kept of those whose names and decorations agree.
     Equal,
     /// One is kept for each built-in.
     BuiltIn(u32),
@@ -48,7 +48,7 @@ pub fn merging(part: &InputModule<'_>, instruction: &Instruction<'_>) -> Merging
             let built_in = part.index.decoration(instruction.word(1), BUILT_IN);
             built_in.map_or(Merging::Never, Merging::BuiltIn)
         }
-        opcode if operands::declares_type(opcode) => Merging::Unique,
+        opcode if grammar::declares_type(opcode) => Merging::Unique,
         _ => Merging::Never,
     }
 }

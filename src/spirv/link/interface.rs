@@ -147,6 +147,6 @@ impl Walk<'_, '_> {
 
 fn is_debug(part: &InputModule<'_>, set: u32) -> bool {
     use crate::spirv::grammar::Set;
-    use crate::spirv::operands::OperandContext as _;
+    use crate::spirv::grammar::OperandContext as _;
     matches!(part.index.set(set), Set::OpenClDebug | Set::ShaderDebug)
 }

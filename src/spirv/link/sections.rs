@@ -162,7 +162,7 @@ impl Sections {
         Ok(())
     }
 
-    /// Returns the whole module. Its version is the highest of all modules; its generator is theirs if they check_types.
+    /// Returns the whole module. Its version is the highest of all modules; its generator is theirs if they agree.
     pub fn assemble(self, parts: &[InputModule<'_>], bound: u32) -> Vec<u8> {
         let version = parts.iter().map(|part| part.index.version).max().unwrap_or((1, 0));
         let version = u32::from(version.0) << 16 | u32::from(version.1) << 8;

@@ -195,7 +195,7 @@ impl Annotations {
         const BUILD_IDENTIFIER: u32 = 105;
         const STORAGE_PATH: u32 = 106;
         const ENTRY_POINT: u32 = 107;
-        use crate::spirv::operands::OperandContext as _;
+        use crate::spirv::grammar::OperandContext as _;
         let set = index.set(instruction.word(2));
         let about = match (set, instruction.word(3)) {
             (Set::OpenClDebug | Set::ShaderDebug, GLOBAL_VARIABLE) => 11,

@@ -6,7 +6,7 @@
 use crate::spirv::grammar::Set;
 use crate::spirv::index::Index;
 use crate::spirv::op;
-use crate::spirv::operands::OperandContext as _;
+use crate::spirv::grammar::OperandContext as _;
 use crate::spirv::words::Instruction;
 
 /// Operand word of `DebugFunction` that holds the function, after type, result, set and number.

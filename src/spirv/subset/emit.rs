@@ -7,7 +7,7 @@ use super::{debug, undefined};
 use crate::error::{Error, Result};
 use crate::spirv::grammar::Set;
 use crate::spirv::op;
-use crate::spirv::operands::OperandContext as _;
+use crate::spirv::grammar::OperandContext as _;
 use crate::spirv::words::{Instruction, MAGIC};
 use std::ops::Range;
 

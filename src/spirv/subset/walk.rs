@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::spirv::grammar::{self, Set};
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::op;
-use crate::spirv::operands::{Role, OperandContext as _};
+use crate::spirv::grammar::{OperandContext as _, Role};
 use crate::spirv::words::Instruction;
 use std::collections::HashSet;
 use std::ops::Range;
