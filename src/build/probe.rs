@@ -11,8 +11,8 @@ use super::failure::FailureCause;
 use super::query::{Query, Question, ask};
 use super::{Event, Launch, Settings};
 use crate::error::Result;
-use crate::spirv::micro::{ProbeOperation, KERNEL, ProbeFeatures, module};
-use crate::spirv::names::capability;
+use crate::spirv::grammar::capability_name;
+use crate::spirv::micro::{KERNEL, ProbeFeatures, ProbeOperation, module};
 use crate::spirv::op;
 use table::{CAPABILITIES, EXTENSIONS, NO_CAPABILITY, NO_EXTENSION, VERSIONS};
 
@@ -67,7 +67,7 @@ impl Subject {
     pub fn name(&self) -> String {
         match self {
             Subject::Version(major, minor) => format!("{major}.{minor}"),
-            Subject::Capability(number, _) => capability(*number).into_owned(),
+            Subject::Capability(number, _) => capability_name(*number).into_owned(),
             Subject::Extension(name) => (*name).to_owned(),
         }
     }
@@ -148,7 +148,12 @@ fn whole(number: u32, need: &mut ProbeFeatures<'_>) {
 
 /// The kernel for a subject, and whether its code uses it.
 fn need(subject: &Subject) -> (ProbeFeatures<'static>, bool) {
-    let mut need = ProbeFeatures { version: (1, 0), capabilities: Vec::new(), extensions: Vec::new(), operation: ProbeOperation::Nothing };
+    let mut need = ProbeFeatures {
+        version: (1, 0),
+        capabilities: Vec::new(),
+        extensions: Vec::new(),
+        operation: ProbeOperation::Nothing,
+    };
     match subject {
         Subject::Version(major, minor) => need.version = (*major, *minor),
         Subject::Extension(name) => need.extensions.push(name),
@@ -255,8 +260,8 @@ mod tests {
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), CAPABILITIES.len());
-        assert!(numbers.iter().all(|number| capability(*number).parse::<u32>().is_err()), "all have names");
-        assert!(capability(NO_CAPABILITY).parse::<u32>().is_ok());
+        assert!(numbers.iter().all(|number| capability_name(*number).parse::<u32>().is_err()), "all have names");
+        assert!(capability_name(NO_CAPABILITY).parse::<u32>().is_ok());
     }
 
     #[test]

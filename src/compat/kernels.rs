@@ -6,21 +6,19 @@
 
 use super::aspects::{Code, Comparison, Evidence, Graph, Sets, compare_kernel};
 use super::examine::Examined;
-use crate::bundle::Bundle;
 use crate::bundle::decode::{self, Decoded};
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
-use crate::bundle::spec_constants;
+use crate::bundle::{Bundle, spec_constants};
 use crate::limits;
 use crate::native::Kernel as NativeKernel;
+use crate::spirv::calls::Reach;
 use crate::spirv::index::Index;
 use crate::spirv::kernel::argument::Argument;
 use crate::spirv::kernel::attributes::{Attributes, SubGroup};
 use crate::spirv::kernel::body::{self, Numbers};
-use crate::spirv::kernel::constant::SpecConstant;
-use crate::spirv::kernel::{self, Kernel};
-use crate::spirv::calls::Reach;
+use crate::spirv::kernel::{self, Kernel, SpecConstant};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

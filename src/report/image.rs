@@ -1,11 +1,9 @@
 //! What is everything that is known of one image?
 
-use super::FileFacts;
 use super::inspect::{View, requires};
-use super::name;
-use super::native as words;
 use super::text::field;
 use super::units::{bytes, counted};
+use super::{FileFacts, name, native as words};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::decode::decode;
 use crate::bundle::image::EntryLayout;
@@ -14,7 +12,7 @@ use crate::bundle::property::{Properties, Value};
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::native::Native;
-use crate::spirv::{Module, names};
+use crate::spirv::{Module, grammar};
 
 /// Where the values of fields stand.
 const COLUMN: usize = 20;
@@ -146,9 +144,9 @@ impl Page<'_> {
 
     fn module(&mut self, module: &Module) {
         let (major, minor) = module.version;
-        self.line(2, &format!("SPIR-V {major}.{minor}, {}", names::generator(module.generator)));
+        self.line(2, &format!("SPIR-V {major}.{minor}, {}", grammar::generator_name(module.generator)));
         let capabilities: Vec<String> =
-            module.capabilities.iter().map(|&number| names::capability(number).into_owned()).collect();
+            module.capabilities.iter().map(|&number| grammar::capability_name(number).into_owned()).collect();
         let list = |names: &[String]| if names.is_empty() { "-".to_owned() } else { names.join(", ") };
         self.sub("Capabilities", &list(&capabilities));
         self.sub("Extensions", &list(&module.extensions));

@@ -15,7 +15,7 @@ use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_SPEC_CONSTANT;
 use crate::spirv::index::Index;
-use crate::spirv::specialize::{SettableConstant, Scalar, settable_constants, specialize};
+use crate::spirv::specialize::{Scalar, SettableConstant, settable_constants, specialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A name for the missing part of a compiler's symbol: `uid<hash>___<mangled name>`.

@@ -5,7 +5,7 @@
 use crate::bytes::hex;
 use crate::compat::aspects::shown;
 use crate::compat::examine::Examined;
-use crate::spirv::names;
+use crate::spirv::grammar;
 use std::borrow::Cow;
 
 /// A fact that a predicate names.
@@ -143,7 +143,7 @@ impl Text {
             }
             Text::Capabilities => {
                 let all = examined.module.iter().flat_map(|module| &module.capabilities);
-                all.map(|number| names::capability(*number)).collect()
+                all.map(|number| grammar::capability_name(*number)).collect()
             }
             Text::Extensions => borrowed(examined.module.as_ref().map_or(&[], |module| &module.extensions)),
             Text::Properties => image.properties.sets.iter().map(|set| set.name.into()).collect(),

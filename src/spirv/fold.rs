@@ -5,10 +5,10 @@
 //! (2026.2) then knows only the last of the names and creates no kernel for the others; and no entry point may be
 //! called (SPIR-V, "Universal Validation Rules").
 
+use super::grammar::OperandContext as _;
 use super::grammar::Set;
 use super::index::{Function, Index, LinkageKind};
 use super::op;
-use super::grammar::OperandContext as _;
 use super::subset::{Cutter, Keep};
 use super::words::{Instruction, MAGIC};
 use crate::error::{Error, Result};

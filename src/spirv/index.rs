@@ -6,15 +6,14 @@
 //! Annotations are stored as instruction numbers by target and decoded on request. Decoration groups are followed on
 //! lookup: expanding them could take memory for the product of decorations and targets.
 
-use super::op;
 use super::grammar::{self, OperandContext, Role, Set};
+use super::op;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
 use crate::limits;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-
 
 /// An entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,22 +2,21 @@
 //!
 //! All but the body comes from declarations: the entry point, the parameters of its function with their decorations,
 //! execution modes, and the variables and constants that its code reaches.
+//!
+//! Only ids with a `SpecId` can be set; compilers use the same instructions without one for other purposes (tables of
+//! virtual functions). A composite has no `SpecId`, only its parts have.
 
 pub mod argument;
 pub mod attributes;
 pub mod body;
-pub mod constant;
-pub mod name;
 
-use super::index::{EntryPoint, Index, LinkageKind};
-use super::types::Layouts;
-use super::op;
 use super::calls::{Reach, Walks};
-use super::types::{self, Type};
+use super::index::{EntryPoint, Index, LinkageKind};
+use super::op;
+use super::types::{self, Layouts, Type};
 use crate::error::Result;
 use argument::{Argument, ArgumentStrings};
 use attributes::Attributes;
-use constant::SpecConstant;
 use rspirv::spirv::{Decoration, StorageClass};
 
 /// Kernel of a module.
@@ -90,7 +89,7 @@ impl Kernel {
             attributes: Attributes::read(index, entry.function),
             local_memory: 0,
             private_memory: 0,
-            spec_constants: constant::reached(index, layouts, &reach),
+            spec_constants: reached(index, layouts, &reach),
             device_globals: Vec::new(),
             imports: Vec::new(),
             exports: Vec::new(),
@@ -164,4 +163,63 @@ fn size(index: &Index<'_>, layouts: &Layouts, variable: &super::words::Instructi
         _ => None,
     };
     value.and_then(|id| layouts.get(id)).map_or(0, |layout| layout.size)
+}
+
+/// Specialization constant: a scalar that can be set before a module is compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// Its `SpecId` decoration.
+    pub id: u32,
+    /// Type as in OpenCL C.
+    pub type_name: String,
+    /// Size in bytes.
+    pub size: Option<u64>,
+    /// Default value.
+    pub default: Value,
+}
+
+/// Value of a constant, by the kind of its type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// True or false.
+    Bool(bool),
+    /// Integer, read as signed.
+    Int(i64),
+    /// Floating-point number of 32 or 64 bits.
+    Float(f64),
+    /// Bits of a constant of any other type.
+    Bits(u64),
+}
+
+// A NaN default is unequal to itself, which nothing that compares these facts relies on.
+impl Eq for Value {}
+
+/// Returns the constants that a kernel's code reaches, in order of their ids.
+fn reached(index: &Index<'_>, layouts: &Layouts, reach: &Reach) -> Vec<SpecConstant> {
+    const SPEC_ID: u32 = Decoration::SpecId as u32;
+    let mut found = Vec::new();
+    for &id in &reach.globals {
+        let Some(spec_id) = index.decoration(id, SPEC_ID) else { continue };
+        let (Some(bits), Some(of)) = (types::constant_bits(index, id), index.type_of(id)) else { continue };
+        let default = match types::resolve(index, of) {
+            Some(Type::Bool) => Value::Bool(bits != 0),
+            Some(Type::Int { width, .. }) => {
+                let unused = 64u32.saturating_sub(width.clamp(1, 64));
+                Value::Int((bits << unused).cast_signed() >> unused)
+            }
+            Some(Type::Float { width: 32, encoding: None }) => {
+                Value::Float(f32::from_bits((bits & u64::from(u32::MAX)) as u32).into())
+            }
+            Some(Type::Float { width: 64, encoding: None }) => Value::Float(f64::from_bits(bits)),
+            _ => Value::Bits(bits),
+        };
+        found.push(SpecConstant {
+            id: spec_id,
+            type_name: argument::opencl_type_name(index, of, false),
+            size: layouts.get(of).map(|layout| layout.size),
+            default,
+        });
+    }
+    found.sort_by_key(|constant| constant.id);
+    found
 }

@@ -4,11 +4,11 @@
 //! `NonSemantic.Shader.DebugInfo.100` and `.200` (`DebugLine`, whose operands are ids of constants), together with the
 //! calls that inlining removed. Instruction numbers are those of the extended sets' specifications.
 
-use super::types;
+use super::grammar::OperandContext;
 use super::grammar::Set;
 use super::index::Index;
 use super::op;
-use super::grammar::OperandContext;
+use super::types;
 use super::words::Instruction;
 
 /// Location in a source file.
@@ -121,7 +121,11 @@ impl<'i, 'a> LineTracker<'i, 'a> {
             let call = source_of(self.index, caller).and_then(|source| file(self.index, source));
             frames.push(Inlined {
                 function: function_of(self.index, scope).unwrap_or_default(),
-                call: call.map(|file| SourceLocation { file, line: number(self.index, set, inlined.word(4)), column: 0 }),
+                call: call.map(|file| SourceLocation {
+                    file,
+                    line: number(self.index, set, inlined.word(4)),
+                    column: 0,
+                }),
             });
             (scope, at) = (caller, inlined.word(6));
         }

@@ -7,13 +7,12 @@
 //!
 //! | file | the question it answers |
 //! |---|---|
-//! | `part` | what is one of the modules like, and can it be linked at all? |
-//! | `symbols` | which definition does each import get, and what is missing? |
+//! | `input` | what does one of the modules define, and can it be linked? |
+//! | `symbols` | which definition does each import get, and which imports have none? |
 //! | `globals` | which types, constants and variables does the result have? |
 //! | `annotations` | which names and decorations stay? |
-//! | `functions` | how does code get its new ids? |
-//! | `interface` | which variables does an entry point reach now? |
-//! | `sections` | in which order is all that written? |
+//! | `functions` | how are functions and entry points written with new ids? |
+//! | `sections` | in which order are the sections of the result written? |
 //!
 //! Time and memory are linear in the size of the modules. Instructions of unknown opcodes cannot be renumbered, so a
 //! module with one is refused.
@@ -21,8 +20,7 @@
 mod annotations;
 mod functions;
 mod globals;
-mod interface;
-mod part;
+mod input;
 mod sections;
 mod symbols;
 
@@ -30,7 +28,7 @@ use crate::error::{Error, Result};
 use annotations::annotations;
 use functions::{calls, functions};
 use globals::Globals;
-use part::{InputModule, Definition};
+use input::{Definition, InputModule};
 use sections::Sections;
 use std::collections::{HashMap, HashSet};
 use symbols::Symbols;
@@ -115,7 +113,7 @@ pub fn link(sources: &[Source<'_>], options: &Options) -> Result<Linked, Vec<Err
     annotations(&mut parts, sources, &symbols, &mut sections, next).map_err(one).and_then(|next| {
         let calls = calls(&parts, &adapted).map_err(one)?;
         let next = functions(&parts, &calls, &mut sections, next).map_err(one)?;
-        interface::entry_points(&parts, &mut sections).map_err(one)?;
+        functions::entry_points(&parts, &mut sections).map_err(one)?;
         Ok(Linked {
             bytes: sections.assemble(&parts, next),
             resolved: symbols.resolved,

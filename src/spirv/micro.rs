@@ -163,8 +163,14 @@ mod tests {
 
     #[test]
     fn what_is_needed_stands_in_the_module() {
-        for act in [ProbeOperation::Nothing, ProbeOperation::Float(64), ProbeOperation::Int(8), ProbeOperation::AtomicInt(Op::AtomicIAdd as u16, 64)] {
-            let need = ProbeFeatures { version: (1, 3), capabilities: vec![10, 6], extensions: vec!["SPV_A"], operation: act };
+        for act in [
+            ProbeOperation::Nothing,
+            ProbeOperation::Float(64),
+            ProbeOperation::Int(8),
+            ProbeOperation::AtomicInt(Op::AtomicIAdd as u16, 64),
+        ] {
+            let need =
+                ProbeFeatures { version: (1, 3), capabilities: vec![10, 6], extensions: vec!["SPV_A"], operation: act };
             let read = Module::parse(&module(&need)).unwrap();
             assert!(read.stopped.is_none());
             assert_eq!((read.version, read.capabilities.as_slice()), ((1, 3), [4, 6, 10].as_slice()));

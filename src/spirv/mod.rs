@@ -29,7 +29,6 @@ pub mod kernel;
 pub mod lines;
 pub mod link;
 pub mod micro;
-pub mod names;
 pub mod op;
 pub mod specialize;
 pub mod subset;

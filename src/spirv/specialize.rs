@@ -5,8 +5,8 @@
 //! stays: with constant operands it is a constant itself, and the compiler folds it.
 
 use super::index::Index;
-use super::types::{self, Type};
 use super::op;
+use super::types::{self, Type};
 use crate::error::{Error, Result};
 use rspirv::spirv::Decoration;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -229,7 +229,8 @@ mod tests {
     fn constants_are_listed_with_their_defaults() {
         let module = module();
         let index = Index::read(&module).unwrap();
-        let all: Vec<(u32, Scalar, u64)> = settable_constants(&index).iter().map(|one| (one.id, one.scalar, one.default)).collect();
+        let all: Vec<(u32, Scalar, u64)> =
+            settable_constants(&index).iter().map(|one| (one.id, one.scalar, one.default)).collect();
         let float = u64::from(1.5f32.to_bits());
         let expected = [
             (0, Scalar::Bool, 0),

@@ -9,11 +9,9 @@
 //! A subset that reaches an instruction of an unknown opcode is refused, with an error that names the instruction. The
 //! cost of a subset grows with the subset, not with the module.
 
-mod capabilities;
-mod debug;
-mod emit;
 mod annotations;
-mod usage;
+mod capabilities;
+mod emit;
 mod walk;
 
 use super::index::{Function, Index, LinkageKind};

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use sycl_bundle::spirv::types::constant_bits;
 use sycl_bundle::spirv::index::Index;
+use sycl_bundle::spirv::types::constant_bits;
 use sycl_bundle::spirv::types::{self, Type};
 
 use crate::compiler::{Compiled, Made, compiled};
@@ -159,7 +159,8 @@ fn specialization_constants_are_those_of_the_source() {
             let index = Index::read(&made.module).unwrap();
             let with_number = (0..index.bound).filter_map(|id| Some((id, index.decoration(id, SPEC_ID)?)));
             found.extend(with_number.map(|(id, number)| {
-                let value = constant_bits(&index, id).unwrap_or_else(|| panic!("{}: {number} has no default", one.label()));
+                let value =
+                    constant_bits(&index, id).unwrap_or_else(|| panic!("{}: {number} has no default", one.label()));
                 let kind = types::resolve(&index, index.type_of(id).unwrap());
                 let value = match kind {
                     Some(Type::Bool) => format!("bool {}", value == 1),

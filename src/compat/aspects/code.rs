@@ -6,7 +6,7 @@ use super::rules::{Aspect, Rules, aspects};
 use super::sets::Sets;
 use crate::bundle::image::Image;
 use crate::spirv::Instruction;
-use crate::spirv::calls::{FunctionPointers, EdgeKind};
+use crate::spirv::calls::{EdgeKind, FunctionPointers};
 use crate::spirv::grammar;
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::kernel::attributes::Attributes;

@@ -8,9 +8,9 @@
 
 use super::contents::{Contents, DOUBLE, HALF, IMAGE, MATRIX};
 use crate::spirv::Instruction;
+use crate::spirv::grammar::Role;
 use crate::spirv::index::Index;
 use crate::spirv::op;
-use crate::spirv::grammar::Role;
 use crate::spirv::types::{self, Type};
 
 macro_rules! aspects {

@@ -4,7 +4,7 @@ use super::codes;
 use super::said::Said;
 use crate::compat::gate::remedy;
 use crate::device::target::Target;
-use crate::spirv::names::capability;
+use crate::spirv::grammar::capability_name;
 
 /// What is known beside the message, to make commands of it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,7 +87,7 @@ pub fn meaning(said: &Said) -> String {
             return format!(
                 "The image declares SPIR-V capability {} ({number}), which the device's compiler does not take. It refuses the \
                  whole image, with all its kernels.",
-                capability(*number)
+                capability_name(*number)
             );
         }
         Said::Opcode(number) => {

@@ -8,7 +8,7 @@ use crate::bundle::property::set;
 use crate::compat::choice::Choice;
 use crate::compat::fit::{Rule, Subject};
 use crate::device::target::Backend;
-use crate::spirv::names::capability;
+use crate::spirv::grammar::capability_name;
 
 /// An exception.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,8 @@ fn build(choice: &Choice, looked: &Looked<'_>, at: usize, subject: &Subject<'_>)
     }
     let refused = &subject.target.spirv_refused_capabilities;
     let module = image.module.as_ref()?;
-    let refused = module.capabilities.iter().find(|number| refused.iter().any(|name| *name == capability(**number)));
+    let refused =
+        module.capabilities.iter().find(|number| refused.iter().any(|name| *name == capability_name(**number)));
     if let Some(number) = refused {
         return Thrown::sure("build", format!("SPIRV module requires unsupported capability {number}"));
     }

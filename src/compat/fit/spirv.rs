@@ -6,7 +6,7 @@
 use super::{Fit, Rule, Subject};
 use crate::device::target::{Backend, Target};
 use crate::spirv::Module;
-use crate::spirv::names::capability;
+use crate::spirv::grammar::capability_name;
 
 /// Capabilities that every OpenCL device with SPIR-V takes (OpenCL SPIR-V Environment Specification, 3.1 and 3.2), and
 /// those that aspects stand for.
@@ -58,7 +58,7 @@ fn capabilities(module: &Module, target: &Target, fit: &mut Fit) {
     let mut numbers = module.capabilities.clone();
     numbers.sort_unstable();
     numbers.dedup();
-    for name in numbers.into_iter().map(capability) {
+    for name in numbers.into_iter().map(capability_name) {
         let among = |list: &[String]| list.iter().any(|own| *own == name);
         if among(&target.spirv_refused_capabilities) {
             fit.reason(Rule::Capability, format!("Device compiler does not support SPIR-V capability {name}."));

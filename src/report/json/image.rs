@@ -9,7 +9,7 @@ use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::native::Native;
 use crate::report::{FileFacts, name};
-use crate::spirv::{Module, names};
+use crate::spirv::{Module, grammar};
 
 /// Appends what is known of an image; `path` first, where it is given, and `base` is the URI of the file on disk.
 pub(super) fn put(
@@ -89,8 +89,8 @@ impl Put for Module {
         };
         let mut object = Object::open(out);
         object.field("version", With(version));
-        object.field("generator", names::generator(self.generator));
-        object.field("capabilities", List(self.capabilities.iter().map(|&number| names::capability(number))));
+        object.field("generator", grammar::generator_name(self.generator));
+        object.field("capabilities", List(self.capabilities.iter().map(|&number| grammar::capability_name(number))));
         object.field("extensions", &self.extensions);
         object.field("used_aspects", List(self.used_aspects.iter()));
         object.close();

@@ -16,8 +16,8 @@ use crate::report::evidence::put::why;
 use crate::report::json::put::{List, Object, With};
 use crate::report::json::stream::stream;
 use crate::report::name;
+use crate::spirv::kernel::Value as Constant;
 use crate::spirv::kernel::attributes::SubGroup;
-use crate::spirv::kernel::constant::Value as Constant;
 use serde_json::{Value, json};
 use std::io::Write;
 

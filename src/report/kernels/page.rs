@@ -3,14 +3,13 @@
 use super::{FileKernels, OnDevice, args, sub_group};
 use crate::compat::kernels::{KernelFacts, NamedConstant, SourceArgument};
 use crate::native::Kernel as NativeKernel;
-use crate::report::devices;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
-use crate::report::name;
 use crate::report::table::{Column, render};
 use crate::report::text::field;
 use crate::report::units::bytes;
-use crate::spirv::kernel::constant::Value;
+use crate::report::{devices, name};
+use crate::spirv::kernel::Value;
 
 /// Where the values of fields stand.
 const COLUMN: usize = 22;

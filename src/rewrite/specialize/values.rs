@@ -4,7 +4,7 @@ use super::kind;
 use crate::bundle::spec_constants::{Constant, SpecConstant};
 use crate::bundle::spec_setting::Setting;
 use crate::error::{Error, ErrorKind, Result};
-use crate::spirv::specialize::{SettableConstant, Scalar};
+use crate::spirv::specialize::{Scalar, SettableConstant};
 use std::collections::BTreeMap;
 
 /// What a value of bytes begins with.

@@ -4,12 +4,13 @@
 //! `kernel_arg_type.KERNEL.T0,T1,...,` and `kernel_arg_type_qual.KERNEL.Q0,...,` (SPIRV-LLVM-Translator,
 //! `--preserve-ocl-kernel-arg-type-metadata-through-string`). Types and qualifiers of the source are taken from them
 //! where they exist.
+//!
+//! Names are those that the SPIR-V to LLVM translator rebuilds (`SPIRVReader.cpp`, `transTypeToOCLTypeName`). Modules
+//! for OpenCL have no signed types, so a name is the signed one unless a parameter is extended with zeros.
 
-use super::name;
 use crate::spirv::index::{EntryPoint, Index};
-use crate::spirv::types::{Layout, Layouts};
 use crate::spirv::op;
-use crate::spirv::types::{self, Type};
+use crate::spirv::types::{self, Image, Layout, Layouts, Type};
 use rspirv::spirv::Decoration;
 use std::collections::{HashMap, HashSet};
 
@@ -139,7 +140,14 @@ impl ParameterDecorations {
     }
 }
 
-fn argument(index: &Index<'_>, layouts: &Layouts, strings: &ArgumentStrings, kernel: &str, at: usize, id: u32) -> Argument {
+fn argument(
+    index: &Index<'_>,
+    layouts: &Layouts,
+    strings: &ArgumentStrings,
+    kernel: &str,
+    at: usize,
+    id: u32,
+) -> Argument {
     let decorated = ParameterDecorations::read(index, id);
     let type_id = index.type_of(id).unwrap_or(0);
     let known = types::resolve(index, type_id);
@@ -172,7 +180,7 @@ fn argument(index: &Index<'_>, layouts: &Layouts, strings: &ArgumentStrings, ker
     let type_name = strings.get(TYPE, kernel, at).map(str::to_owned);
     Argument {
         name: index.name(id).filter(|name| !name.is_empty()),
-        type_name: type_name.unwrap_or_else(|| name::opencl_type_name(index, shown, decorated.zero_extended)),
+        type_name: type_name.unwrap_or_else(|| opencl_type_name(index, shown, decorated.zero_extended)),
         address_space,
         access,
         qualifiers,
@@ -205,8 +213,80 @@ fn access(qualifier: u32) -> Option<&'static str> {
     })
 }
 
+/// Maximum nesting of types in a name.
+const DEPTH: u32 = 8;
+
+/// Returns the OpenCL C name of a type.
+pub fn opencl_type_name(index: &Index<'_>, id: u32, unsigned: bool) -> String {
+    name(index, id, unsigned, DEPTH)
+}
+
+fn name(index: &Index<'_>, id: u32, unsigned: bool, depth: u32) -> String {
+    let Some(depth) = depth.checked_sub(1) else { return "...".to_owned() };
+    let u = if unsigned { "u" } else { "" };
+    let known = types::resolve(index, id);
+    match known {
+        Some(Type::Void) => "void".to_owned(),
+        Some(Type::Bool) => "bool".to_owned(),
+        Some(Type::Int { width, .. }) => match width {
+            8 => format!("{u}char"),
+            16 => format!("{u}short"),
+            32 => format!("{u}int"),
+            64 => format!("{u}long"),
+            bits => format!("{u}int{bits}_t"),
+        },
+        Some(Type::Vector { component, count }) => format!("{}{count}", name(index, component, unsigned, depth)),
+        Some(Type::Pointer { pointee: Some(pointee), .. }) => match types::resolve(index, pointee) {
+            Some(Type::Function { result, parameters }) => {
+                let parameters: Vec<String> = parameters.iter().map(|id| name(index, *id, false, depth)).collect();
+                format!("{} (*)({})", name(index, result, false, depth), parameters.join(","))
+            }
+            _ => format!("{}*", name(index, pointee, unsigned, depth)),
+        },
+        Some(Type::Pointer { pointee: None, .. }) => "void*".to_owned(),
+        Some(Type::Array { element, .. } | Type::RuntimeArray { element }) => {
+            format!("{}[]", name(index, element, unsigned, depth))
+        }
+        Some(Type::Struct { .. }) => tagged(&index.name(id).unwrap_or_default()),
+        Some(Type::Opaque { name }) => tagged(&name),
+        Some(Type::Image(about)) => image(&about),
+        Some(Type::Sampler) => "sampler_t".to_owned(),
+        Some(Type::Event) => "event_t".to_owned(),
+        Some(Type::DeviceEvent) => "clk_event_t".to_owned(),
+        Some(Type::ReserveId) => "reserve_id_t".to_owned(),
+        Some(Type::Queue) => "queue_t".to_owned(),
+        Some(Type::Pipe { .. }) => "pipe".to_owned(),
+        _ => types::brief(index, id),
+    }
+}
+
+/// Turns LLVM's `struct.pair` into C's `struct pair`.
+fn tagged(name: &str) -> String {
+    for tag in ["struct", "union", "class"] {
+        if let Some(rest) = name.strip_prefix(tag).and_then(|rest| rest.strip_prefix('.')) {
+            return if rest.is_empty() { tag.to_owned() } else { format!("{tag} {rest}") };
+        }
+    }
+    if name.is_empty() { "struct".to_owned() } else { name.to_owned() }
+}
+
+fn image(about: &Image) -> String {
+    let dimension = match about.dimension {
+        0 => "1d",
+        1 => "2d",
+        2 => "3d",
+        3 => "cube",
+        5 => "1d_buffer",
+        _ => "",
+    };
+    let part = |there: bool, text: &'static str| if there { text } else { "" };
+    let (array, samples) = (part(about.arrayed, "_array"), part(about.multisampled, "_msaa"));
+    format!("image{dimension}{array}{samples}{}_t", part(about.depth == 1, "_depth"))
+}
+
 #[cfg(test)]
 mod tests {
+
     #[test]
     fn every_item_ends_with_a_comma() {
         assert_eq!(super::items("int*,map<int,float>,,"), ["int*", "map<int,float>", ""]);

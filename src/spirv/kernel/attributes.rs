@@ -3,8 +3,8 @@
 //! They are the execution modes of its entry point. Sizes are in OpenCL's order, x first, which is the reverse of a
 //! SYCL range.
 
-use crate::spirv::types;
 use crate::spirv::index::{Index, Mode};
+use crate::spirv::types;
 
 /// Execution modes of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

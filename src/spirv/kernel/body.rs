@@ -3,11 +3,11 @@
 //! A kernel's code is written as words that depend on neither names nor the ids of its module: everything it reaches,
 //! in the order in which it is met, ids numbered by first use. Equal words are equal code.
 
+use crate::spirv::calls::Reach;
 use crate::spirv::grammar::Set;
+use crate::spirv::grammar::{OperandContext as _, Role};
 use crate::spirv::index::Index;
 use crate::spirv::op;
-use crate::spirv::grammar::{OperandContext as _, Role};
-use crate::spirv::calls::Reach;
 use crate::spirv::words::Instruction;
 use rspirv::spirv::Decoration;
 use std::collections::HashMap;

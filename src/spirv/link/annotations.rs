@@ -3,7 +3,7 @@
 //! Annotations of ids in the result stay. A merged id keeps its own only if merging ignored them.
 
 use super::globals::{Merging, merging};
-use super::part::{State, InputModule, first_word};
+use super::input::{InputModule, State, first_word};
 use super::sections::{GROUP_MEMBER_DECORATE, Kind, MEMBER_NAME, Sections, kind};
 use super::symbols::Symbols;
 use super::{Ids, Source};

@@ -3,12 +3,12 @@
 //! They are written in the order of the modules. A definition equal to an earlier one takes its id. An initialiser may
 //! need the variable of a later module, which is then written first, with all that it needs.
 
-use super::part::{State, InputModule, Definition, first_word};
+use super::input::{Definition, InputModule, State, first_word};
 use super::sections::{Kind, SOURCE_CONTINUED, Sections, kind};
 use super::{Ids, Source};
 use crate::error::Result;
+use crate::spirv::grammar::{self, Role};
 use crate::spirv::op;
-use crate::spirv::grammar::{Role, self};
 use crate::spirv::words::Instruction;
 use rspirv::spirv::{Decoration, StorageClass};
 use std::collections::{HashMap, HashSet};

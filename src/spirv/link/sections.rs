@@ -2,7 +2,7 @@
 //!
 //! The order is that of the specification, section 2.4; each section is collected on its own.
 
-use super::part::{InputModule, first_word};
+use super::input::{InputModule, first_word};
 use crate::error::{Error, Result};
 use crate::spirv::words::MAGIC;
 use rspirv::spirv::Op;

@@ -1,6 +1,6 @@
 //! Which definition does each import get, and which imports have none?
 
-use super::part::{InputModule, Definition};
+use super::input::{Definition, InputModule};
 use super::{Folded, Options, Source};
 use crate::error::{Error, ErrorKind};
 use crate::spirv::index::{Function, Index, LinkageKind};
@@ -296,7 +296,8 @@ fn unresolved(part: &InputModule<'_>, wanted: &[(u32, String)], errors: &mut Vec
     }
     for (id, name) in wanted {
         let users = users.get(id).map(Vec::as_slice).unwrap_or_default();
-        let mut names: Vec<String> = users.iter().take(NAMED).map(|user| format!("`{}`", part.function_name(*user))).collect();
+        let mut names: Vec<String> =
+            users.iter().take(NAMED).map(|user| format!("`{}`", part.function_name(*user))).collect();
         if users.len() > NAMED {
             names.push(format!("{} more", users.len().saturating_sub(NAMED)));
         }

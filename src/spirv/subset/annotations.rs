@@ -200,7 +200,7 @@ impl Annotations {
         let about = match (set, instruction.word(3)) {
             (Set::OpenClDebug | Set::ShaderDebug, GLOBAL_VARIABLE) => 11,
             (Set::OpenClDebug | Set::ShaderDebug, IMPORTED_ENTITY) => 7,
-            (Set::OpenClDebug, FUNCTION) => super::debug::FUNCTION_OPERAND,
+            (Set::OpenClDebug, FUNCTION) => super::emit::FUNCTION_OPERAND,
             (Set::ShaderDebug, ENTRY_POINT) => 4,
             (Set::ShaderDebug, BUILD_IDENTIFIER | STORAGE_PATH) => {
                 self.always.push(at);

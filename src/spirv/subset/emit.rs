@@ -1,13 +1,16 @@
 //! How are the parts of a subset put together?
+//!
+//! In `OpenCL.DebugInfo.100` a `DebugFunction` names the function itself. Where the function is left out, its
+//! description, which inlined code may still need, refers to `DebugInfoNone` instead.
 
-use super::capabilities::RequiredFeatures;
 use super::annotations::GROUP_MEMBER_DECORATE;
+use super::capabilities::RequiredFeatures;
+use super::undefined;
 use super::walk::{Cut, declared_at};
-use super::{debug, undefined};
 use crate::error::{Error, Result};
-use crate::spirv::grammar::Set;
+use crate::spirv::grammar::{OperandContext as _, Set};
+use crate::spirv::index::Index;
 use crate::spirv::op;
-use crate::spirv::grammar::OperandContext as _;
 use crate::spirv::words::{Instruction, MAGIC};
 use std::ops::Range;
 
@@ -128,7 +131,7 @@ impl Out {
                 operands = group.into_iter().chain(kept.flatten()).collect();
             }
             _ => {
-                let weak = debug::weak_operand(index, instruction);
+                let weak = weak_operand(index, instruction);
                 let mut bad = None;
                 index.for_each_id(instruction, |at, _| {
                     let Some(word) = operands.get_mut(at) else { return };
@@ -160,7 +163,7 @@ impl Out {
         *bound = bound.wrapping_add(1);
         // All debug instructions have type void, and the set is that of the user.
         let [kind, set] = [0, 2].map(|at| new(user.word(at)).unwrap_or(0));
-        self.push(op::EXT_INST, &[kind, id, set, debug::NONE]);
+        self.push(op::EXT_INST, &[kind, id, set, NONE]);
         self.none = Some(id);
         id
     }
@@ -170,4 +173,19 @@ impl Out {
 pub(super) fn non_semantic(index: &crate::spirv::index::Index<'_>, import: &Instruction<'_>) -> bool {
     import.opcode == op::EXT_INST_IMPORT
         && (import.string(1).0.starts_with("NonSemantic.") || index.set(import.word(0)) == Set::ShaderDebug)
+}
+
+/// Operand word of `DebugFunction` that holds the function, after type, result, set and number.
+pub(super) const FUNCTION_OPERAND: usize = 13;
+
+const FUNCTION: u32 = 20;
+/// Number of `DebugInfoNone`.
+pub(super) const NONE: u32 = 0;
+
+/// Returns the operand that names a function without needing it, where an instruction has one.
+pub(super) fn weak_operand(index: &Index<'_>, instruction: &Instruction<'_>) -> Option<usize> {
+    let describes = instruction.opcode == op::EXT_INST
+        && instruction.word(3) == FUNCTION
+        && index.set(instruction.word(2)) == Set::OpenClDebug;
+    (describes && instruction.len() > FUNCTION_OPERAND).then_some(FUNCTION_OPERAND)
 }

@@ -4,13 +4,12 @@
 //! outside of functions are collected by number and written at the end, in module order.
 
 use super::annotations::GROUP_MEMBER_DECORATE;
-use super::usage::Usage;
-use super::{Cutter, Keep, debug, links, undefined, unknown};
+use super::capabilities::Usage;
+use super::{Cutter, Keep, emit, links, undefined, unknown};
 use crate::error::{Error, Result};
-use crate::spirv::grammar::{self, Set};
+use crate::spirv::grammar::{self, OperandContext as _, Role, Set};
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::op;
-use crate::spirv::grammar::{OperandContext as _, Role};
 use crate::spirv::words::Instruction;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -159,7 +158,7 @@ impl<'c, 'i, 'a> Cut<'c, 'i, 'a> {
         if self.may_hide_literals(&instruction) {
             return Err(unknown(&instruction));
         }
-        let weak = debug::weak_operand(index, &instruction);
+        let weak = emit::weak_operand(index, &instruction);
         let mut bad = None;
         let known = index.for_each_id(&instruction, |at, _| {
             if Some(at) != weak && self.meet(instruction.word(at)).is_none() {
