@@ -1,9 +1,9 @@
-//! How do images travel without a host file?
+//! How are images written without a host file?
 //!
-//! As a SYCLBIN, which the SYCL runtime loads by itself; as an OffloadBinary, which LLVM's linkers and tools take; or
-//! as a clang offload bundle. The last two were not made for what DPC++ says of an image, so it goes where readers
-//! that do not know it pass over it: property sets into a key of their own, and an image with more to say than its
-//! payload into a bundle as an OffloadBinary.
+//! The forms are a SYCLBIN, which the SYCL runtime loads by itself; an OffloadBinary, which LLVM's linkers and tools
+//! take; and a clang offload bundle. The last two have no fields for everything that DPC++ records of an image, so
+//! property sets go into an OffloadBinary under a key of their own, which other readers ignore, and an image with more
+//! than a payload goes into a bundle as an OffloadBinary.
 
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
@@ -16,7 +16,7 @@ use crate::error::{Context as _, Result};
 use crate::spirv::Module;
 use std::collections::HashSet;
 
-/// The full triple of a target, as LLVM's tools compare it.
+/// Returns the full triple of a target, as LLVM's tools compare it.
 pub fn triple(target: &str) -> String {
     match target {
         whole if whole.contains('-') => whole.to_owned(),
@@ -26,8 +26,8 @@ pub fn triple(target: &str) -> String {
     }
 }
 
-/// The state of images together: what their containers state where that agrees; else executable, which is what DPC++
-/// writes unless asked, or object where an import is still open.
+/// Returns the common state of images: the one that their containers state, if they agree. Otherwise executable, which
+/// is DPC++'s default, or object where an import is still open.
 pub fn state(images: &[Image<'_>]) -> State {
     let stated = images.first().and_then(|image| image.stated);
     if let Some(state) = stated.filter(|_| images.iter().all(|image| image.stated == stated)) {
@@ -38,7 +38,7 @@ pub fn state(images: &[Image<'_>]) -> State {
     if open { State::Object } else { State::Executable }
 }
 
-/// Writes a SYCLBIN. Options of the device compiler have no place in it.
+/// Writes a SYCLBIN. It has no field for options of the device compiler.
 ///
 /// # Errors
 /// `Input` where property sets cannot be written as text.
@@ -47,7 +47,7 @@ pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result
         .iter()
         .map(|image| {
             let native = !image.format().is_intermediate();
-            // Readers tell native code by its architecture.
+            // Readers recognise native code by its architecture.
             let arch = image.compile_target().unwrap_or(if native { image.target } else { "" });
             Image { arch, ..image.clone() }
         })
@@ -63,7 +63,7 @@ pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result
     syclbin::write(envelope, state, &modules.collect::<Vec<_>>())
 }
 
-/// Writes an OffloadBinary, of version 1 one for each image.
+/// Writes an OffloadBinary; in version 1, one for each image.
 ///
 /// # Errors
 /// `Input` where property sets cannot be written as text, or a string holds a NUL.
@@ -74,7 +74,7 @@ pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>>
     offload_binary::write(version, &entries)
 }
 
-/// The strings that an entry borrows.
+/// Strings that an entry borrows.
 struct Said {
     triple: String,
     symbols: String,
@@ -116,7 +116,7 @@ impl Said {
     }
 }
 
-/// Writes a binary clang offload bundle with an empty part for the host, or the same compressed.
+/// Writes a binary clang offload bundle with an empty entry for the host, compressed if a level is given.
 ///
 /// # Errors
 /// Those of [`offload_binary()`].
@@ -141,14 +141,14 @@ pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -
     match compress {
         None => Ok(bundle),
         Some(level) => {
-            // Version 2 is what LLVM 18 and later read; larger bundles need version 3.
+            // LLVM 18 and later read version 2; bundles over 4 GiB need version 3.
             let version = if u32::try_from(bundle.len()).is_ok() { 2 } else { 3 };
             offload_bundle::compress(&bundle, version, level, compressed_hash(&bundle))
         }
     }
 }
 
-/// `<kind>-<triple>[--<architecture>]`: the triple has a fourth field, which is empty.
+/// Returns an entry's id, `<kind>-<triple>[--<architecture>]`. The triple's fourth field is empty.
 fn id(image: &Image<'_>) -> String {
     let kind = if image.offload_kind.is_empty() { "sycl" } else { image.offload_kind };
     let triple = triple(image.target);
@@ -156,13 +156,13 @@ fn id(image: &Image<'_>) -> String {
     if arch.is_empty() { format!("{kind}-{triple}") } else { format!("{kind}-{triple}--{arch}") }
 }
 
-/// Whether all there is to know of an image follows from its payload and the part's id.
+/// Whether the payload and the entry's id are all that an image has.
 fn says_no_more(image: &Image<'_>) -> bool {
     let bare = image.properties.sets.is_empty() && image.compile_options.is_empty() && image.link_options.is_empty();
     bare && (image.entries.is_empty() || speaks_for_itself(image))
 }
 
-/// Whether the entries are those that a module has of itself.
+/// Whether the listed entries are the kernels of the module.
 fn speaks_for_itself(image: &Image<'_>) -> bool {
     image.format() == Format::SpirV
         && Module::parse(image.stored).is_ok_and(|module| module.kernels().eq(image.entries.iter().copied()))

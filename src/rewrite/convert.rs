@@ -1,11 +1,11 @@
-//! How does an image that was read become one to be written?
+//! How is an image that was read converted to one that is written?
 
 use super::image_data::{OutImage, OutProperty, OutSet, OutValue};
 use crate::bundle::image::Image;
 use crate::bundle::property::{PropertySet, Value};
 use std::borrow::Cow;
 
-/// The image with another target, format and payload: what an added image looks like that shares everything else.
+/// Returns an image with another target, format and payload; all else stays.
 pub fn with_payload<'i>(image: &'i Image<'i>, target: &'i str, format: u8, payload: Cow<'i, [u8]>) -> OutImage<'i> {
     OutImage {
         target,
@@ -18,7 +18,7 @@ pub fn with_payload<'i>(image: &'i Image<'i>, target: &'i str, format: u8, paylo
     }
 }
 
-/// The image as the structures of host files describe it. Its payload stays as it is stored.
+/// Returns an image in the form of the structures of host files, with the payload as it is stored.
 pub fn out_image<'i>(image: &'i Image<'i>) -> OutImage<'i> {
     with_payload(image, image.target, image.declared.number(), Cow::Borrowed(image.stored))
 }

@@ -1,8 +1,8 @@
-//! What is an empty payload of the same format?
+//! How does an empty payload of a format look?
 //!
-//! A table for a target keeps the row of an image that the target cannot run, with properties and entries, and has an
-//! empty module in it, so that the device's compiler has nothing to refuse. It is one that the format's own tools take:
-//! without functions, for the same machine.
+//! A table for a target keeps the row of an image that the target cannot run, with properties and entries, and gives it
+//! an empty module, so that the device's compiler has nothing to refuse. The empty module is valid for the format's own
+//! tools: without functions, for the same machine.
 
 use crate::bundle::format::Format;
 use crate::bytes;
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::native::Native;
 use crate::spirv::{Words, op};
 
-/// The empty payload for what is in `payload`, inflated.
+/// Returns an empty payload of the format of `payload`, which is not compressed.
 ///
 /// | format | empty |
 /// |---|---|
@@ -22,7 +22,7 @@ use crate::spirv::{Words, op};
 /// | `ar` of `ocloc`, fat binary, bundle of AMD code objects | the container without members |
 ///
 /// # Errors
-/// `Input` where the payload is no whole one of its format; `Usage` for formats that have no empty form.
+/// `Input` where the payload is damaged; `Usage` for formats that have no empty form.
 pub fn empty(payload: &[u8], format: Format) -> Result<Vec<u8>> {
     match format {
         Format::SpirV => spirv(payload),
@@ -39,11 +39,11 @@ pub fn empty(payload: &[u8], format: Format) -> Result<Vec<u8>> {
     }
 }
 
-/// The magic of a clang offload bundle, which AMD code objects come in.
+/// Magic of a clang offload bundle, which AMD code objects come in.
 const BUNDLE: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 
-/// `Addresses`, `Linkage` (a module without entry points is one only with it) and `Kernel`; the memory model is the
-/// module's own, where that is one of OpenCL.
+/// Returns an empty SPIR-V module with the capabilities `Addresses`, `Linkage` (required without entry points) and
+/// `Kernel`. The memory model is that of the module, where it is one of OpenCL.
 fn spirv(payload: &[u8]) -> Result<Vec<u8>> {
     const OP_CAPABILITY: u32 = 2 << 16 | 17;
     const OP_MEMORY_MODEL: u32 = 3 << 16 | 14;
@@ -59,13 +59,13 @@ fn spirv(payload: &[u8]) -> Result<Vec<u8>> {
     Ok(header.iter().chain(&body).flat_map(bytes).collect())
 }
 
-/// The triple that a bitcode module names; empty where it names none.
+/// Returns the triple of a bitcode module; empty where it has none.
 fn triple(payload: &[u8]) -> String {
     let native = Native::read(payload, Format::LlvmBitcode, Place::file(0));
     native.and_then(|native| native.parts.into_iter().next()).map(|part| part.stated).unwrap_or_default()
 }
 
-/// Bits of LLVM's bitstream, the lowest first.
+/// Writer of an LLVM bitstream, lowest bit first.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
@@ -84,7 +84,7 @@ impl Bits {
         }
     }
 
-    /// A number in groups of `width` bits, of which the highest says whether more follow.
+    /// Writes a number in groups of `width` bits; the highest bit of each says whether another follows.
     fn variable(&mut self, mut value: u64, width: u32) {
         let group = width.saturating_sub(1);
         while value >> group != 0 {
@@ -107,7 +107,7 @@ impl Bits {
     }
 }
 
-/// A module block with its version and triple. Numbers are those of `llvm/Bitcode/LLVMBitCodes.h` and
+/// Returns a module block with version and triple. The numbers are those of `llvm/Bitcode/LLVMBitCodes.h` and
 /// `llvm/Bitstream/BitCodeEnums.h`.
 fn bitcode(triple: &str) -> Vec<u8> {
     const MODULE: u64 = 8;
@@ -130,7 +130,7 @@ fn bitcode(triple: &str) -> Vec<u8> {
     outer.bytes
 }
 
-/// The directives that every module begins with.
+/// Returns the directives that every PTX module begins with.
 fn ptx(payload: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(payload);
     let wanted = [".version", ".target", ".address_size"];
@@ -138,7 +138,7 @@ fn ptx(payload: &[u8]) -> Vec<u8> {
     wanted.into_iter().filter_map(line).flat_map(|line| [line.trim(), "\n"]).collect::<String>().into_bytes()
 }
 
-/// The header, which says that nothing follows.
+/// Returns the header of a fat binary without entries.
 fn fatbin(payload: &[u8]) -> Result<Vec<u8>> {
     let header = bytes::u16_at(payload, 6).map_or(16, usize::from);
     let mut header = bytes::slice_at(payload, 0, header.max(16)).ok_or_else(cut)?.to_vec();
@@ -148,9 +148,10 @@ fn fatbin(payload: &[u8]) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-/// The file header without program headers, sections and entry point.
+/// Returns the file header without program headers, sections and entry point.
 fn elf(payload: &[u8]) -> Result<Vec<u8>> {
-    // Offsets in the header of 64 and of 32 bits: entry, tables; counts and the index of the names behind them.
+    // Fields of the 64-bit and the 32-bit header that become 0: entry point and tables; counts and the index of section
+    // names.
     let (len, zeroed): (usize, [std::ops::Range<usize>; 2]) = match payload.get(4) {
         Some(2) => (64, [24..48, 54..64]),
         Some(1) => (52, [24..36, 42..52]),

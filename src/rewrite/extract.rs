@@ -1,7 +1,7 @@
-//! How does a bundle look as files?
+//! How is a bundle written as files?
 //!
-//! Names and contents of what `extract` writes; deterministic, so that a second run writes the same bytes. The files
-//! are those DPC++'s tools exchange: code, `.prop`, `.sym`, and a table over them.
+//! Names and contents of the files that `extract` writes. They are deterministic: a second run writes the same bytes.
+//! The files are those that DPC++'s tools exchange: code, `.prop`, `.sym`, and a table over them.
 
 use crate::bundle::image::Image;
 use crate::bundle::property_text;
@@ -11,22 +11,22 @@ use crate::error::Result;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The name of the table in a folder.
+/// Name of the table in a folder.
 pub const TABLE: &str = "images.table";
 
-/// The names of one image's files. A part that the image does not have has none.
+/// File names of one image. A part that the image does not have has no name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
-    /// The payload's file.
+    /// File of the payload.
     pub code: String,
-    /// The property sets' file; none where the image has no property set.
+    /// File of the property sets; none where the image has no property set.
     pub properties: Option<String>,
-    /// The entries' file; none where the image has no entry.
+    /// File of the entries; none where the image has no entry.
     pub symbols: Option<String>,
 }
 
 impl Names {
-    /// The names for an image of a file with this stem.
+    /// Returns the names for an image of a file with this stem.
     pub fn of(stem: &str, image: &Examined<'_, '_>, stored: bool) -> Names {
         let base = format!("{stem}_{}", image.image.index);
         let compressed = stored && image.image.compression().is_some();
@@ -39,7 +39,7 @@ impl Names {
 }
 
 impl Names {
-    /// The names for a settled image, by its number among those that are written.
+    /// Returns the names for a prepared image, by its number among those that are written.
     pub fn of_settled(stem: &str, number: usize, image: &Image<'_>) -> Names {
         let base = format!("{stem}_{number}");
         Names {
@@ -49,26 +49,26 @@ impl Names {
         }
     }
 
-    /// All of them.
+    /// Returns all names.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         [Some(&self.code), self.properties.as_ref(), self.symbols.as_ref()].into_iter().flatten().map(String::as_str)
     }
 }
 
-/// The stems of files that were found in other files: paths made fit to be names, no two the same.
+/// Unique file stems for files found in other files, made from their paths.
 #[derive(Debug, Default)]
 pub struct Stems(HashSet<String>);
 
-/// Bytes of a stem; with index and extension it stays below the 255 of file systems.
+/// Maximum length of a stem; with index and extension it stays below the 255 bytes of file systems.
 const MAX_STEM: usize = 180;
 
 impl Stems {
-    /// The stem for a path. Only ASCII letters, digits, `.`, `-` and `_` are in it, and it does not begin with a dot: it
-    /// leads out of no folder whatever the path was.
+    /// Returns a unique stem for a path. It has only ASCII letters, digits, `.`, `-` and `_`, and does not begin with a
+    /// dot, so it never leaves its folder.
     pub fn of(&mut self, path: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' };
         let clean: String = path.trim_start_matches(['!', '/', '.']).chars().map(plain).collect();
-        // The end tells more than the beginning. All is ASCII.
+        // The end of a path says more than its beginning. The text is ASCII, so any index is a character boundary.
         let start = clean.len().saturating_sub(MAX_STEM);
         let clean = clean.get(start..).unwrap_or_default().trim_start_matches('.');
         let clean = if clean.is_empty() { "file" } else { clean };
@@ -83,7 +83,7 @@ impl Stems {
     }
 }
 
-/// The payload: inflated, or as stored.
+/// Returns the payload, inflated or as stored.
 ///
 /// # Errors
 /// `Input` where it does not inflate.
@@ -91,7 +91,7 @@ pub fn code<'a>(image: &Examined<'_, 'a>, stored: bool) -> Result<Cow<'a, [u8]>>
     if stored { Ok(Cow::Borrowed(image.image.stored)) } else { image.image.contents() }
 }
 
-/// The property sets as text.
+/// Returns the property sets as text.
 ///
 /// # Errors
 /// `Input`, naming the property that the text form cannot hold.
@@ -99,12 +99,12 @@ pub fn properties(image: &Examined<'_, '_>) -> Result<String> {
     property_text::write(&image.image.properties)
 }
 
-/// The entries, one per line.
+/// Returns the entries, one per line.
 pub fn symbols(image: &Examined<'_, '_>) -> String {
     entries(image).into_iter().flat_map(|entry| [entry, "\n"]).collect()
 }
 
-/// What the host file lists; for a bare module its kernels.
+/// Returns the entries that the host file lists; for a bare module its kernels.
 fn entries<'b>(image: &'b Examined<'_, '_>) -> Vec<&'b str> {
     match image.image.origin {
         Some(_) => image.image.entries.clone(),
@@ -113,10 +113,10 @@ fn entries<'b>(image: &'b Examined<'_, '_>) -> Vec<&'b str> {
     }
 }
 
-/// The table over the files of all images.
+/// Returns the table over the files of all images.
 ///
 /// # Errors
-/// `Usage` where a name cannot stand in a table.
+/// `Usage` where a name cannot be written in a table.
 pub fn table<'n>(all: impl IntoIterator<Item = &'n Names>) -> Result<String> {
     let mut table = Table::of_images();
     for names in all {

@@ -1,10 +1,10 @@
-//! Which images are the same code under other names, and how do they become one?
+//! Which images have the same code under other names, and how are they merged into one?
 //!
 //! Clones are linked, and their kernels share one body ([`crate::spirv::fold`]), so every name stays a kernel that the
-//! runtime finds and a device creates. Only images that are clones in all but the name are folded: one kernel each, equal
-//! code with all that it reaches, and property sets that say the same. Nothing is folded that another image could tell
-//! apart: images that import or export, hold device globals or specialization constants, or belong to the device library
-//! or a set of virtual functions.
+//! runtime finds and a device creates. Only images that differ in nothing but the kernel's name are folded: one kernel
+//! each, equal reachable code, and equal property sets. Images that other images could tell apart are left alone: those
+//! that import or export symbols, have device globals or specialization constants, or belong to the device library or a
+//! set of virtual functions.
 
 use super::link::{Input, link};
 use crate::bundle::format::Format;
@@ -18,29 +18,29 @@ use crate::spirv::kernel::{body, kernels};
 use crate::spirv::link::Options;
 use std::collections::HashMap;
 
-/// What became one image.
+/// Image that clones were merged into.
 #[derive(Debug)]
 pub struct Folded {
-    /// Its number among the images that are left.
+    /// Number of the image among those that are left.
     pub image: usize,
-    /// The kernels, in the order of the images that had them.
+    /// Kernels, in the order of their former images.
     pub kernels: Vec<String>,
-    /// Bytes of all these images, and of the one.
+    /// Size of all clones together, and of the merged image, in bytes.
     pub bytes: [u64; 2],
 }
 
-/// Images, those that are clones folded.
+/// Result of folding.
 #[derive(Debug)]
 pub struct Outcome<'k> {
-    /// What is left, numbered through, each in the place of the first that it stands for.
+    /// Images that are left, renumbered; a merged image takes the place of its first clone.
     pub images: Vec<Image<'k>>,
-    /// What was folded.
+    /// Merged images.
     pub folded: Vec<Folded>,
-    /// Clones that could not be, by the number of the first of them, and why.
+    /// Clones that could not be merged: the number of the first of them, and the reason.
     pub refused: Vec<(usize, Error)>,
 }
 
-/// Folds clones.
+/// Merges clones.
 ///
 /// # Errors
 /// `Input` where a payload does not inflate.
@@ -88,10 +88,10 @@ pub fn fold<'k>(arena: &'k Arena, images: Vec<Image<'k>>) -> Result<Outcome<'k>>
     Ok(Outcome { images: left, folded, refused })
 }
 
-/// What clones have in common: what the image says beside its kernel's name, and its code.
+/// Key that clones share: the image's properties without its kernel's name, and its code.
 type Key = (String, Vec<u32>);
 
-/// The key of an image that may be folded.
+/// Returns the key of an image, or none where it may not be folded.
 fn key(image: &Image<'_>) -> Result<Option<Key>> {
     let properties = &image.properties;
     let told_apart = [
@@ -110,7 +110,7 @@ fn key(image: &Image<'_>) -> Result<Option<Key>> {
     }
     let [kernel] = image.entries.as_slice() else { return Ok(None) };
     let contents = image.contents()?;
-    // What its container says nothing of may still be linked.
+    // A module may have linkage that its container does not list.
     let module = Module::parse(&contents)?;
     if !module.exports.is_empty() || !module.spec_constants.is_empty() {
         return Ok(None);
@@ -134,7 +134,7 @@ fn key(image: &Image<'_>) -> Result<Option<Key>> {
     for set in &properties.sets {
         for property in &set.properties {
             let (name, value) = match set.name {
-                // By another name of the same kernel.
+                // The set lists a second name of the same kernel.
                 "SYCL/registered kernels" => ("", String::new()),
                 _ => (property.name, format!("{:?}", property.value)),
             };
@@ -144,7 +144,7 @@ fn key(image: &Image<'_>) -> Result<Option<Key>> {
     Ok(Some((said, words)))
 }
 
-/// Clones as one image.
+/// Merges clones into one image.
 fn one<'k>(arena: &'k Arena, members: &[&Image<'k>]) -> Result<Image<'k>> {
     let inputs: Vec<Input<'_, '_>> = members
         .iter()

@@ -1,9 +1,9 @@
 //! How are images laid out in memory so that the SYCL runtime can read them?
 //!
 //! The structures are those of DPC++ (`sycl/source/detail/compiler.hpp`, written by its `SYCLOffloadWrapper.cpp` and
-//! `ClangOffloadWrapper.cpp`). All of them consist of 8-byte words, and each word is either a number or the address
-//! of something else that is laid out here. What is equal is stored once: strings, values, lists of entries, property
-//! sets, and payloads of one target. Nothing depends on where the blocks end up, nor on the order of a hash table.
+//! `ClangOffloadWrapper.cpp`). All consist of 8-byte words, and each word is a number or the address of other data laid
+//! out here. Equal strings, values, lists of entries, property sets, and payloads of one target are stored once. The
+//! layout does not depend on the final addresses or on the order of a hash table.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,18 +15,18 @@ mod structures;
 
 use structures::Structures;
 
-/// One device image to be written.
+/// Device image to be written.
 #[derive(Debug, Clone)]
 pub struct OutImage<'a> {
-    /// The target string that the runtime compares, for example `spir64_x86_64`.
+    /// Target string that the runtime compares, for example `spir64_x86_64`.
     pub target: &'a str,
-    /// What the payload is: 0 to be found out by the runtime, 1 native, 2 SPIR-V, 3 LLVM bitcode, 4 zstd.
+    /// Format of the payload: 0 detected by the runtime, 1 native, 2 SPIR-V, 3 LLVM bitcode, 4 zstd.
     pub format: u8,
     /// Options for the device compiler.
     pub compile_options: &'a str,
     /// Options for the device linker.
     pub link_options: &'a str,
-    /// The bytes as they are to be stored.
+    /// Payload as it is to be stored.
     pub payload: Cow<'a, [u8]>,
     /// Names of kernels and exported functions.
     pub entries: Vec<&'a str>,
@@ -34,122 +34,122 @@ pub struct OutImage<'a> {
     pub property_sets: Vec<OutSet<'a>>,
 }
 
-/// One property set.
+/// Property set to be written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OutSet<'a> {
-    /// For example `SYCL/device requirements`.
+    /// Name, for example `SYCL/device requirements`.
     pub name: &'a str,
-    /// In order.
+    /// Properties in order.
     pub properties: Vec<OutProperty<'a>>,
 }
 
-/// One property.
+/// Property to be written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OutProperty<'a> {
-    /// The key.
+    /// Name of the property.
     pub name: &'a str,
-    /// 1 for a number, 2 for a byte array, 3 for a string.
+    /// Kind: 1 a number, 2 a byte array, 3 a string.
     pub kind: u32,
-    /// The value.
+    /// Value of the property.
     pub value: OutValue<'a>,
 }
 
-/// The value of a property.
+/// Value of a property.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OutValue<'a> {
-    /// Stored in the property itself.
+    /// Number, stored in the property itself.
     U32(u32),
-    /// The raw bytes; those of a byte array include the 8 bytes before the content that hold its length in bits.
+    /// Raw bytes. Those of a byte array begin with 8 bytes that hold the content's length in bits.
     Bytes(&'a [u8]),
 }
 
-/// Which image structures, and with that which generations of the runtime.
+/// Version of the image structures, which decides the generations of the runtime that read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageVersion {
-    /// 96 bytes, the number that runtimes up to 2025 give to what they make themselves.
+    /// 96 bytes; the version of images that runtimes up to 2025 make themselves.
     V1,
-    /// 96 bytes: DPC++ up to 2025, `libsycl.so.8` and older.
+    /// 96 bytes; DPC++ up to 2025, `libsycl.so.8` and older.
     V2,
-    /// 80 bytes, without manifest: DPC++ 2026, `libsycl.so.9`.
+    /// 80 bytes, without manifest; DPC++ 2026, `libsycl.so.9`.
     V3,
 }
 
-/// Which structures hold the names of entries. Runtimes since 2025 read both.
+/// Form of the entry structures. Runtimes since 2025 read both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryForm {
-    /// 32 bytes, clang-offload-wrapper.
+    /// 32 bytes, as clang-offload-wrapper writes them.
     Old,
-    /// 56 bytes, clang-linker-wrapper and LLVM.
+    /// 56 bytes, as clang-linker-wrapper and LLVM write them.
     New,
 }
 
-/// A contiguous range of the output.
+/// Contiguous block of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Block {
     /// [`ImageData::constants`].
     Constants,
     /// [`ImageData::structures`].
     Structures,
-    /// The payloads of one target, by index into [`ImageData::payloads`].
+    /// Payloads of one target, by index into [`ImageData::payloads`].
     Payloads(usize),
 }
 
-/// A place in a block.
+/// Location in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// Which range.
+    /// Block of the location.
     pub block: Block,
-    /// Bytes from its start.
+    /// Offset in the block, in bytes.
     pub offset: u64,
 }
 
-/// Eight bytes of a structure.
+/// Word (8 bytes) of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
-    /// A number, or several small ones.
+    /// Number, or several small ones.
     Value(u64),
-    /// The address of a place, to be relocated when the file is loaded.
+    /// Address of a location, relocated when the file is loaded.
     Address(Location),
 }
 
-/// The payloads of one target, each aligned to [`PAYLOAD_ALIGN`] from the start of the block.
+/// Payloads of one target, each aligned to [`PAYLOAD_ALIGN`] from the start of the block.
 #[derive(Debug)]
 pub struct Payloads<'a> {
     /// The target string.
     pub target: &'a str,
     /// Offsets and bytes, ascending.
     pub parts: Vec<(u64, &'a [u8])>,
-    /// Up to the end of the last part.
+    /// Size up to the end of the last part, in bytes.
     pub size: u64,
 }
 
-/// The payload of one image, as `.tgtimg` lists it.
+/// Payload of one image, as `.tgtimg` lists it.
 #[derive(Debug, Clone, Copy)]
 pub struct ImageRange {
-    /// Where it begins.
+    /// Begin of the payload.
     pub at: Location,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
-/// How the wrappers of DPC++ align payloads in their section.
+/// Alignment of payloads in their section, as in DPC++'s wrappers.
 pub const PAYLOAD_ALIGN: u64 = 16;
 
-/// The most images one descriptor can hold: their number is a u16.
+/// Maximum number of images of one descriptor, whose count is a u16.
 pub const MAX_IMAGES_PER_DESCRIPTOR: usize = u16::MAX as usize;
 
 /// Images as the runtime reads them, before addresses are known.
 #[derive(Debug)]
 pub struct ImageData<'a> {
-    /// Strings and values: no addresses. To be aligned to 8.
+    /// Strings and values, without addresses. Alignment 8.
     pub constants: Vec<u8>,
-    /// Everything that holds addresses. To be aligned to 16.
+    /// All words that may be addresses. Alignment 16.
     pub structures: Vec<Word>,
-    /// One block per target in order of first use, to be aligned to [`PAYLOAD_ALIGN`].
+    /// One block per target in order of first use. Alignment [`PAYLOAD_ALIGN`].
     pub payloads: Vec<Payloads<'a>>,
-    /// The descriptors to register, each with up to [`MAX_IMAGES_PER_DESCRIPTOR`] images.
+    /// Descriptors to register, each with up to [`MAX_IMAGES_PER_DESCRIPTOR`] images.
     pub descriptors: Vec<Location>,
-    /// The payloads by image.
+    /// Payloads by image.
     pub ranges: Vec<ImageRange>,
 }
 
@@ -157,8 +157,8 @@ impl<'a> ImageData<'a> {
     /// Lays out images in order.
     ///
     /// # Errors
-    /// No images at all; a string with a NUL byte, which would end it early; a property whose value does not fit
-    /// its kind.
+    /// `Usage` or `Input` for no images at all, for a string with a NUL byte, which would end it early, and for a value
+    /// that does not fit its property's kind.
     pub fn new(images: &'a [OutImage<'a>], version: ImageVersion, entries: EntryForm) -> Result<Self> {
         if images.is_empty() {
             return Err(Error::new(ErrorKind::NoDeviceCode, "there are no images to register"));
@@ -184,7 +184,7 @@ impl<'a> ImageData<'a> {
     }
 }
 
-/// Collects payloads by target, equal ones once.
+/// Collector of payloads by target; equal ones are stored once.
 #[derive(Default)]
 struct PayloadBlocks<'a> {
     blocks: Vec<Payloads<'a>>,

@@ -1,31 +1,31 @@
-//! What is the union of several bundles?
+//! How are several bundles joined into one?
 //!
-//! As `sycl::join` makes it: all images of all bundles, copies of an image once. The bundles are of one state and for
-//! the same targets.
+//! The union is that of `sycl::join`: all images of all bundles, copies of an image once. The bundles must be of one
+//! state and for the same targets.
 
 use crate::bundle::image::{Image, State};
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::{BTreeSet, HashMap};
 
-/// A bundle: its images and what errors call it.
+/// Bundle to join.
 #[derive(Debug)]
 pub struct Joined<'k> {
-    /// Its images.
+    /// Images of the bundle.
     pub images: Vec<Image<'k>>,
-    /// What errors call it.
+    /// Name for error messages.
     pub label: String,
 }
 
-/// A union.
+/// Union of bundles.
 #[derive(Debug)]
 pub struct Union<'k> {
-    /// The images, in the order of the bundles, numbered through.
+    /// Images in the order of the bundles, renumbered.
     pub images: Vec<Image<'k>>,
-    /// Copies that were left out: number in the union, and how many.
+    /// Number of copies that were left out, by number of the image in the union.
     pub copies: HashMap<usize, usize>,
 }
 
-/// Joins bundles. Copies are images of which all is equal: payload, target, options, entries and property sets.
+/// Joins bundles. Copies are images that are equal in payload, target, options, entries and property sets.
 ///
 /// # Errors
 /// `Usage` (SYCL's `errc::invalid`) where the bundles are not of one state, or not for the same targets; `Input` where a

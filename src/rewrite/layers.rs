@@ -1,9 +1,9 @@
-//! How do images join or leave a file that earlier runs have added some to?
+//! How are images added to or removed from a file that earlier runs added images to?
 //!
-//! What was added stands in layers that can be lifted: on top native images that were built from images below and
-//! share their tables, below it images from elsewhere, at the bottom the file as its linker made it. Both are lifted, the
-//! bottom is pruned of what is to go, and what stays is put back. So an undone addition leaves no trace: where nothing
-//! is left of a layer, the bytes are those from before it.
+//! Earlier additions are layers that can be removed: on top the native images that were built from images below and
+//! share their tables, below them the images from elsewhere, at the bottom the file as its linker wrote it. An edit
+//! takes both layers off, prunes the bottom, and puts back what stays. So an undone addition leaves no trace: a layer
+//! that becomes empty leaves the bytes of the file before it.
 
 use super::convert::with_payload;
 use super::embed::record::{Layer, Record};
@@ -20,28 +20,28 @@ use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// What became of a file.
+/// Result of an edit.
 #[derive(Debug)]
 pub struct Edited {
-    /// The file.
+    /// Edited file.
     pub bytes: Vec<u8>,
-    /// Bytes of payloads that became zeros in place.
+    /// Bytes of payloads that were overwritten with zeros.
     pub zeroed: u64,
-    /// Bytes of payloads of removed images that stay.
+    /// Bytes of removed images' payloads that stay in the file.
     pub left: u64,
-    /// Images whose bytes are gone with the segment or section that an earlier run added.
+    /// Number of images whose bytes were removed with the segment or section that an earlier run added.
     pub lifted: usize,
-    /// Whether there is an earlier layer that could not be lifted, since the file was changed after it.
+    /// Whether an earlier layer could not be taken off because the file was changed after it.
     pub changed: bool,
 }
 
-/// Takes the images with the indexes `drop` out of a linked file's list and adds those of `add` to it. Where a removed
-/// image stood in a segment that an earlier run added, its bytes leave the file; elsewhere they become zeros.
-/// `notes` stand in the record of what is added.
+/// Removes the images with the indexes `drop` from a linked file's list and adds those of `add` to it. Bytes of a
+/// removed image leave the file if an earlier run added them in a segment; elsewhere they become zeros. `notes` go into
+/// the record of what is added.
 ///
 /// # Errors
-/// `Input` where the file cannot be rewritten; `NoMatch` where no image would be left, with which the kernels of the
-/// program could not be launched and the list could not be found any more.
+/// `Input` where the file cannot be rewritten; `NoMatch` where no image would be left: the program could launch no
+/// kernel, and the list could not be found again.
 pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(String, String)]) -> Result<Edited> {
     let host = Host::read(file)?;
     let top = Bundle::read(&host)?;
@@ -83,7 +83,7 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
         .filter(|image| !drop.contains(&image.index))
         .filter_map(|image| in_middle.get(&image.index).copied())
         .collect();
-    // What native images on top have replaced stays hidden.
+    // Images that native images on top have replaced stay replaced.
     let base_stays: HashSet<usize> = stays.iter().filter_map(|index| in_base.get(index).copied()).collect();
     let base_drop: HashSet<usize> =
         base.images.iter().map(|image| image.index).filter(|index| !base_stays.contains(index)).collect();
@@ -107,7 +107,7 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
         }
         match source(image, &middle).filter(|source| stays.contains(source)) {
             Some(source) => plan.natives.push((source, image)),
-            // What it was built from goes, with it the place of its tables in the list: it takes its own along.
+            // Its source is removed, and with it the shared tables, so it takes a copy of them along.
             None => {
                 orphans = orphans.saturating_add(1);
                 plan.wholes.push(whole(image));
@@ -115,7 +115,7 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
         }
     }
     plan.wholes.extend(add.iter().cloned());
-    // In the order in which they were added, which their payloads are in.
+    // In the order in which they were added, which is the order of their payloads.
     plan.natives.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
     let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
     let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
@@ -143,7 +143,7 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
 struct Plan<'p, 'a> {
     /// Images with tables of their own.
     wholes: Vec<OutImage<'p>>,
-    /// Native images with the index of their source in the middle.
+    /// Native images with the index of their source in the middle layer.
     natives: Vec<(usize, &'p Image<'a>)>,
 }
 
@@ -154,7 +154,7 @@ struct Lower {
 }
 
 impl Plan<'_, '_> {
-    /// The bottom without what goes, and the images from elsewhere on it.
+    /// Returns the bottom without the removed images, with the images from elsewhere on it.
     fn lower(
         &self,
         host: &Host<'_>,
@@ -164,8 +164,8 @@ impl Plan<'_, '_> {
     ) -> Result<Lower> {
         let some_left = base.images.iter().any(|image| !drop.contains(&image.index) && image.origin.is_some());
         if !drop.is_empty() && !some_left && !self.wholes.is_empty() {
-            // The list must not run empty on the way, so the new images join it first. Without the old ones there is no
-            // way back: what would be restored is no more.
+            // The list must never be empty, so the new images are added first. The old images are removed after that,
+            // so the record could not restore them.
             let joined = add_images(host, base, &self.wholes, notes)?;
             let after = Host::read(&joined)?;
             let bundle = Bundle::read(&after)?;
@@ -188,7 +188,7 @@ impl Plan<'_, '_> {
         Ok(lower)
     }
 
-    /// The native images on top.
+    /// Returns the file with the native images on top.
     fn upper(&self, lower: &[u8], places: &Places<'_, '_>, notes: &[(String, String)]) -> Result<Vec<u8>> {
         let host = Host::read(lower)?;
         let bundle = Bundle::read(&host)?;
@@ -220,16 +220,16 @@ impl Plan<'_, '_> {
     }
 }
 
-/// What leads from an image of the middle to the same one in a new file.
+/// Lookup from an image of the middle layer to the same image in a new file.
 struct Places<'p, 'a> {
     middle: &'p Bundle<'a>,
     in_base: &'p HashMap<usize, usize>,
     base: &'p Bundle<'a>,
-    /// Position among the images from elsewhere.
+    /// Positions among the images from elsewhere.
     wholes_of: &'p HashMap<usize, usize>,
 }
 
-/// An image as it is, to be written anew.
+/// Returns an image unchanged, for writing it again.
 fn whole<'p>(image: &'p Image<'_>) -> OutImage<'p> {
     with_payload(image, image.target, image.declared.number(), Cow::Borrowed(image.stored))
 }
@@ -246,7 +246,7 @@ fn add_images(
     }
 }
 
-/// Takes the record of the images from elsewhere out of a file, so that nothing tries to lift them.
+/// Removes the record of the images from elsewhere from a file, so that no later run tries to take them off.
 fn forget(mut bytes: Vec<u8>) -> Result<Vec<u8>> {
     let host = Host::read(&bytes)?;
     let place = Record::locate(&host, Layer::Images).and_then(|(_, address)| host.addresses.file_offset(address));
@@ -260,11 +260,11 @@ fn forget(mut bytes: Vec<u8>) -> Result<Vec<u8>> {
     Err(Error::input("the record of what was added is not where it should be"))
 }
 
-/// For each image of a file that is also in the file below it, its index there. An addition keeps the images that stay in
-/// order and at their payloads and tables.
+/// Maps each image of a file to its index in the layer below, where it is there. Images that stay keep their order,
+/// payloads and tables when others are added.
 fn below(top: &Bundle<'_>, lower: &Bundle<'_>) -> HashMap<usize, usize> {
     type Key<'k> = ((u64, [u64; 4]), &'k str);
-    // What is in no list stays where it is in the file.
+    // An image in no list is identified by its file offset.
     let key = |image: &Image<'_>| image.origin.map_or((image.offset, [u64::MAX; 4]), |it| (it.payload, it.tables));
     let mut known: HashMap<Key<'_>, VecDeque<usize>> = HashMap::new();
     for image in &lower.images {
@@ -277,7 +277,7 @@ fn below(top: &Bundle<'_>, lower: &Bundle<'_>) -> HashMap<usize, usize> {
     pairs.collect()
 }
 
-/// The image that a native one was built from: the first with its tables in its list.
+/// Returns the image that a native one was built from: the first with its tables in its list.
 fn source(native: &Image<'_>, middle: &Bundle<'_>) -> Option<usize> {
     let origin = native.origin?;
     let same = |image: &&Image<'_>| {
@@ -286,9 +286,9 @@ fn source(native: &Image<'_>, middle: &Bundle<'_>) -> Option<usize> {
     middle.images.iter().find(same).map(|image| image.index)
 }
 
-/// The images of a file that others replace: those of which others of the same target (`DeviceTargetSpec`, and
-/// `compile_target` where the image names one) list all symbols, one or several together. Images that list none, as those
-/// of the device library, are not replaced.
+/// Returns the images of a file that others replace: those whose symbols are all listed by others of the same target
+/// (`DeviceTargetSpec`, and `compile_target` where it is stated), one or several together. Images without symbols, such
+/// as those of the device library, are not replaced.
 pub fn replaced(bundle: &Bundle<'_>, by: &[OutImage<'_>]) -> HashSet<usize> {
     let mut listed: HashMap<Role<'_>, HashSet<&str>> = HashMap::new();
     for image in by {
@@ -302,7 +302,7 @@ pub fn replaced(bundle: &Bundle<'_>, by: &[OutImage<'_>]) -> HashSet<usize> {
     bundle.images.iter().filter(covered).map(|image| image.index).collect()
 }
 
-/// Target and compile target.
+/// Target and compile target of an image.
 type Role<'r> = (&'r str, Option<&'r str>);
 
 fn stated_target<'i>(image: &OutImage<'i>) -> Option<&'i str> {

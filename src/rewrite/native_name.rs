@@ -1,16 +1,16 @@
-//! How does native CPU code get another kernel name, such that the driver itself would have made the same bytes?
+//! How is the kernel of native CPU code renamed so that the bytes are those the driver would have written?
 //!
-//! A binary of Intel's OpenCL CPU driver is an ELF file of type 0xff04 with four sections. The name of its kernel stands
-//! in three of them: in `.ocl.meta` after its length, once per list of kernels, and where the kernel was vectorized as a
-//! whole once more behind the signature of that (`_ZGVdN8uuuuuuu_` and the name, vector function ABI); in the string table of the object file
-//! `.ocl.obj`; in the string table of the bitcode `.ocl.ir`. A name of equal length replaces it byte by byte, and
-//! nothing else changes: the driver 2026.2 makes of two modules that differ in such a name two binaries that differ in
-//! just these bytes (tests/real/fold.rs compiles both).
+//! A binary of Intel's OpenCL CPU driver is an ELF file of type 0xff04 with four sections. Three of them hold the
+//! kernel's name: `.ocl.meta`, after the name's length, once per list of kernels and, where the whole kernel was
+//! vectorized, once more behind the signature (`_ZGVdN8uuuuuuu_` and the name, vector function ABI); the string table
+//! of the object file `.ocl.obj`; and the string table of the bitcode `.ocl.ir`. A name of equal length replaces it
+//! byte by byte, and nothing else changes: from two modules that differ in such a name the driver 2026.2 makes two
+//! binaries that differ in just these bytes (tests/real/fold.rs compiles both).
 //!
-//! What cannot be shown to be only the name is refused: sections or a version that are not known, debug information, a
-//! further place that holds the name, bitcode that packs it into six, seven or eight bits off the byte boundaries. Names
-//! of other lengths are refused: they move the bits of the bitcode. So are names that end otherwise: the string table of
-//! the object is sorted from the ends of its strings.
+//! A binary is refused where a match may be more than the name: unknown sections or version, debug information, another
+//! place that holds the name, bitcode that packs it into six, seven or eight bits off the byte boundaries. Names of
+//! another length are refused, since they would move the bits of the bitcode, and names that end differently, since the
+//! string table of the object is sorted from the ends of its strings.
 
 use crate::bytes;
 use crate::container::address::{find, find_all};
@@ -18,32 +18,32 @@ use crate::container::device_elf::{DeviceElf, EM_X86_64, c_string};
 use crate::device::cpu::CpuArch;
 use crate::native::bitcode;
 
-/// Shorter names may stand anywhere by chance.
+/// Minimum length of a name; shorter ones may occur by chance.
 pub const SHORTEST: usize = 16;
-/// So many bytes at the end of a name stay as they are: mostly enough for its place among sorted strings.
+/// Number of bytes at the end of a name that must stay: mostly enough to keep its position among sorted strings.
 pub const TAIL: usize = 1;
-/// `.ocl.ver` of the drivers whose binaries were compared.
+/// Contents of `.ocl.ver` of the drivers whose binaries were compared.
 const VERSION: [u8; 4] = 23u32.to_le_bytes();
 /// `e_type` of object files.
 const RELOCATABLE: u16 = 1;
 
-/// Why a binary keeps its name.
+/// Reason why a binary cannot be renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kept {
-    /// The names are no identifiers, too short, or differ in length or in how they end.
+    /// The names are no identifiers, too short, or differ in length or ending.
     Names,
-    /// The container is not of the form, or of the version, that is known.
+    /// The container has an unknown form or version.
     Form,
-    /// There is debug information.
+    /// The binary has debug information.
     Debug,
-    /// The name stands where it cannot be replaced.
+    /// The name occurs where it cannot be replaced.
     Elsewhere,
-    /// The driver would sort its strings otherwise.
+    /// The driver would sort its strings differently.
     Order,
 }
 
 impl Kept {
-    /// Why, as the end of a sentence.
+    /// Returns the reason as the end of a sentence.
     pub fn reason(self) -> &'static str {
         match self {
             Kept::Names => "the names of their kernels are short, or differ in length or in how they end",
@@ -55,23 +55,23 @@ impl Kept {
     }
 }
 
-/// Whether a name can be replaced at all.
+/// Whether a name can be replaced.
 pub fn replaceable(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte == b'.';
     name.len() >= SHORTEST && name.bytes().all(plain)
 }
 
-/// The name under which code is kept that many kernels share: as long as theirs, and ending like them.
+/// Returns the name under which the code of many kernels is cached: as long as theirs, with the same end.
 pub fn common(name: &str) -> String {
     let kept = name.len().saturating_sub(TAIL);
     let filler = "sycl_bundle_kernel_".chars().cycle().take(kept);
     filler.chain(name.chars().skip(kept)).collect()
 }
 
-/// The binary with a kernel called `to` instead of `from`.
+/// Returns the binary with the kernel `from` renamed to `to`.
 ///
 /// # Errors
-/// Why the binary keeps its name.
+/// The reason why the binary cannot be renamed.
 pub fn rename(binary: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Kept> {
     let tail = |name: &str| name.len().checked_sub(TAIL).and_then(|at| name.get(at..)).map(str::to_owned);
     if !replaceable(from) || !replaceable(to) || from.len() != to.len() || tail(from) != tail(to) {
@@ -87,7 +87,7 @@ pub fn rename(binary: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Kept> {
     notes(sections.meta, from)?;
     object(sections.object, from, to)?;
     code(sections.code, from)?;
-    // Read once more as who meets it next: had the new name been there, nobody could take it out again.
+    // The result must be renameable back: if the new name occurred elsewhere, it could not be replaced again.
     if from != to && find(binary, to.as_bytes()).is_some() {
         return Err(Kept::Elsewhere);
     }
@@ -99,7 +99,7 @@ pub fn rename(binary: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Kept> {
     Ok(renamed)
 }
 
-/// The sections of a container.
+/// Sections of a container.
 struct Sections<'b> {
     meta: &'b [u8],
     object: &'b [u8],
@@ -107,7 +107,7 @@ struct Sections<'b> {
 }
 
 impl<'b> Sections<'b> {
-    /// Those of a container that has them all, none twice, no others, and none over another.
+    /// Returns the sections, or none unless the container has exactly these, each once, without overlap.
     fn of(binary: &'b [u8]) -> Option<Sections<'b>> {
         CpuArch::of_binary(binary)?;
         let elf = DeviceElf::parse(binary).ok()?;
@@ -129,10 +129,10 @@ impl<'b> Sections<'b> {
     }
 }
 
-/// The longest signature of a vector function that is looked for.
+/// Maximum length of a vector function's signature.
 const SIGNATURE: usize = 96;
 
-/// In the driver's notes a text stands after its length, 32 bits, and before a NUL.
+/// Checks the names in the driver's metadata, where a text follows its length (32 bits) and precedes a NUL.
 fn notes(meta: &[u8], name: &str) -> Result<(), Kept> {
     let places = find_all(meta, name.as_bytes());
     let whole = |at: &usize| {
@@ -151,7 +151,7 @@ fn notes(meta: &[u8], name: &str) -> Result<(), Kept> {
     if places.is_empty() || !places.iter().all(whole) { Err(Kept::Elsewhere) } else { Ok(()) }
 }
 
-/// In the object file the name is one whole string, that of one function, and stands in the order of the others.
+/// Checks the object file: the name is one whole string, that of one function, in sorted order with the others.
 fn object(data: &[u8], from: &str, to: &str) -> Result<(), Kept> {
     let elf = DeviceElf::parse(data).map_err(|_| Kept::Form)?;
     if elf.kind != RELOCATABLE || elf.machine != EM_X86_64 {
@@ -176,7 +176,7 @@ fn object(data: &[u8], from: &str, to: &str) -> Result<(), Kept> {
     if !matches!(named.as_slice(), [symbol] if symbol.is_global_function()) {
         return Err(Kept::Elsewhere);
     }
-    // Strings share their ends, and are sorted by them: with another name both must come out as they are.
+    // Strings may share their ends and are sorted by them; the order must be the same with both names.
     let others = symbols.iter().map(|symbol| symbol.name).chain(elf.sections.iter().map(|section| section.name));
     for other in others.filter(|other| !other.is_empty() && *other != from) {
         let shares = |name: &str| name.ends_with(other) || other.ends_with(name);
@@ -188,7 +188,7 @@ fn object(data: &[u8], from: &str, to: &str) -> Result<(), Kept> {
     Ok(())
 }
 
-/// In the bitcode the name is that of its one kernel, and nowhere but in the string table.
+/// Checks the bitcode: the name is that of its only kernel, and occurs only in the string table.
 fn code(data: &[u8], name: &str) -> Result<(), Kept> {
     if data.get(..4) != Some(b"BC\xc0\xde") {
         return Err(Kept::Form);
@@ -204,7 +204,7 @@ fn code(data: &[u8], name: &str) -> Result<(), Kept> {
     Ok(())
 }
 
-/// Whether a stream of bits holds the beginning of a name off its byte boundaries, or in letters of six or seven bits.
+/// Whether a bitstream contains the beginning of a name off its byte boundaries, or in characters of six or seven bits.
 fn packed(data: &[u8], name: &[u8]) -> bool {
     let six = |byte: u8| match byte {
         b'a'..=b'z' => Some(byte.wrapping_sub(b'a')),
@@ -216,7 +216,7 @@ fn packed(data: &[u8], name: &[u8]) -> bool {
     };
     let pack = |bits: u32, letter: &dyn Fn(u8) -> Option<u8>| -> Option<(u64, u64)> {
         let (mut value, mut at) = (0u64, 0u32);
-        // 56 bits can be read at any bit of eight bytes.
+        // At any bit of eight bytes, 56 bits can be read.
         for byte in name.iter().take((56 / bits) as usize) {
             value |= u64::from(letter(*byte)?) << at;
             at = at.saturating_add(bits);

@@ -1,9 +1,8 @@
-//! How do images get into a program that is yet to be linked?
+//! How are images written into an object file for the host linker?
 //!
-//! [`object_file`] writes a relocatable object, ELF or COFF, which a linker adds to any host program or library: what
-//! was linked with it registers its images with the SYCL runtime when it is loaded, and unregisters them when it is
-//! unloaded. Crate `object` writes the file; ours are the instructions (`object_file/code.rs`) and what is in the
-//! sections:
+//! [`object_file`] writes a relocatable object, ELF or COFF, which a linker adds to any host program or library. The
+//! program registers its images with the SYCL runtime when it is loaded, and unregisters them when it is unloaded.
+//! Crate `object` writes the file; this module provides the machine code and the contents of the sections:
 //!
 //! | ELF | COFF | holds |
 //! |---|---|---|
@@ -14,9 +13,9 @@
 //! | `__CLANG_OFFLOAD_BUNDLE__sycl-<target>` | the same | payloads, a section for each target |
 //! | `.tgtimg` | the same | place and size of each payload |
 //!
-//! Names, order and priority are those of DPC++'s wrappers: images are there before the first constructor of the
-//! program runs that could use them. All symbols but the runtime's two functions are local, so any number of such
-//! objects link together. The same images and options give the same bytes.
+//! Names, order and priority are those of DPC++'s wrappers: images are registered before the first constructor of the
+//! program that could use them. All symbols but the runtime's two functions are local, so any number of such objects
+//! link together. The same images and options give the same bytes.
 
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{
@@ -30,38 +29,39 @@ use crate::error::{Error, ErrorKind, Result};
 
 mod code;
 
-/// The form of object files.
+/// Format of object files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectFormat {
-    /// Linux and other systems with ELF.
+    /// ELF, as on Linux.
     Elf,
-    /// Windows.
+    /// COFF, as on Windows.
     Coff,
 }
 
-/// What the object is for.
+/// Options of an object file.
 #[derive(Debug, Clone)]
 pub struct ObjectOptions<'a> {
-    /// The processor of the host.
+    /// Processor of the host.
     pub machine: Machine,
-    /// The form of its object files.
+    /// Format of the object file.
     pub format: ObjectFormat,
-    /// Which image structures the runtime reads.
+    /// Version of the image structures.
     pub version: ImageVersion,
-    /// Which entry structures.
+    /// Form of the entry structures.
     pub entries: EntryForm,
-    /// Lines for `.comment` before the one that names this tool; COFF has no place for them. The compiler that made
-    /// the images belongs here, since readers deduce from it what the numbers of aspects mean.
+    /// Lines for `.comment` before the line of this tool; COFF has no such section. The compiler of the images belongs
+    /// here, since readers derive the meaning of aspect numbers from it.
     pub comments: &'a [&'a str],
 }
 
-/// Earliest of all: before constructors of the program that may submit kernels.
+/// Priority of the constructors: the highest, before constructors of the program that may submit kernels.
 const PRIORITY: &str = "00001";
 
-/// Writes an object that registers `images`, in their order. More than 65,535 of them make several descriptors.
+/// Writes an object that registers `images`, in their order. More than 65,535 images take several descriptors.
 ///
 /// # Errors
-/// What [`ImageData::new`] refuses; a comment with a NUL byte; sizes beyond what the form can express (COFF: 4 GiB).
+/// Errors of [`ImageData::new`]; `Input` for a comment with a NUL byte, and for sizes beyond the format's limits (COFF:
+/// 4 GiB).
 pub fn object_file(images: &[OutImage<'_>], options: &ObjectOptions<'_>) -> Result<Vec<u8>> {
     if let Some(comment) = options.comments.iter().find(|comment| comment.contains('\0')) {
         return Err(Error::new(ErrorKind::Usage, format!("the comment {comment:?} contains a NUL byte")));
@@ -78,7 +78,7 @@ pub fn object_file(images: &[OutImage<'_>], options: &ObjectOptions<'_>) -> Resu
     file.object.write().map_err(writing)
 }
 
-/// An object under construction.
+/// Writer of an object file.
 struct File<'a> {
     object: Object<'a>,
     machine: Machine,
@@ -90,7 +90,7 @@ struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    /// Makes the sections of the images, so that everything has a place.
+    /// Creates the sections of the images.
     fn new(options: &ObjectOptions<'_>, data: &ImageData<'a>) -> Self {
         let format = match options.format {
             ObjectFormat::Elf => BinaryFormat::Elf,
@@ -125,7 +125,7 @@ impl<'a> File<'a> {
         .ok_or_else(|| Error::input("an image without a payload block"))
     }
 
-    /// Writes what the runtime reads, and `.tgtimg`.
+    /// Writes the structures that the runtime reads, and `.tgtimg`.
     fn fill(&mut self, data: &ImageData<'a>) -> Result<()> {
         self.object.set_section_data(self.constants, data.constants.clone(), 8);
         for (block, section) in data.payloads.iter().zip(self.payloads.clone()) {
@@ -151,7 +151,7 @@ impl<'a> File<'a> {
                 self.pointer(self.structures, at, *location)?;
             }
         }
-        // Nothing would refer to `.tgtimg`, and a linker that drops what is not used would drop it: one more word does.
+        // A linker that drops unreferenced sections would drop `.tgtimg`, so one more word refers to it.
         let keep = self.object.append_section_data(self.structures, &[0; 8], 8);
         let tgtimg = self.tgtimg;
         let symbol = self.object.section_symbol(tgtimg);
@@ -171,7 +171,7 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// Code for each descriptor, and the tables that the loader runs it from.
+    /// Writes the code for each descriptor, and the tables from which the loader runs it.
     fn register(&mut self, data: &ImageData<'a>) -> Result<()> {
         let coff = self.format == ObjectFormat::Coff;
         let text = add(&mut self.object, if coff { ".text" } else { ".text.startup" }, SectionKind::Text);
@@ -186,7 +186,7 @@ impl<'a> File<'a> {
         }
         let functions = ["__sycl_register_lib", "__sycl_unregister_lib"].map(|name| self.undefined(name));
         for (index, descriptor) in data.descriptors.iter().enumerate() {
-            // Of one descriptor the names are those of DPC++.
+            // The names for the first descriptor are those of DPC++.
             let suffix = if index == 0 { String::new() } else { format!(".{index}") };
             let section = self.section_of(descriptor.block)?;
             let descriptor =
@@ -207,12 +207,12 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// What the linker and readers want to know of the whole file.
+    /// Writes the sections that describe the whole file to linker and readers.
     fn marks(&mut self, options: &ObjectOptions<'_>) {
         if self.format == ObjectFormat::Coff {
             return;
         }
-        // Without it the linker would have to take the stack to be executable.
+        // Without this section the linker assumes that the stack is executable.
         add(&mut self.object, ".note.GNU-stack", SectionKind::Other);
         let (property, value) = match self.machine {
             Machine::X86_64 => (
@@ -231,7 +231,7 @@ impl<'a> File<'a> {
         self.object.set_section_data(comment, lines.collect::<Vec<u8>>(), 1);
     }
 
-    /// Lets the word at an offset be the address of a place.
+    /// Adds a relocation that writes the address of a location to an offset.
     fn pointer(&mut self, section: SectionId, at: u64, to: Location) -> Result<()> {
         let target = self.section_of(to.block)?;
         let symbol = self.object.section_symbol(target);
@@ -285,7 +285,7 @@ fn add(object: &mut Object<'_>, name: &str, kind: SectionKind) -> SectionId {
     object.add_section(Vec::new(), name.as_bytes().to_vec(), kind)
 }
 
-/// Errors of the writer, which are about sizes and can only arise from absurd ones.
+/// Converts errors of the writer, which concern only extreme sizes.
 fn writing(error: object::write::Error) -> Error {
     Error::input(format!("the object cannot be written: {error}"))
 }

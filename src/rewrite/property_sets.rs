@@ -1,8 +1,8 @@
-//! Which property sets follow from what the code of an image does and offers?
+//! Which property sets follow from the code of an image?
 //!
-//! "SYCL/device requirements", "SYCL/kernel names", the symbols that an image exports and imports, and what
-//! "SYCL/program metadata" says of kernels; keys, types and orders as DPC++ writes them (`SYCLDeviceRequirements.cpp`,
-//! `ComputeModuleRuntimeInfo.cpp`). Sets that only a compiler knows of are no part of this.
+//! They are "SYCL/device requirements", "SYCL/kernel names", the exported and imported symbols, and the kernel sizes in
+//! "SYCL/program metadata"; keys, types and orders are those of DPC++ (`SYCLDeviceRequirements.cpp`,
+//! `ComputeModuleRuntimeInfo.cpp`). Sets that only a compiler can write are not among them.
 
 use crate::bundle::aspect::{self, Epoch};
 use crate::bundle::property::{self, Properties, Property, PropertySet, Value, set};
@@ -10,35 +10,35 @@ use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
 
-/// What is known of one kernel beside its name.
+/// Facts of one kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelFacts {
-    /// Its mangled name.
+    /// Mangled name.
     pub name: String,
-    /// The work-group size that it requires, in OpenCL's order, x first, filled up with ones as in execution modes.
+    /// Required work-group size, in OpenCL's order, x first, filled up with ones as in execution modes.
     pub work_group: Option<[u32; 3]>,
-    /// How many dimensions the source gave for its sizes, where fewer than three and where something tells.
+    /// Number of dimensions of the sizes in the source, where it is fewer than three and known.
     pub dimensions: Option<u32>,
-    /// The sub-group size that it requires; none for the named sizes.
+    /// Required sub-group size; none for the named sizes.
     pub sub_group: Option<u32>,
-    /// The largest work-group size that it allows, x first.
+    /// Maximum work-group size, x first.
     pub max_work_group: Option<[u32; 3]>,
 }
 
-/// What is known of an image's code.
+/// Facts of an image's code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImageFacts {
-    /// The aspects that a device must have, by SYCL name or as `aspect#N`.
+    /// Aspects that a device must have, by SYCL name or as `aspect#N`.
     pub aspects: BTreeSet<String>,
-    /// The targets that the image is fixed to, by the numbers of their aspects; none where it is not fixed.
+    /// Targets that the image is fixed to, by the numbers of their aspects; none where it is not fixed.
     pub fixed_targets: Option<BTreeSet<u32>>,
-    /// The required work-group size, in OpenCL's order, x first, filled up with ones.
+    /// Required work-group size, in OpenCL's order, x first, filled up with ones.
     pub work_group: Option<[u32; 3]>,
-    /// How many dimensions the source gave for required and largest work-group sizes.
+    /// Number of dimensions of required and maximum work-group sizes in the source.
     pub dimensions: Option<u32>,
-    /// The required sub-group sizes. Sound images have one at most.
+    /// Required sub-group sizes. Valid images have at most one.
     pub sub_groups: BTreeSet<u32>,
-    /// The kernels, in module order.
+    /// Kernels, in module order.
     pub kernels: Vec<KernelFacts>,
     /// Functions that other images may import, in module order.
     pub exported: Vec<String>,
@@ -46,7 +46,7 @@ pub struct ImageFacts {
     pub imported: Vec<String>,
 }
 
-/// A byte array as stored: its length in bits in front.
+/// Returns a byte array as it is stored, with its length in bits in front.
 ///
 /// # Errors
 /// `Input` where the arena is full.
@@ -54,12 +54,12 @@ pub fn byte_array<'k>(arena: &'k Arena, bytes: &[u8]) -> Result<Value<'k>> {
     Ok(Value::Bytes(arena.keep(property::byte_array(bytes))?))
 }
 
-/// Keeps a text.
+/// Copies a text to the arena.
 ///
 /// # Errors
 /// `Input` where the arena is full.
 pub fn text<'k>(arena: &'k Arena, text: &str) -> Result<&'k str> {
-    // What was text is text.
+    // The bytes come from a `str`, so they are valid UTF-8.
     Ok(if text.is_empty() { "" } else { std::str::from_utf8(arena.keep(text.into())?).unwrap_or_default() })
 }
 
@@ -67,11 +67,11 @@ fn numbers<'k>(arena: &'k Arena, words: impl IntoIterator<Item = u32>) -> Result
     byte_array(arena, &words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
 }
 
-/// "SYCL/device requirements": aspects always, in the order of their numbers; the rest where there is something to say.
-/// Keys are in DPC++'s order, which is that of their names.
+/// Returns "SYCL/device requirements": always the aspects, in the order of their numbers, and all other requirements
+/// that there are. Keys are in DPC++'s order, which is by name.
 ///
 /// # Errors
-/// `Usage` where an aspect has no number in this epoch: a runtime of it cannot be told.
+/// `Usage` where an aspect has no number in this epoch, so that its runtimes do not know it.
 pub fn requirements<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<PropertySet<'k>> {
     let mut aspects = BTreeSet::new();
     for name in &facts.aspects {
@@ -105,7 +105,7 @@ pub fn requirements<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> R
     Ok(PropertySet { name: set::REQUIREMENTS, properties })
 }
 
-/// A set whose keys are names and whose values are 1; none where there are no names.
+/// Returns a set whose keys are names and whose values are 1, or none where there are no names.
 ///
 /// # Errors
 /// `Input` where the arena is full.
@@ -115,7 +115,7 @@ pub fn names<'k>(arena: &'k Arena, set: &'static str, names: &[&str]) -> Result<
     Ok(Some(PropertySet { name: set, properties }).filter(|set| !set.properties.is_empty()))
 }
 
-/// "SYCL/program metadata" of kernels: sizes by `<kernel>@<key>`; none where no kernel requires any.
+/// Returns "SYCL/program metadata" of kernels, sizes by `<kernel>@<key>`, or none where no kernel requires any.
 ///
 /// # Errors
 /// `Input` where the arena is full.
@@ -142,7 +142,7 @@ pub fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result
     Ok(Some(PropertySet { name: set::PROGRAM_METADATA, properties }).filter(|set| !set.properties.is_empty()))
 }
 
-/// All sets that follow from code, in DPC++'s order.
+/// Returns all sets that follow from code, in DPC++'s order.
 ///
 /// # Errors
 /// Those of [`requirements`].

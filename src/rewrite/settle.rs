@@ -1,7 +1,7 @@
-//! What of an image has to be settled before it is written in another form?
+//! How is an image prepared to be written in another form?
 //!
-//! Its target, where the form it came in names none or the user names another; its entries, where only the module
-//! itself knows its kernels; and whether its payload is compressed.
+//! It gets a target, where its container names none or the user names another; entries, where only the module knows its
+//! kernels; and the payload's compression.
 
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
@@ -15,24 +15,24 @@ use crate::rewrite::property_sets::{byte_array, names};
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::subset;
 
-/// How a payload is stored.
+/// Compression of a stored payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
-    /// As it was.
+    /// Unchanged.
     Stored,
-    /// Without compression.
+    /// Not compressed.
     Plain,
-    /// As a zstd frame of this level that carries its size (`sycl_device_binary_type` 4), where that is smaller.
+    /// Compressed as a zstd frame of this level with its size (`sycl_device_binary_type` 4), where that is smaller.
     Zstd(i32),
 }
 
-/// The level of DPC++'s wrapper.
+/// Compression level of DPC++'s wrapper.
 pub const ZSTD_LEVEL: i32 = 10;
-/// Smaller payloads are not worth it; the threshold of DPC++'s wrapper.
+/// Minimum size of payloads that are compressed, as in DPC++'s wrapper.
 const ZSTD_THRESHOLD: usize = 512;
 
-/// A copy of an image that lives as long as `arena`, with everything a form may ask for: entries, and a target, also
-/// where the file it is in names none (`untold`).
+/// Copies an image to `arena`, with the entries that any output form may need. With `infer_target` it also gets a
+/// target where its container names none.
 ///
 /// # Errors
 /// `Input` where the arena is full.
@@ -43,7 +43,7 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
         return Err(error.with_remedy("select the other images with --image or --target"));
     }
     let text = |text: &str| -> Result<&'k str> {
-        // What was text is text.
+        // The bytes come from a `str`, so they are valid UTF-8.
         Ok(if text.is_empty() { "" } else { std::str::from_utf8(arena.keep(text.into())?).unwrap_or_default() })
     };
     let target = if untold { target_of(examined) } else { None }.unwrap_or(image.target);
@@ -84,8 +84,8 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
     Ok(copy)
 }
 
-/// The same for whom the runtime is to choose and link: of a module of which its container says nothing, what it exports and
-/// imports is listed too. What takes modules apart or puts them together reads it from the code.
+/// Copies an image like [`copy`] for a runtime that selects and links images: exports and imports of a module without
+/// property sets are listed too. Code that splits or links modules reads them from the module instead.
 ///
 /// # Errors
 /// Those of [`own`]; `Input` where the module is damaged.
@@ -94,15 +94,15 @@ pub fn own_listed<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: boo
     if speaks_for_itself(examined.image) {
         linkage(arena, examined, &mut copy)?;
         if copy.entries.is_empty() {
-            // The runtime passes over an image without entries.
+            // The runtime ignores an image without entries.
             copy.entries = copy.exports();
         }
     }
     Ok(copy)
 }
 
-/// What is listed for an image; for a module of which its container says nothing its kernels, and for one without
-/// kernels what it exports: the runtime passes over an image without entries.
+/// Returns the entries of an image. For a module without any these are its kernels, and for one without kernels its
+/// exports, since the runtime ignores an image without entries.
 pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
     if !speaks_for_itself(examined.image) {
         examined.image.entries.clone()
@@ -113,13 +113,13 @@ pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
     }
 }
 
-/// Whether nothing lists what is in an image, so that the runtime must be told what its module says.
+/// Whether an image has no property sets, so that the runtime must be told the symbols of its module.
 fn speaks_for_itself(image: &Image<'_>) -> bool {
     image.origin.is_none() && image.entries.is_empty()
 }
 
-/// Lists the functions that the module exports and imports, where no property set does; what DPC++ lists: functions alone,
-/// and none that the device defines.
+/// Lists the functions that the module exports and imports, where no property set does. As in DPC++'s lists these are
+/// functions only, without those that the device defines.
 fn linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Image<'k>) -> Result<()> {
     if examined.module.is_none() || examined.exports.is_empty() && examined.imports.is_empty() {
         return Ok(());
@@ -140,11 +140,11 @@ fn linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Image<'
     Ok(())
 }
 
-/// The target of an image whose container names none: tables and bare files do not. What the image was compiled for
-/// tells, or the payload itself.
+/// Returns the target of an image whose container names none, as for tables and bare files. It follows from the compile
+/// target, or from the payload.
 pub fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
     let image = examined.image;
-    // A module without a target is read as one for every device. A blob in a table may say more.
+    // A module without a target is read as one for every device; a blob in a table may name more.
     if !matches!(image.target, "" | "spir64") {
         return None;
     }
@@ -157,7 +157,7 @@ pub fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
     named.or_else(by_format)
 }
 
-/// The `DeviceTargetSpec` of a target that `-fsycl-targets` takes, and whether the architecture is said beside it.
+/// Returns the `DeviceTargetSpec` of a target of `-fsycl-targets`, and whether the architecture is stated separately.
 fn spec_of(target: &str) -> Option<(&'static str, bool)> {
     let prefixes = [
         ("intel_gpu_", "spir64_gen"),
@@ -169,13 +169,13 @@ fn spec_of(target: &str) -> Option<(&'static str, bool)> {
     family.map(|(_, spec)| (spec, true)).or((target == "spir64_x86_64").then_some(("spir64_x86_64", false)))
 }
 
-/// Whether an architecture that a container names is one that `compile_target` holds.
+/// Whether an architecture from a container is one that `compile_target` holds.
 fn named_arch(arch: &str) -> bool {
     spec_of(arch).is_some_and(|(_, family)| family)
 }
 
-/// Makes the image one for another target: `intel_gpu_pvc` becomes `spir64_gen` with the architecture beside it, as
-/// DPC++ writes it; any other name stands as it is, without an architecture.
+/// Changes the target of an image: `intel_gpu_pvc` becomes `spir64_gen` with the architecture stated separately, as
+/// DPC++ writes it; any other name is used unchanged, without an architecture.
 ///
 /// # Errors
 /// `Input` where the arena is full.
@@ -197,7 +197,7 @@ fn compile_target<'k>(arena: &'k Arena, image: &mut Image<'k>, name: Option<&str
     Ok(())
 }
 
-/// Stores the payload in the way asked for.
+/// Stores the payload with the given compression.
 ///
 /// # Errors
 /// `Input` where it does not inflate or the arena is full.

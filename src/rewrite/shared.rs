@@ -1,9 +1,9 @@
-//! How do images get into a process whose own files cannot be changed?
+//! How are images brought into a process without changing its files?
 //!
 //! [`shared_library`] writes an ELF library that does one thing: when it is loaded (linked to, opened, preloaded) it
-//! registers its images with the SYCL runtime, and unregisters them when it is unloaded. No compiler or linker is
-//! needed. Crate `object` writes the ELF structures; ours are the two instructions of each constructor
-//! (`shared/code.rs`) and the layout (`shared/layout.rs`):
+//! registers its images with the SYCL runtime, and when it is unloaded it unregisters them. No compiler or linker is
+//! needed. Crate `object` writes the ELF structures; this module provides the instructions of each constructor and the
+//! layout (`shared/layout.rs`):
 //!
 //! | segment | sections |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | write, read-only after relocation | `.init_array`, `.fini_array`, `.tgtimg`, `.data.rel.ro`, `.dynamic`, `.got` |
 //! | not loaded | `.comment` |
 //!
-//! Sections of payloads and `.tgtimg` are named and filled as clang-offload-wrapper does, so tools that look for
-//! those find them. The same images and options give the same bytes.
+//! Sections of payloads and `.tgtimg` have the names and contents that clang-offload-wrapper gives them, so tools that
+//! look for them find them. The same images and options give the same bytes.
 
 use object::Endianness;
 use object::write::elf::Writer;
@@ -30,27 +30,27 @@ pub use code::Machine;
 use layout::Layout;
 use sections::Names;
 
-/// What the library is for and how it is called.
+/// Options of a shared library.
 #[derive(Debug, Clone)]
 pub struct SharedOptions<'a> {
-    /// The processor of the host.
+    /// Processor of the host.
     pub machine: Machine,
-    /// `DT_SONAME`: the name under which others link to it.
+    /// `DT_SONAME`: the name under which other files link to it.
     pub soname: &'a str,
     /// `DT_NEEDED`: the library with the runtime's registration functions, for example `libsycl.so.9`.
     pub runtime: &'a str,
-    /// Which image structures that runtime reads.
+    /// Version of the image structures that the runtime reads.
     pub version: ImageVersion,
-    /// Which entry structures.
+    /// Form of the entry structures.
     pub entries: EntryForm,
-    /// Lines for `.comment` before the one that names this tool. The compiler that made the images belongs here,
-    /// since readers deduce from it what the numbers of aspects mean.
+    /// Lines for `.comment` before the line of this tool. The compiler of the images belongs here, since readers derive
+    /// the meaning of aspect numbers from it.
     pub comments: &'a [&'a str],
 }
 
 impl<'a> SharedOptions<'a> {
-    /// For the runtime of DPC++ 2026 on x86-64: `libsycl.so.9`, image structures of version 3, old entries, which is
-    /// what its own wrapper writes.
+    /// Returns options for the runtime of DPC++ 2026 on x86-64: `libsycl.so.9`, image structures of version 3, and old
+    /// entries, which are what its own wrapper writes.
     pub fn new(soname: &'a str) -> Self {
         SharedOptions {
             machine: Machine::X86_64,
@@ -63,11 +63,11 @@ impl<'a> SharedOptions<'a> {
     }
 }
 
-/// Writes a library that registers `images`, in their order. More than 65,535 of them make several descriptors.
+/// Writes a library that registers `images`, in their order. More than 65,535 images take several descriptors.
 ///
 /// # Errors
-/// What [`ImageData::new`] refuses; a name with a NUL byte in the options; images so large that code cannot
-/// reach the structures (gigabytes of property sets).
+/// Errors of [`ImageData::new`]; `Input` for a name with a NUL byte in the options, and for images so large that code
+/// cannot reach the structures (gigabytes of property sets).
 pub fn shared_library(images: &[OutImage<'_>], options: &SharedOptions<'_>) -> Result<Vec<u8>> {
     let named = [options.soname, options.runtime];
     if let Some(name) = named.iter().chain(options.comments).find(|name| name.contains('\0')) {
@@ -82,7 +82,7 @@ pub fn shared_library(images: &[OutImage<'_>], options: &SharedOptions<'_>) -> R
     Ok(bytes)
 }
 
-/// Errors of the writer, which are about sizes and can only arise from absurd ones.
+/// Converts errors of the writer, which concern only extreme sizes.
 fn writing(error: object::write::Error) -> Error {
     Error::input(format!("the library cannot be written: {error}"))
 }

@@ -1,9 +1,10 @@
-//! Which values do the specialization constants of an image get before it is compiled?
+//! Which values do an image's specialization constants get before it is compiled?
 //!
-//! A SYCL program sets constants by name; the property sets say which `SpecId`s make up a name, and what its value is unless
-//! it is set (DPC++ `SpecConstants.cpp`). An image that is compiled ahead of time can have one value of each only. How it
-//! says so follows the runtime (libsycl 2026.2): `specConstsReplacedWithDefault` in "SYCL/misc properties" where all are the
-//! defaults, else "SYCL/specialization constants set values" with the values in the order of the constants.
+//! A SYCL program sets constants by name; the property sets map a name to `SpecId`s and a default value (DPC++
+//! `SpecConstants.cpp`). An image that is compiled ahead of time has one fixed value of each. The properties that
+//! record this are those of the runtime (libsycl 2026.2): `specConstsReplacedWithDefault` in "SYCL/misc properties"
+//! where all are the defaults, otherwise "SYCL/specialization constants set values" with the values in the order of the
+//! constants.
 
 mod values;
 
@@ -18,33 +19,33 @@ use crate::spirv::index::Index;
 use crate::spirv::specialize::{Scalar, SettableConstant, settable_constants, specialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A name for the missing part of a compiler's symbol: `uid<hash>___<mangled name>`.
+/// Prefix of a compiler's symbol for a constant, `uid<hash>___<mangled name>`.
 const UNIQUE: &str = "uid";
 
-/// What became of an image's constants.
+/// Result of setting an image's constants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It has none.
+    /// The image has no constants.
     None,
-    /// These have no value, so that it must stay as it is.
+    /// These constants have no value, so the image must stay as it is.
     Open(Vec<String>),
-    /// All have one.
+    /// All constants have values.
     Done(Specialized),
 }
 
-/// An image whose constants have values.
+/// Image whose constants have values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Specialized {
-    /// The module in which they are constants.
+    /// Module in which they are plain constants.
     pub module: Vec<u8>,
-    /// The values of all named constants in their order, where one differs from its default.
+    /// Values of all named constants in order, where one differs from its default.
     pub values: Option<Vec<u8>>,
-    /// Whether constants have names, so that something can be said of them.
+    /// Whether the constants have names, so that property sets can record them.
     pub named: bool,
 }
 
 impl Specialized {
-    /// What its property sets are to say.
+    /// Returns the values that its property sets record.
     pub fn stated(&self) -> Stated<'_> {
         match &self.values {
             _ if !self.named => Stated::Nothing,
@@ -54,8 +55,8 @@ impl Specialized {
     }
 }
 
-/// Gives the constants of an image their values. `source_name` makes of a mangled name that of the source; the numbers of the
-/// settings that the image has a constant for go to `used`.
+/// Sets the constants of an image. `source_name` demangles a name; the numbers of the settings that match a constant of
+/// the image are added to `used`.
 ///
 /// # Errors
 /// `Usage` for a value that the constant cannot have; `Input` where the module or its properties are damaged.
@@ -82,7 +83,7 @@ pub fn specialized(
             None => from_module(constant, &scalars)?,
         };
         let by_name: Vec<(usize, &Setting)> = of_name(settings, constant, source_name).collect();
-        // What a later setting takes the place of is used too.
+        // A setting that a later one overrides counts as used too.
         used.extend(by_name.iter().map(|(number, _)| *number));
         let by_id = |leaf: &SpecConstant| of_id(settings, leaf.id);
         used.extend(constant.parts().flat_map(by_id).map(|(number, _)| number));
@@ -133,7 +134,7 @@ pub fn specialized(
     }))
 }
 
-/// The default of a constant as its parts in the module have it; padding is zero.
+/// Returns the default of a constant from its parts in the module; padding is zero.
 fn from_module(constant: &Constant<'_>, scalars: &BTreeMap<u32, SettableConstant>) -> Result<Vec<u8>> {
     let size = usize::try_from(constant.size()).ok().filter(|size| *size <= MAX_SPEC_CONSTANT);
     let size = size.ok_or_else(|| {
@@ -148,7 +149,7 @@ fn from_module(constant: &Constant<'_>, scalars: &BTreeMap<u32, SettableConstant
     Ok(value)
 }
 
-/// The settings that mean a constant by its name, with their numbers.
+/// Returns the settings that name a constant, with their numbers.
 fn of_name<'s>(
     settings: &'s Settings,
     constant: &'s Constant<'_>,
@@ -157,12 +158,12 @@ fn of_name<'s>(
     settings.given.iter().enumerate().filter(move |(_, one)| names(&one.which, constant, source_name))
 }
 
-/// The settings of a `SpecId`, with their numbers.
+/// Returns the settings of a `SpecId`, with their numbers.
 fn of_id(settings: &Settings, id: u32) -> impl Iterator<Item = (usize, &Setting)> {
     settings.given.iter().enumerate().filter(move |(_, given)| given.which == Which::Id(id))
 }
 
-/// Whether the user means this constant by its name.
+/// Whether a setting names this constant.
 fn names(which: &Which, constant: &Constant<'_>, source_name: &dyn Fn(&str) -> String) -> bool {
     match which {
         Which::Id(_) => false,
@@ -174,13 +175,13 @@ fn names(which: &Which, constant: &Constant<'_>, source_name: &dyn Fn(&str) -> S
     }
 }
 
-/// A constant's name as the source has it.
+/// Returns a constant's name as in the source.
 pub fn shown(symbol: &str, source_name: &dyn Fn(&str) -> String) -> String {
     let mangled = symbol.strip_prefix(UNIQUE).and_then(|rest| rest.split_once("___")).map_or(symbol, |(_, name)| name);
     source_name(mangled)
 }
 
-/// The error where a setting means no constant of any image; `known` are the names that there are.
+/// Returns the error for a setting that matches no constant of any image; `known` are the existing names.
 pub fn no_such(setting: &Setting, known: &BTreeSet<String>) -> Error {
     let which = setting.which.text();
     let error = Error::new(ErrorKind::Usage, format!("no selected image has the specialization constant `{which}`"));
@@ -191,20 +192,20 @@ pub fn no_such(setting: &Setting, known: &BTreeSet<String>) -> Error {
     error.with_remedy(did_you_mean(&which, known.iter().map(String::as_str)).unwrap_or_else(list))
 }
 
-/// What the property sets of an image say of the values that it was compiled with.
+/// Record, in an image's property sets, of the constant values that it was compiled with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stated<'a> {
-    /// Nothing: its constants are open, or it has none.
+    /// No record: its constants can still be set, or it has none.
     #[default]
     Nothing,
-    /// All are the defaults.
+    /// All constants have their defaults.
     Defaults,
-    /// These are the values of all named constants in their order.
+    /// Values of all named constants in order.
     Values(&'a [u8]),
 }
 
 impl<'a> Stated<'a> {
-    /// What the property sets of an image say.
+    /// Reads the record from the property sets of an image.
     pub fn of(all: &Properties<'a>) -> Stated<'a> {
         match all.get(set::SPEC_VALUES, "all").and_then(|value| value.payload()) {
             Some(values) => Stated::Values(values),
@@ -215,7 +216,7 @@ impl<'a> Stated<'a> {
         }
     }
 
-    /// The set and the property that say so, the value as stored.
+    /// Returns the set and the property of the record, with the value as stored.
     pub fn property(self) -> Option<(&'static str, &'static str, Written)> {
         match self {
             Stated::Nothing => None,
@@ -225,16 +226,16 @@ impl<'a> Stated<'a> {
     }
 }
 
-/// The value of a property, as stored.
+/// Value of a property as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Written {
-    /// The number 1.
+    /// Number 1.
     Flag,
-    /// Bytes behind their length.
+    /// Bytes, stored behind their length.
     Bytes(Vec<u8>),
 }
 
-/// The property sets of an image that was compiled with values.
+/// Returns the property sets of an image that was compiled with values.
 ///
 /// # Errors
 /// `Input` where there is no room for them.
@@ -249,7 +250,7 @@ pub fn properties<'k>(arena: &'k Arena, all: &Properties<'k>, stated: Stated<'_>
     Ok(all)
 }
 
-/// What a scalar is called in messages.
+/// Returns the name of a scalar type for messages.
 fn kind(scalar: Scalar) -> String {
     match scalar {
         Scalar::Bool => "true or false".to_owned(),

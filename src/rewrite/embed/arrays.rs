@@ -1,7 +1,7 @@
-//! What do the new lists of images look like?
+//! What do the new arrays of image structures hold?
 //!
-//! For each descriptor: its image structures as they are, then one structure per added image. An added image has the
-//! options, entries and property sets of the image it was compiled from: it points to the same tables.
+//! An array holds, for each descriptor, its own image structures and one structure per added image. An added image
+//! points to the option strings, entries and property sets of the image it was compiled from.
 
 use super::{Addition, whole};
 use crate::bundle::Bundle;
@@ -12,31 +12,32 @@ use crate::container::Host;
 use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
 
-/// A structure of the new list.
+/// Image structure of the new array.
 #[derive(Debug, Clone)]
 pub struct Structure {
-    /// The bytes, with final addresses.
+    /// Bytes, with final addresses.
     pub bytes: Vec<u8>,
 }
 
 impl Structure {
-    /// Offsets of the pointers in the structure that are not null: the places to relocate.
+    /// Returns the offsets of the structure's pointers that are not null, which need relocations.
     pub fn pointers(&self) -> impl Iterator<Item = u64> + '_ {
         let words = self.bytes.as_chunks::<8>().0.iter().enumerate().skip(1);
         words.filter(|(_, word)| **word != [0; 8]).map(|(index, _)| (index as u64).wrapping_mul(8))
     }
 }
 
-/// Descriptor, target, the device that it names beside that, and symbols.
+/// Descriptor, target, compile target and symbols of an image.
 type Role<'a> = (usize, &'a str, Option<&'a str>, &'a [&'a str]);
 
-/// The addresses of the structures of each descriptor that stay: all but those that an addition replaces. These have the
-/// addition's target, list the same symbols as its source in the same descriptor, and are not known to be compiled from
-/// another image: images that were added share the tables of their source. Damaged structures stay as they are.
+/// Returns the addresses of the structures that stay, by descriptor: all but those that an addition replaces. A
+/// replaced structure has the addition's target and lists the same symbols as the addition's source in the same
+/// descriptor, and is not known to be compiled from another image (added images share the tables of their source).
+/// Damaged structures stay.
 pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     let is_source: HashSet<usize> = additions.iter().map(|addition| addition.source).collect();
     let mut replaced: HashMap<Role<'_>, HashSet<[u64; 4]>> = HashMap::new();
-    // Where those with tables of their own go, whatever list their source is in.
+    // Images with tables of their own go to this list, whatever list their source is in.
     let own = whole::list(bundle).ok();
     for addition in additions {
         if let Some((image, origin)) = source(bundle, addition).and_then(|image| Some((image, image.origin?))) {
@@ -53,7 +54,7 @@ pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     let mut gone: HashSet<u64> = HashSet::new();
     for (image, origin) in bundle.images.iter().filter_map(|image| Some((image, image.origin?))) {
         let role = (origin.descriptor, image.target, image.compile_target(), image.entries.as_slice());
-        // An image that shares the tables of a source which names a device names that device too.
+        // An image that shares its source's tables has the source's compile target.
         let without = (role.0, role.1, None, role.3);
         let Some(sources) = replaced.get(&role).or_else(|| replaced.get(&without)) else { continue };
         let of_another = sharing.get(&(origin.descriptor, origin.tables)).is_some_and(|count| *count > 1);
@@ -73,8 +74,8 @@ pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// The addresses of the sizes that `.tgtimg` gives of payloads which no kept structure has any more. A size of 0 takes
-/// them out of that list too, which readers check for images that are missing.
+/// Returns the addresses of the sizes in `.tgtimg` of payloads that no kept structure has any more. A size of 0 removes
+/// the payload from that list, which readers check for missing images.
 pub fn unlisted(host: &Host<'_>, bundle: &Bundle<'_>, kept: &[Vec<u64>]) -> Vec<u64> {
     let kept: HashSet<u64> = kept.iter().flatten().copied().collect();
     let origins = || bundle.images.iter().filter_map(|image| image.origin);
@@ -88,7 +89,7 @@ pub fn unlisted(host: &Host<'_>, bundle: &Bundle<'_>, kept: &[Vec<u64>]) -> Vec<
     listed.map(|listed| listed.address.saturating_add(8)).collect()
 }
 
-/// The structure at an address as it is, relocated.
+/// Returns the existing structure at an address, relocated.
 ///
 /// # Errors
 /// `Input` where it is not in the file.
@@ -101,10 +102,10 @@ pub fn existing(host: &Host<'_>, descriptor: &Descriptor, address: u64) -> Resul
     Ok(Structure { bytes: bytes.to_vec() })
 }
 
-/// The structure of an added image, made from its source's.
+/// Returns the structure of an added image, made from that of its source.
 ///
 /// # Errors
-/// `Input` where the source's structure is not of this host.
+/// `Input` where the source's structure is not in this host.
 pub fn added(
     host: &Host<'_>,
     descriptor: &Descriptor,
@@ -122,22 +123,22 @@ pub fn added(
     done &= bytes::put_u64(&mut structure.bytes, at, payload.start);
     done &= bytes::put_u64(&mut structure.bytes, at.saturating_add(8), payload.end);
     if descriptor.layout == ImageLayout::WithManifest {
-        // The manifest belongs to the source's payload; no compiler has written one for years.
+        // The manifest is that of the source's payload; no compiler has written one for years.
         done &= bytes::put(&mut structure.bytes, 32, &[0; 16]);
     }
     if done { Ok(structure) } else { Err(Error::input(format!("image {} has a short structure", source.index))) }
 }
 
-/// The image that an addition was compiled from.
+/// Returns the image that an addition was compiled from.
 pub fn source<'b, 'a>(bundle: &'b Bundle<'a>, addition: &Addition<'_>) -> Option<&'b Image<'a>> {
-    // Damaged images leave gaps in the numbering, so the position is a hint only.
+    // Damaged images leave gaps in the numbering, so the position is only a hint.
     match bundle.images.get(addition.source) {
         Some(image) if image.index == addition.source => Some(image),
         _ => bundle.images.iter().find(|image| image.index == addition.source),
     }
 }
 
-/// The descriptor that lists the image an addition was compiled from.
+/// Returns the descriptor that lists the source of an addition.
 pub fn source_place(bundle: &Bundle<'_>, addition: &Addition<'_>) -> Option<usize> {
     source(bundle, addition)?.origin.map(|origin| origin.descriptor)
 }

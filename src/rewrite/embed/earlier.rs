@@ -8,7 +8,7 @@ use crate::bundle::property::{Value, key, set};
 use crate::rewrite::specialize::Stated;
 use std::collections::HashMap;
 
-/// The images of the restored file, by what tells them apart in the embedded one.
+/// Images of the restored file, by what identifies them in the embedded one.
 struct Restored {
     by_payload: HashMap<(usize, u64), usize>,
     by_tables: HashMap<(usize, [u64; 4]), usize>,
@@ -24,19 +24,19 @@ impl Restored {
         index
     }
 
-    /// The image itself, where it was there: the one with the same payload in the same list.
+    /// Returns the original of an image: the one with the same payload in the same list, if there is one.
     fn own(&self, origin: Origin) -> Option<usize> {
         self.by_payload.get(&(origin.descriptor, origin.payload)).copied()
     }
 
-    /// The image that an added one was compiled from: the one whose tables it shares.
+    /// Returns the source of an added image: the one whose tables it shares.
     fn source(&self, origin: Origin) -> Option<usize> {
         self.by_tables.get(&(origin.descriptor, origin.tables)).copied()
     }
 }
 
-/// For each image of `embedded`, by index, its index in `restored`, the same file before images were added; an added
-/// image counts as the one it was compiled from.
+/// Maps each image of `embedded` (by index) to its index in `restored`, the same file before images were added. An
+/// added image maps to the one it was compiled from.
 pub fn numbers(embedded: &Bundle<'_>, restored: &Bundle<'_>) -> HashMap<usize, usize> {
     let index = Restored::new(restored);
     let mut likeness = ByLikeness::new(restored);
@@ -45,7 +45,7 @@ pub fn numbers(embedded: &Bundle<'_>, restored: &Bundle<'_>) -> HashMap<usize, u
     embedded.images.iter().filter_map(|image| Some((image.index, number(image, image.origin?)?))).collect()
 }
 
-/// The images that are in `embedded` but not in `restored`, as additions to it.
+/// Returns the images that are in `embedded` but not in `restored`, as additions to it.
 pub fn earlier<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) -> Vec<Addition<'a>> {
     let index = Restored::new(restored);
     let mut likeness = ByLikeness::new(restored);
@@ -71,14 +71,15 @@ pub fn earlier<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) -> Vec<Addit
         .collect()
 }
 
-/// What an added image with tables of its own has in common with its source.
+/// Facts that an added image with tables of its own shares with its source: entries, options and property sets.
 type Likeness<'a> = (&'a [&'a str], &'a str, &'a str, Vec<(&'a str, Vec<(&'a str, &'a Value<'a>)>)>);
 
-/// The sources of added images that have property sets of their own, in the order in which they were added: they agree with
-/// their source in all but what is stated anew. Of several that agree in all, each has its own, in order.
+/// Finds the sources of added images that have property sets of their own, in the order in which they were added. Such
+/// an image agrees with its source in all but the properties that the addition changed. Of several that agree in
+/// everything, each has its own source, in order.
 struct ByLikeness<'a> {
     sources: HashMap<Likeness<'a>, Vec<usize>>,
-    /// How many of each there were, for each device.
+    /// Number of images of each kind so far, by device.
     taken: HashMap<(Likeness<'a>, &'a str, Option<&'a str>), usize>,
 }
 
@@ -105,14 +106,14 @@ impl<'a> ByLikeness<'a> {
 
 fn likeness<'a>(image: &'a Image<'_>) -> Likeness<'a> {
     let sets = image.properties.sets.iter().filter_map(|known| {
-        // What additions state anew.
+        // Additions replace these sets.
         if known.name == set::SPEC_VALUES || known.name == set::IMPORTED {
             return None;
         }
         let stated = [key::COMPILE_TARGET, key::SPEC_REPLACED];
         let properties = known.properties.iter().filter(|property| !stated.contains(&property.name));
         let properties: Vec<_> = properties.map(|property| (property.name, &property.value)).collect();
-        // A set of that property alone was made for it.
+        // A set that held only such a property was made for it.
         (!properties.is_empty() || known.properties.is_empty()).then_some((known.name, properties))
     });
     (image.entries.as_slice(), image.compile_options, image.link_options, sets.collect())

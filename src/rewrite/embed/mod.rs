@@ -1,16 +1,15 @@
-//! How do added images get into a linked file's own list?
+//! How are images added to a linked file's own list?
 //!
-//! A copy of the file gets one more loadable segment at its end. It holds the moved program headers, a record of what
-//! was done, new image arrays (the old structures and the added ones, which share the old entries and property sets, unless
-//! theirs say something else), the extended relocation table, and the payloads. Images that come from elsewhere bring their
-//! entries and property sets along. In the file itself only these words change: in the file header the
-//! places and counts of program and section headers, in the dynamic section the place and size of the relocation
-//! table, in each descriptor the count and the array, and in `.tgtimg` the size of an image that is replaced. Everything
-//! else stays byte for byte.
+//! A copy of the file gets one more loadable segment at its end. It holds the moved program headers, a record of the
+//! changes, new image arrays, the extended relocation table, and the payloads. An array holds the old structures and
+//! the added ones, which share the old entries and property sets unless theirs differ; images from elsewhere bring
+//! their own. In the file itself only these words change: in the file header the offsets and counts of program and
+//! section headers, in the dynamic section the address and size of the relocation table, in each descriptor the count
+//! and the array, and in `.tgtimg` the size of a replaced image. All other bytes stay.
 //!
-//! This is written by hand since crate `object` cannot do it: its `build` module lays the whole file out anew from its
-//! sections (offsets and, for files without section headers, contents would change), and its `write` module makes new
-//! files only. Its structures, constants and readers are used throughout.
+//! Crate `object` cannot do this: its `build` module lays out the whole file anew from its sections (offsets would
+//! change and, in files without section headers, contents too), and its `write` module only makes new files. Its
+//! structures, constants and readers are used throughout.
 
 pub(in crate::rewrite) mod arrays;
 mod earlier;
@@ -39,38 +38,38 @@ use whole::Wholes;
 /// `sycl_device_binary_type` of native code.
 pub const FORMAT_NATIVE: u8 = 1;
 
-/// An image to add to a file's own list.
+/// Image to add to a file's own list.
 #[derive(Debug, Clone, Copy)]
 pub struct Addition<'a> {
     /// Index of the image it was compiled from, whose options, entries and property sets it shares.
     pub source: usize,
-    /// Its `DeviceTargetSpec`.
+    /// `DeviceTargetSpec` of the image.
     pub target: &'a str,
-    /// Its `compile_target`, which tells devices of one target apart; none where it is its source's.
+    /// `compile_target`, which tells devices of one target apart; none where it is that of the source.
     pub compile_target: Option<&'a str>,
-    /// What its property sets say of the specialization constants that it was compiled with, beside what its source says.
+    /// Specialization constant values that it was compiled with, for its property sets.
     pub constants: Stated<'a>,
-    /// Whether what its source imports is in it, so that it imports nothing.
+    /// Whether the imports of its source are linked in, so that it imports nothing.
     pub linked: bool,
-    /// Its `sycl_device_binary_type`.
+    /// `sycl_device_binary_type` of the payload.
     pub format: u8,
-    /// Its payload.
+    /// Payload as it is stored.
     pub payload: &'a [u8],
 }
 
 impl Addition<'_> {
-    /// Whether it has property sets of its own, since they say something else than those of its source.
+    /// Whether its property sets differ from those of its source.
     fn has_own_sets(&self) -> bool {
         self.compile_target.is_some() || self.constants != Stated::Nothing || self.linked
     }
 }
 
-/// Adds images to the lists of a linked ELF file. `notes` say how they were made and can be read back with
-/// [`Record::find`](record::Record::find). An image of the same target and symbols that is in the source's list already
-/// is replaced, unless it was compiled from another image.
+/// Adds images to the lists of a linked ELF file. `notes` record how they were made and can be read back with
+/// [`Record::find`](record::Record::find). An image of the same target and symbols in the source's list is replaced,
+/// unless it was compiled from another image.
 ///
 /// # Errors
-/// `Input` where the file is of a form that cannot be rewritten, with the way out.
+/// `Input`, with a remedy, where the file is of a form that cannot be rewritten.
 pub fn embed(
     host: &Host<'_>,
     bundle: &Bundle<'_>,
@@ -92,8 +91,7 @@ pub fn embed(
     Ok(out)
 }
 
-/// Adds images that have everything of their own to the first list of a linked ELF file that the runtime of DPC++ reads,
-/// whatever is in it already.
+/// Adds images with tables of their own to the first list of a linked ELF file that the runtime of DPC++ reads.
 ///
 /// # Errors
 /// `Input` where the file is of a form that cannot be rewritten, or has no such list.
@@ -111,8 +109,8 @@ pub fn embed_images(
     Ok(out)
 }
 
-/// Whether images can be added, before any is compiled: `planned` are they, with payloads of no bytes. Tries it, so it
-/// costs a copy of the file and refuses exactly what [`embed`] would.
+/// Checks whether images can be added, before any is compiled. `planned` are the additions with empty payloads. This
+/// tries the addition, so it costs a copy of the file and refuses exactly what [`embed`] would.
 ///
 /// # Errors
 /// Those of [`embed`].
@@ -120,7 +118,7 @@ pub fn possible(host: &Host<'_>, bundle: &Bundle<'_>, planned: &[Addition<'_>]) 
     embed(host, bundle, planned, &[]).map(drop)
 }
 
-/// Reads the result back: every old image that was to stay and every addition is there, with the same symbols.
+/// Reads the result back and checks that every old image that stays and every addition is there, with the same symbols.
 fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>]) -> Result<()> {
     let host = Host::read(out)?;
     let after = Bundle::read(&host)?;
@@ -138,7 +136,7 @@ fn verify(out: &[u8], before: &Bundle<'_>, additions: &[Addition<'_>]) -> Result
         found.entry((image.target, image.compile_target(), &image.entries)).or_default().push(image.stored);
     }
     for addition in additions {
-        // One without a target of its own has its source's.
+        // An addition without a compile target has that of its source.
         let role = |image| {
             let image: &crate::bundle::image::Image<'_> = image;
             let stated = addition.compile_target.or(image.compile_target());

@@ -1,8 +1,8 @@
-//! What does an added image look like whose property sets say something else than its source's?
+//! How is an added image built whose property sets differ from those of its source?
 //!
-//! As its source, but for its payload and these sets, of which it has its own: they name its device (`compile_target`), say
-//! with which values of specialization constants it was compiled, and import nothing where it was linked. The list's other
-//! images keep theirs.
+//! Its structure is that of its source but for the payload and property sets of its own: they name its device
+//! (`compile_target`) and the values of specialization constants that it was compiled with, and they import nothing
+//! where it was linked. Other images of the list keep their sets.
 
 use super::Addition;
 use super::arrays::source;
@@ -14,18 +14,18 @@ use crate::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue};
 use crate::rewrite::specialize::Written;
 use std::borrow::Cow;
 
-/// A property that is stated anew.
+/// Property that an addition sets.
 struct Own {
     set: &'static str,
     key: &'static str,
     value: Written,
 }
 
-/// For each addition, what it states.
+/// Properties that each addition sets.
 pub(super) struct Values(Vec<Vec<Own>>);
 
 impl Values {
-    /// Those of additions, in their order.
+    /// Returns the properties of additions, in their order.
     pub fn of(additions: &[Addition<'_>]) -> Values {
         let one = |addition: &Addition<'_>| {
             let device = addition.compile_target.map(|name| {
@@ -39,7 +39,7 @@ impl Values {
     }
 }
 
-/// The images of additions.
+/// Returns the images of additions.
 ///
 /// # Errors
 /// `Input` where one has no source.

@@ -1,4 +1,4 @@
-//! Where in the file and in memory does the added segment stand?
+//! At which file offset and address is the added segment?
 
 use super::plan::PAYLOAD_ALIGN;
 use crate::bytes;
@@ -8,16 +8,17 @@ use object::LittleEndian as LE;
 use object::elf::{self, PT_LOAD, ProgramHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 
-/// Largest hole that moving an executable's program headers may need: they must stand in the file where their address
-/// says, so memory that is not in the file (`.bss`) becomes a hole.
+/// Largest hole in the file that moving an executable's program headers may leave. Their file offset must match their
+/// address, so memory without file contents (`.bss`) becomes a hole.
 const MAX_HOLE: u64 = 1 << 28;
 
-/// Largest alignment of the new segment: a large page of x86-64, and more than any page an ELF file has to fit. What the
-/// file says must not decide how much is padded, and a segment may be aligned to less than its neighbours: loaders want
-/// address and offset to agree modulo the page and the segment's own alignment only.
+/// Largest alignment of the new segment: a large page of x86-64, and more than any page that an ELF file must fit. The
+/// padding is bounded whatever the file declares. The segment may be aligned to less than its neighbours: loaders only
+/// require that address and offset agree modulo the page and the segment's own alignment.
 const MAX_ALIGN: u64 = 2 << 20;
 
-/// The alignment of the new segment: the largest that the file's own have, at least a page and at most `MAX_ALIGN`.
+/// Returns the alignment of the new segment: the largest of the file's own segments, at least a page and at most
+/// `MAX_ALIGN`.
 pub fn segment_align(elf: &Elf<'_>) -> u64 {
     elf.program_headers
         .iter()
@@ -29,20 +30,20 @@ pub fn segment_align(elf: &Elf<'_>) -> u64 {
         .clamp(0x1000, MAX_ALIGN)
 }
 
-/// Whether the kernel starts the file: it is a program, or a library that can be run.
+/// Whether the file can be executed: a program, or a library with an entry point.
 fn is_executable(elf: &Elf<'_>) -> bool {
     let interpreted = || elf.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
     elf.header.e_type(LE) == elf::ET_EXEC || interpreted()
 }
 
-/// The program headers that are moved, in order. A library's own `PT_PHDR`, which lld writes and nobody needs, is left
-/// out: patchelf takes it for granted that its address and file offset differ as those of the first segment do.
+/// Returns the program headers that are moved, in order. A library's own `PT_PHDR`, which lld writes and nothing needs,
+/// is left out: patchelf assumes that its address and file offset differ as those of the first segment do.
 pub fn kept_headers(elf: &Elf<'_>) -> Vec<ProgramHeader64<LE>> {
     let keep = |header: &&ProgramHeader64<LE>| header.p_type(LE) != elf::PT_PHDR || is_executable(elf);
     elf.program_headers.iter().filter(keep).copied().collect()
 }
 
-/// File offset and address of the new segment.
+/// Returns the file offset and address of the new segment.
 pub fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     let loads = || elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
     let align = segment_align(elf);
@@ -50,8 +51,8 @@ pub fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
     let end = loads().map(|header| header.p_vaddr(LE).saturating_add(header.p_memsz(LE))).max().unwrap_or(0);
     let page = bytes::align_up(end, align).ok_or_else(overflow)?;
     let offset = bytes::align_up(len, PAYLOAD_ALIGN).ok_or_else(overflow)?;
-    // Address and offset agree within a page. Which place in the page is free to choose; GNU strip packs the segment
-    // behind the previous one without looking, so only that one's end keeps the file right when it is stripped.
+    // Address and offset must agree modulo the page. GNU strip packs the segment right behind the previous one without
+    // checking, so only that end keeps a stripped file correct.
     let packed = loads().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE))).max().unwrap_or(0);
     let skew = bytes::align_up(packed, 8).ok_or_else(overflow)? & (align - 1);
     if !is_executable(elf) {
@@ -59,9 +60,10 @@ pub fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
         let padding = skew.wrapping_sub(offset) & (align - 1);
         return Ok((offset.checked_add(padding).ok_or_else(overflow)?, address));
     }
-    // Kernels before 5.18 tell a program the address of its program headers as the first segment's address plus e_phoff,
-    // so in an executable the segment must stand in the file at its distance from the first segment. (GNU strip closes
-    // the hole that this makes: what it strips runs on later kernels only, which go by PT_PHDR.)
+    // Kernels before 5.18 give a program the address of its program headers as the first segment's address plus
+    // e_phoff, so in an executable the segment's distance from the first one must be the same in the file and in
+    // memory. (GNU strip closes the hole that this makes: stripped programs run only on later kernels, which use
+    // PT_PHDR.)
     let first = loads().next().ok_or_else(|| Error::input("the file has no loadable segment"))?;
     let bias = first.p_vaddr(LE).checked_sub(first.p_offset(LE)).ok_or_else(overflow)?;
     let least = page.max(offset.checked_add(bias).ok_or_else(overflow)?);

@@ -1,4 +1,4 @@
-//! Where does everything in the added segment go?
+//! Where is everything in the added segment?
 
 use super::Addition;
 use super::arrays::{self, Structure, source, source_place};
@@ -19,36 +19,36 @@ use object::elf::ProgramHeader64;
 /// Alignment of payloads; DPC++'s wrapper uses the same.
 pub const PAYLOAD_ALIGN: u64 = 16;
 
-/// The new array of one descriptor.
+/// New array of one descriptor.
 pub(super) struct Array {
     /// Virtual address of the descriptor.
     pub descriptor: u64,
     /// Virtual address of the array.
     pub address: u64,
-    /// Its structures.
+    /// Structures of the array.
     pub structures: Vec<Structure>,
 }
 
-/// What is added.
+/// Images to add.
 pub(super) struct New<'p> {
     /// Images that share the tables of others.
     pub additions: &'p [Addition<'p>],
     /// Images with tables of their own.
     pub wholes: Option<&'p Wholes<'p>>,
-    /// All of them, for the images that they replace.
+    /// All of them, to find the images that they replace.
     pub replacing: &'p [Addition<'p>],
-    /// What the record says that the segment is for.
+    /// Purpose of the segment, for the record.
     pub layer: Layer,
 }
 
-/// Bytes of an image, and for which target.
+/// Payload of an image, with its target.
 pub(in crate::rewrite) struct Payload<'p> {
     pub address: u64,
     pub target: &'p str,
     pub bytes: &'p [u8],
 }
 
-/// Where everything goes.
+/// Layout of the added segment.
 pub(super) struct Plan<'p> {
     pub table: Table,
     pub record: Record,
@@ -65,14 +65,14 @@ pub(super) struct Plan<'p> {
     pub relocations: Vec<u8>,
     pub relocations_address: u64,
     pub relocation_count: usize,
-    /// Blocks of tables and strings of images that have their own, by address.
+    /// Tables and strings of images with tables of their own, by address.
     pub tables: Vec<(u64, Vec<u8>)>,
-    /// In address order.
+    /// Payloads in address order.
     pub payloads: Vec<Payload<'p>>,
     pub end: u64,
 }
 
-/// Hands out addresses one after the other.
+/// Allocator of consecutive addresses.
 struct Cursor(u64);
 
 impl Cursor {
@@ -103,19 +103,20 @@ impl<'p> Plan<'p> {
             tail: 0,
             original_len: host.bytes.len() as u64,
             original_hash: Record::hash(host.bytes),
-            // Filled in by `write`, as are the patches' offsets and words; their number decides the record's length.
+            // `write` fills this in, as it does the patches' offsets and words; only their number decides the record's
+            // length.
             embedded_len: 0,
             patches: vec![Patch { offset: 0, original: 0 }; patch_count(&table, bundle).saturating_add(unlisted.len())],
             notes: notes.to_vec(),
         };
         let mut cursor = Cursor(address);
-        // The program headers stand first and belong to no section: GNU strip and objcopy know no other place for them in
-        // a segment, and would shift what follows.
+        // The program headers come first and belong to no section: GNU strip and objcopy expect them there and would
+        // otherwise shift what follows.
         let header_size = (place::kept_headers(elf).len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
         let headers = cursor.take(header_size, 8)?;
         let record_address = cursor.take(record.len() as u64, 8)?;
 
-        // The arrays' size is known before the addresses they hold.
+        // The sizes of the arrays do not depend on the addresses in them.
         let mut sizes = Vec::new();
         for (place, descriptor) in bundle.descriptors.iter().enumerate() {
             let added = additions.iter().filter(|addition| source_place(bundle, addition) == Some(place)).count();
@@ -134,7 +135,7 @@ impl<'p> Plan<'p> {
         let constants_address = cursor.take(tables_sizes.1, 8)?;
         let relocations_address = cursor.take(0, 8)?;
 
-        // Payloads follow the relocations, whose number follows from the structures: pointers that are not null.
+        // Payloads follow the relocations, whose number is that of the non-null pointers.
         let mut payload_cursor = Cursor(0);
         let mut payloads = Vec::new();
         for addition in additions {
@@ -172,7 +173,7 @@ impl<'p> Plan<'p> {
             }
             Ok(arrays)
         };
-        // Any base but 0 gives the same pointers that are not null, so the same number of relocations.
+        // Any base but 0 gives the same non-null pointers, and so the same number of relocations.
         let relocations = |arrays: &[Array], base: u64| -> Result<(Vec<u8>, usize)> {
             let mut places = places(arrays);
             places.extend(new.wholes.map_or_else(Vec::new, |wholes| wholes.places(&bases(base))));
@@ -221,7 +222,7 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// The relocated places of all arrays, and the addresses they hold.
+/// Returns the addresses of all pointers in the arrays, with their values.
 fn places(arrays: &[Array]) -> Vec<(u64, u64)> {
     let mut places = Vec::new();
     for array in arrays {
@@ -237,12 +238,12 @@ fn places(arrays: &[Array]) -> Vec<(u64, u64)> {
     places
 }
 
-/// Patches of the file header, the dynamic section and the descriptors.
+/// Returns the number of patches of the file header, the dynamic section and the descriptors.
 fn patch_count(table: &Table, bundle: &Bundle<'_>) -> usize {
     3 + table.dynamic(0, &[], 0).len() + bundle.descriptors.len() * 2
 }
 
-/// The target strings, each once, and each addition's offset among them.
+/// Returns the target strings, each once, and the offset of each addition's target among them.
 fn target_strings(additions: &[Addition<'_>]) -> (Vec<u8>, Vec<u64>) {
     let mut strings: Vec<u8> = Vec::new();
     let mut known: Vec<(&str, u64)> = Vec::new();

@@ -1,13 +1,14 @@
 //! What did an earlier run add to this file, and how is it taken out again?
 //!
-//! Behind the program headers, the added segment has a record: which bytes of the original were overwritten, the original's length and
-//! BLAKE3 hash, and how the images were made. With it a rebuilt file is restored to the original first, byte for byte,
-//! so that building twice replaces and never doubles, and the result does not depend on the history.
+//! The added segment has a record after the program headers: which words of the original were overwritten, the
+//! original's length and BLAKE3 hash, and how the images were made. With it a file is first restored to the original,
+//! byte for byte, so that building twice replaces images instead of doubling them, and the result does not depend on
+//! the history.
 //!
-//! Layout, little-endian: magic `SYCLBNDL` or `SYCLBNDI` (see [`Layer`]); u32 layout version; u32 bytes of the whole record; u64 length of the
-//! original; 32 bytes hash of the original; u32 number of patches; u32 bytes of text; u64 length of the file it is in; u64 bytes of the
-//! original's end that stand at that file's end; per patch u64 file offset and u64
-//! original word; then the text, lines of `key=value`.
+//! Layout, little-endian: magic `SYCLBNDL` or `SYCLBNDI` (see [`Layer`]); u32 layout version; u32 length of the record;
+//! u64 length of the original; 32 bytes hash of the original; u32 number of patches; u32 length of the text; u64 length
+//! of the file with the images; u64 length of the original's tail, which stays at the end of that file; for each patch
+//! u64 file offset and u64 original word; then the text, lines of `key=value`.
 
 use crate::bytes::{self, slice_at, u32_at, u64_at};
 use crate::container::Host;
@@ -17,23 +18,23 @@ use object::elf::PT_LOAD;
 
 const VERSION: u32 = 3;
 const FIXED: usize = 80;
-/// How far into a segment the record is looked for: it stands behind the program headers.
+/// Bytes of a segment in which the record is searched: it follows the program headers.
 const SEARCHED: usize = (crate::limits::MAX_SEGMENTS + 2) * size_of::<object::elf::ProgramHeader64<LE>>();
-/// Patches one record may hold: three words of the file header, three of the dynamic section, two per descriptor, one per
-/// replaced image.
+/// Maximum number of patches of one record: three words of the file header, three of the dynamic section, two per
+/// descriptor, one per replaced image.
 const MAX_PATCHES: u32 = 1 << 19;
 
-/// An overwritten word of the original.
+/// Overwritten word of the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patch {
     /// File offset of the eight bytes.
     pub offset: u64,
-    /// What stood there.
+    /// Original word.
     pub original: u64,
 }
 
-/// What was added. Images that come from elsewhere are as good as the file's own: native ones may be built from them, in
-/// a segment on top.
+/// Kind of an addition. Images from elsewhere are treated like the file's own: native images may be built from them, in
+/// a segment of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     /// Native images, built from images of the file, whose tables they share.
@@ -51,35 +52,35 @@ impl Layer {
     }
 }
 
-/// The section of a PE file that this tool added. It begins with the offset in it of the record.
+/// Name of the section that this tool adds to a PE file. The section begins with the offset in it of the record.
 pub const PE_SECTION: &str = ".syclbdl";
 
-/// The record of an embedding.
+/// Record of an addition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// What was added.
+    /// Kind of the addition.
     pub layer: Layer,
-    /// Bytes of the original's end that stand behind everything that was added.
+    /// Length of the original's tail, which stays behind everything that was added.
     pub tail: u64,
-    /// Bytes of the original file.
+    /// Length of the original file.
     pub original_len: u64,
     /// BLAKE3 of the original file.
     pub original_hash: [u8; 32],
-    /// Bytes of the file with the images.
+    /// Length of the file with the images.
     pub embedded_len: u64,
-    /// What was overwritten.
+    /// Overwritten words.
     pub patches: Vec<Patch>,
     /// How the images were made: pairs such as `march`, `avx2`.
     pub notes: Vec<(String, String)>,
 }
 
 impl Record {
-    /// What [`Record::original_hash`] is of a file.
+    /// Returns the hash of a file for [`Record::original_hash`].
     pub fn hash(file: &[u8]) -> [u8; 32] {
         *blake3::hash(file).as_bytes()
     }
 
-    /// The value of a note.
+    /// Returns the value of a note.
     pub fn note(&self, key: &str) -> Option<&str> {
         self.notes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
@@ -88,17 +89,17 @@ impl Record {
         self.notes.iter().map(|(key, value)| format!("{key}={value}\n")).collect()
     }
 
-    /// Bytes of the written record.
+    /// Returns the length of the written record.
     pub fn len(&self) -> usize {
         FIXED + self.patches.len() * 16 + self.text().len()
     }
 
-    /// Always false; a record has at least its fixed part.
+    /// Returns false: a record has at least its fixed part.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// The record as written.
+    /// Returns the record as written.
     pub fn to_bytes(&self) -> Vec<u8> {
         let text = self.text();
         let mut out = Vec::with_capacity(self.len());
@@ -149,12 +150,12 @@ impl Record {
         })
     }
 
-    /// The record of a file that an earlier run embedded native images into.
+    /// Returns the record of a file that an earlier run embedded native images into.
     pub fn find(host: &Host<'_>) -> Option<Record> {
         Record::locate(host, Layer::Native).map(|(record, _)| record)
     }
 
-    /// The last record of that layer, and the address at which it stands.
+    /// Returns the last record of a layer, and its address.
     pub fn locate(host: &Host<'_>, layer: Layer) -> Option<(Record, u64)> {
         let read = |base: u64, at: usize| {
             let address = base.checked_add(at as u64)?;
@@ -175,16 +176,17 @@ impl Record {
         })
     }
 
-    /// The original file, byte for byte.
+    /// Returns the original file, byte for byte.
     ///
     /// # Errors
-    /// `Input` where the file was changed since (stripped, patched, something appended to it), so that the original cannot be had back.
+    /// `Input` where the file was changed later (stripped, patched, appended to), so that the original cannot be
+    /// recovered.
     pub fn restore(&self, embedded: &[u8]) -> Result<Vec<u8>> {
         let changed = || {
             Error::input("the file was changed since native images were embedded; the original cannot be restored")
                 .with_remedy("build from the original file")
         };
-        // What was appended later, such as a signature, would be lost without a word.
+        // Data that was appended later, such as a signature, would be lost silently.
         if embedded.len() as u64 != self.embedded_len {
             return Err(changed());
         }

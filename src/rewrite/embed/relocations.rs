@@ -1,8 +1,8 @@
-//! Which relocations make the new pointers right wherever the file is loaded?
+//! Which relocations do the new pointers need?
 //!
 //! A position-independent file needs a relative relocation for each new pointer. The table (`.rela.dyn`, or `.relr.dyn`
-//! in a file that has no other) cannot grow in place, so an extended copy goes into the new segment and the dynamic
-//! section points to it. Relative relocations stand first and `DT_RELACOUNT` counts them: loaders rely on both.
+//! in a file that has only that) cannot grow in place, so an extended copy goes into the new segment and the dynamic
+//! section points to it. Relative relocations come first and `DT_RELACOUNT` counts them: loaders rely on both.
 
 use crate::bytes;
 use crate::container::Host;
@@ -12,13 +12,13 @@ use object::elf::{self, DynamicTag};
 
 const RELA: usize = 24;
 
-/// How the file relocates its pointers, and the table that has to grow.
+/// Relocation table of the file that must grow.
 pub enum Table {
-    /// The file is loaded where it was linked to.
+    /// No table: the file is loaded at the address it was linked to.
     None,
     /// `DT_RELA`.
     Rela(Rela),
-    /// `DT_RELR` alone.
+    /// `DT_RELR` without `DT_RELA`.
     Relr {
         /// Address of the old table.
         address: u64,
@@ -27,13 +27,13 @@ pub enum Table {
     },
 }
 
-/// A RELA table to extend.
+/// RELA table to extend.
 pub struct Rela {
     machine: Machine,
     /// Address of the old table.
     pub address: u64,
     old: Vec<u8>,
-    /// Leading relative relocations, where the dynamic section counts them.
+    /// Number of leading relative relocations, where the dynamic section counts them.
     count: Option<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Table {
     /// Finds the table to extend.
     ///
     /// # Errors
-    /// `Input` where the file's relocations are of a form that cannot be extended, with the way out.
+    /// `Input`, with a remedy, where the file's relocations are of a form that cannot be extended.
     pub fn of(host: &Host<'_>, elf: &Elf<'_>) -> Result<Table> {
         if !elf.is_position_independent() {
             return Ok(Table::None);
@@ -73,11 +73,11 @@ impl Table {
         }
     }
 
-    /// The extended table: `places` hold the given addresses, and each of `moved` (place, new value), which the file
-    /// relocates already, gets a new value.
+    /// Returns the extended table. `places` are new pointers (address, value); `moved` are pointers that the file
+    /// relocates already (address, new value).
     ///
     /// # Errors
-    /// `Input` where a moved pointer is not one that the file relocates.
+    /// `Input` where a moved pointer is not relocated by the file.
     pub fn extended(
         &self,
         host: &Host<'_>,
@@ -103,7 +103,7 @@ impl Table {
         }
     }
 
-    /// The changes to the dynamic section: tag and new value.
+    /// Returns the changes to the dynamic section: tag and new value.
     pub fn dynamic(&self, address: u64, table: &[u8], added: usize) -> Vec<(DynamicTag, u64)> {
         let len = table.len() as u64;
         match self {
@@ -119,7 +119,7 @@ impl Table {
         }
     }
 
-    /// The address of the table that is replaced.
+    /// Returns the address of the table that is replaced.
     pub fn old_address(&self) -> Option<u64> {
         match self {
             Table::None => None,
@@ -129,10 +129,10 @@ impl Table {
     }
 }
 
-/// Bytes of a RELA table that are not the PLT's (address and size). Some linkers count those, which follow, into the
-/// table, and glibc takes them out again where both end together; they stay where `DT_JMPREL` says. None where the two
-/// overlap in another way: glibc would go through the whole table, and once more through the PLT's part, of which the
-/// copy made here would be a second one that `DT_JMPREL` knows nothing of.
+/// Returns the length of a RELA table without the PLT's part (address and length), which stays where `DT_JMPREL` says.
+/// Some linkers count the PLT's relocations, which follow the table, into it, and glibc subtracts them if both end
+/// together. None where the two overlap otherwise: glibc would then process the whole table and the PLT's part again,
+/// of which `DT_JMPREL` would not know the copy.
 fn without_plt(address: u64, len: usize, plt: Option<(u64, u64)>) -> Option<usize> {
     let Some((plt, size)) = plt.filter(|(_, size)| *size > 0) else { return Some(len) };
     let end = address.checked_add(len as u64)?;
@@ -151,13 +151,13 @@ impl Rela {
             let index = old.chunks_exact(RELA).position(|entry| bytes::u64_at(entry, 0) == Some(place));
             match index {
                 Some(index) => {
-                    // A relocation against one of the file's own symbols becomes a relative one.
+                    // A relocation against a symbol of the file becomes a relative one.
                     let entry = entry(place, self.machine.relative(), value);
                     if !bytes::put(&mut old, index.saturating_mul(RELA), &entry) {
                         return Err(not_relocated(place));
                     }
                 }
-                // RELR next to RELA: the value stands in place and is patched there.
+                // A RELR entry beside RELA has its addend in place, which is patched there.
                 None if elf.relr_covers(&host.addresses, place) => {}
                 None => return Err(not_relocated(place)),
             }
@@ -174,7 +174,7 @@ impl Rela {
     }
 }
 
-/// An entry of a RELA table.
+/// Returns an entry of a RELA table.
 pub(in crate::rewrite) fn entry(place: u64, kind: u32, addend: u64) -> [u8; RELA] {
     let mut entry = [0; RELA];
     let words = entry.as_chunks_mut::<8>().0;
@@ -184,8 +184,8 @@ pub(in crate::rewrite) fn entry(place: u64, kind: u32, addend: u64) -> [u8; RELA
     entry
 }
 
-/// Appends places (sorted, 8-aligned) in RELR's form: an even word names a place, each odd word after it is a bitmap of
-/// the 63 words that follow.
+/// Appends addresses (sorted, 8-aligned) in RELR's encoding: an even word is an address, each odd word after it is a
+/// bitmap of the next 63 words.
 pub(in crate::rewrite) fn encode_relr(places: &[u64], table: &mut Vec<u8>) {
     let mut rest = places.iter().copied().peekable();
     while let Some(place) = rest.next() {

@@ -1,8 +1,8 @@
-//! How do the section headers describe the added segment?
+//! Which section headers describe the added segment?
 //!
-//! Loaders need no section headers, but `strip`, debuggers and linkers go by them: every byte of the added segment
-//! belongs to a section, and the moved relocation table keeps its name. The old header table and names stay where they
-//! are, unused; extended copies stand at the end of the file.
+//! Loaders need no section headers, but `strip`, debuggers and linkers use them: every byte of the added segment
+//! belongs to a section, and the moved relocation table keeps its name. The old header table and names stay in place,
+//! unused; extended copies are at the end of the file.
 
 use crate::bytes;
 use crate::error::{Error, Result};
@@ -12,9 +12,9 @@ use object::pod::bytes_of;
 use object::read::elf::{FileHeader, SectionHeader};
 use object::{U32, U64};
 
-/// A section to add.
+/// Section to add.
 pub struct New {
-    /// Its name.
+    /// Name of the section.
     pub name: String,
     /// Virtual address.
     pub address: u64,
@@ -24,23 +24,23 @@ pub struct New {
     pub size: u64,
     /// Alignment.
     pub align: u64,
-    /// Whether relocations write to it.
+    /// Whether relocations write to the section.
     pub writable: bool,
 }
 
-/// A section whose contents moved: found by its old address.
+/// Section whose contents moved; it is found by its old address.
 pub struct Moved {
-    /// The address before.
+    /// Old address.
     pub old_address: u64,
-    /// The address after.
+    /// New address.
     pub address: u64,
-    /// The file offset after.
+    /// New file offset.
     pub offset: u64,
-    /// The size after.
+    /// New size in bytes.
     pub size: u64,
 }
 
-/// Where the new header table stands, and how many headers it has.
+/// New section header table.
 pub struct Table {
     /// File offset.
     pub offset: u64,
@@ -48,7 +48,7 @@ pub struct Table {
     pub count: u16,
 }
 
-/// Appends extended copies of the section names and headers to `out`; none where the file has no usable ones.
+/// Appends extended copies of the section names and headers to `out`. Returns none where the file has no usable ones.
 ///
 /// # Errors
 /// `Input` where the header table has no room for more (the count is a 16-bit field).
@@ -57,7 +57,7 @@ pub fn append(out: &mut Vec<u8>, original: &[u8], moved: Option<&Moved>, new: &[
     let (Ok(sections), Ok(names_at)) = (header.section_headers(LE, original), header.shstrndx(LE, original)) else {
         return Ok(None);
     };
-    // Number 0 is no section: a file whose sections have no names.
+    // Section 0 is the null section: the file has no section names.
     let names_header = sections.get(names_at as usize).filter(|_| names_at != 0);
     let Some(names_header) = names_header else { return Ok(None) };
     let Ok(names) = names_header.data(LE, original) else { return Ok(None) };

@@ -1,7 +1,7 @@
-//! Does anything stand behind the end of an ELF file?
+//! Is there data behind the end of an ELF file?
 //!
-//! Installers, AppImages, PyInstaller programs and signed files carry data behind the last thing that the ELF headers
-//! know of, and find it from the end of the file. A segment added behind it would hide it from them.
+//! Installers, AppImages, PyInstaller programs and signed files carry data behind the last byte that the ELF headers
+//! describe, and find it from the end of the file. A segment added behind it would hide it from them.
 
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};
@@ -9,13 +9,14 @@ use object::LittleEndian as LE;
 use object::elf::{ProgramHeader64, SHT_NOBITS};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 
-/// Fewer bytes than this are what aligns the end.
+/// Maximum length of alignment padding at the end.
 const SLACK: usize = 16;
 
-/// Checks that nothing does.
+/// Checks that no data follows the end of an ELF file. Programs that carry data there (installers, AppImages,
+/// PyInstaller, signatures) find it from the end of the file, so an added segment would hide it.
 ///
 /// # Errors
-/// `Input` where data that is not padding stands there: how much, and the way out.
+/// `Input`, with its length and a remedy, where data that is not padding follows.
 pub fn check(bytes: &[u8], elf: &Elf<'_>) -> Result<()> {
     let end = end(bytes, elf);
     let behind = usize::try_from(end).ok().and_then(|end| bytes.get(end..)).unwrap_or_default();
@@ -30,7 +31,7 @@ pub fn check(bytes: &[u8], elf: &Elf<'_>) -> Result<()> {
         .with_remedy("use --emit shared: a library beside the file that registers the native images when loaded"))
 }
 
-/// The end of the last segment, section or header table; of a file without section headers, of all but sections.
+/// Returns the end of the last segment, section or header table.
 fn end(bytes: &[u8], elf: &Elf<'_>) -> u64 {
     let header = elf.header;
     let table = |at: u64, count: usize, size: usize| at.saturating_add((count as u64).saturating_mul(size as u64));

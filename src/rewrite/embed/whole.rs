@@ -1,6 +1,6 @@
-//! How do images that bring their own tables join a list?
+//! How are images with tables of their own added to a list?
 //!
-//! They go to the end of the first list that the runtime of DPC++ reads, in structures of the version that the list has.
+//! They are appended to the first list that the runtime of DPC++ reads, in structures of that list's version.
 
 use super::arrays::Structure;
 use super::plan::Payload;
@@ -12,16 +12,16 @@ use crate::error::{Error, Result};
 use crate::rewrite::image_data::loose::{Bases, Loose};
 use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage};
 
-/// Images to join a list.
+/// Images with tables of their own, laid out for a list.
 pub(in crate::rewrite) struct Wholes<'p> {
     /// Index of the descriptor.
     pub descriptor: usize,
-    /// The version of the list's first structure.
+    /// Version of the list's first structure.
     version: u16,
     loose: Loose<'p>,
 }
 
-/// The list that images are added to: of several, the first that the runtime of DPC++ reads.
+/// Returns the descriptor that images are added to: the first that the runtime of DPC++ reads.
 ///
 /// # Errors
 /// `Input` where there is none.
@@ -55,7 +55,7 @@ impl<'p> Wholes<'p> {
         self.loose.images.len()
     }
 
-    /// Bytes of tables, and of strings and values.
+    /// Returns the length of the tables, and of strings and values.
     pub fn table_sizes(&self) -> (u64, u64) {
         ((self.loose.structures.len() as u64).saturating_mul(8), self.loose.constants.len() as u64)
     }
@@ -64,31 +64,31 @@ impl<'p> Wholes<'p> {
         self.loose.payload_size()
     }
 
-    /// The structures for the list.
+    /// Returns the structures for the list.
     pub fn structures(&self, bases: &Bases) -> Vec<Structure> {
         let structure = |words: &Vec<_>| {
             let mut bytes = self.loose.resolve(words, bases).0;
-            // Versions 1 and 2 differ in nothing but the number.
+            // Versions 1 and 2 differ only in the number.
             bytes.splice(..2.min(bytes.len()), self.version.to_le_bytes());
             Structure { bytes }
         };
         self.loose.images.iter().map(structure).collect()
     }
 
-    /// Tables and constants with their addresses.
+    /// Returns tables and constants with their addresses.
     pub fn tables(&self, bases: &Bases) -> Vec<(u64, Vec<u8>)> {
         let structures = self.loose.resolve(&self.loose.structures, bases).0;
         vec![(bases.structures, structures), (bases.constants, self.loose.constants.clone())]
     }
 
-    /// The places of pointers in the tables, and what they hold.
+    /// Returns the addresses of the pointers in the tables, with their values.
     pub fn places(&self, bases: &Bases) -> Vec<(u64, u64)> {
         let (bytes, pointers) = self.loose.resolve(&self.loose.structures, bases);
         let value = |at: u64| usize::try_from(at).ok().and_then(|at| crate::bytes::u64_at(&bytes, at)).unwrap_or(0);
         pointers.into_iter().map(|at| (bases.structures.saturating_add(at), value(at))).collect()
     }
 
-    /// The payloads with their addresses, in order.
+    /// Returns the payloads with their addresses, in order.
     pub fn payloads<'w>(&'w self, bases: &Bases) -> Vec<Payload<'p>> {
         let base = bases.payloads;
         let blocks = self.loose.payload_starts();
@@ -104,7 +104,7 @@ impl<'p> Wholes<'p> {
     }
 }
 
-/// Reads the result back: every image that was there and every new one is in it, and nothing is damaged that was not.
+/// Reads the result back and checks that it has every old and every new image, and no new damage.
 pub(in crate::rewrite) fn verify(out: &[u8], before: &Bundle<'_>, images: &[OutImage<'_>]) -> Result<()> {
     let host = Host::read(out)?;
     let after = Bundle::read(&host)?;

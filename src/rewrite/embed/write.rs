@@ -1,4 +1,4 @@
-//! How is the plan carried out on the file's bytes?
+//! How is the added segment written into the file?
 
 use super::place::{kept_headers, segment_align};
 use super::plan::{PAYLOAD_ALIGN, Plan};
@@ -15,15 +15,15 @@ use object::pod::bytes_of;
 use object::read::elf::{FileHeader, ProgramHeader};
 
 impl Plan<'_> {
-    /// The file offset of an address in the segment.
+    /// Returns the file offset of an address in the segment.
     fn at(&self, address: u64) -> u64 {
         address.saturating_sub(self.address).saturating_add(self.offset)
     }
 
-    /// The rewritten file.
+    /// Returns the rewritten file.
     ///
     /// # Errors
-    /// `Input` where the file has no room for what has to change.
+    /// `Input` where the file has no room for a change.
     pub fn write(mut self, host: &Host<'_>, elf: &Elf<'_>) -> Result<Vec<u8>> {
         let mut out = host.bytes.to_vec();
         out.resize(index(self.at(self.end))?, 0);
@@ -97,7 +97,8 @@ impl Plan<'_> {
         Ok(out)
     }
 
-    /// The program headers with the new segment: loadable ones stand in address order, and `PT_PHDR` says where they are.
+    /// Returns the program headers with the new segment. Loadable segments are in address order, and `PT_PHDR` holds
+    /// the table's new address.
     fn program_headers(&self, elf: &Elf<'_>) -> Vec<u8> {
         let headers = kept_headers(elf);
         let last = headers.iter().rposition(|header| header.p_type(LE) == PT_LOAD);
@@ -129,8 +130,8 @@ impl Plan<'_> {
         out
     }
 
-    /// The sections of the segment: `.sycl_bundle` for what the tool needs, and the payloads under the name that DPC++'s
-    /// wrapper gives them, one section for each run of payloads of one target.
+    /// Returns the sections of the segment: `.sycl_bundle` for this tool's data, and one section for each run of
+    /// payloads of one target, named as DPC++'s wrapper names it.
     fn sections(&self) -> Vec<sections::New> {
         let section = |name: String, address: u64, size: u64, align: u64, writable: bool| sections::New {
             name,

@@ -1,31 +1,32 @@
-//! What does an image consist of that joins a list which is there already?
+//! How is an image laid out that is added to an existing list?
 //!
-//! The same words as [`ImageData`](super::ImageData) writes, but no array and no descriptor: the structures of the
-//! images are handed out one by one, for whoever makes the list longer.
+//! [`Loose`] has the same words as [`ImageData`], but no array and no descriptor: the structures of the images are
+//! returned one by one, for code that extends a list.
 
 use super::structures::Structures;
 use super::{Block, EntryForm, ImageVersion, Location, OutImage, PayloadBlocks, Payloads, Word};
 use crate::bytes;
 use crate::error::Result;
 
-/// Images without a list of their own, before addresses are known.
+/// Images without an array, before addresses are known.
 #[derive(Debug)]
 pub struct Loose<'a> {
     /// Strings and values, read-only.
     pub constants: Vec<u8>,
     /// Tables of entries and property sets.
     pub structures: Vec<Word>,
-    /// The payloads.
+    /// Payloads.
     pub payloads: Vec<Payloads<'a>>,
-    /// The structure of each image.
+    /// Structure of each image.
     pub images: Vec<Vec<Word>>,
 }
 
 impl<'a> Loose<'a> {
-    /// Lays out what the images refer to.
+    /// Lays out images and everything that they refer to.
     ///
     /// # Errors
-    /// A string with a NUL byte, which would end it early; a property whose value does not fit its kind.
+    /// `Usage` or `Input` for a string with a NUL byte, which would end it early, and for a value that does not fit its
+    /// property's kind.
     pub fn new(images: &'a [OutImage<'a>], version: ImageVersion, entries: EntryForm) -> Result<Self> {
         let mut structures = Structures::new(version, entries);
         let mut payloads = PayloadBlocks::default();
@@ -40,12 +41,12 @@ impl<'a> Loose<'a> {
         Ok(Loose { constants, structures, payloads: payloads.blocks, images: words })
     }
 
-    /// Bytes of the payload blocks one after the other, each aligned.
+    /// Returns the size of all payload blocks in sequence, each aligned.
     pub fn payload_size(&self) -> u64 {
         self.payload_starts().last().map_or(0, |(start, block)| start.saturating_add(block.size))
     }
 
-    /// The payload blocks with where each begins.
+    /// Returns the payload blocks with their offsets.
     pub fn payload_starts(&self) -> impl Iterator<Item = (u64, &Payloads<'a>)> {
         self.payloads.iter().scan(0u64, |next, block| {
             let start = bytes::align_up(*next, super::PAYLOAD_ALIGN)?;
@@ -55,7 +56,7 @@ impl<'a> Loose<'a> {
     }
 }
 
-/// Where the blocks of [`Loose`] stand.
+/// Addresses of the blocks of [`Loose`].
 #[derive(Debug, Clone, Copy)]
 pub struct Bases {
     /// Address of the constants.
@@ -67,7 +68,7 @@ pub struct Bases {
 }
 
 impl Loose<'_> {
-    /// The address of a location.
+    /// Returns the address of a location.
     fn address(&self, bases: &Bases, at: Location) -> u64 {
         let block = match at.block {
             Block::Constants => bases.constants,
@@ -80,7 +81,7 @@ impl Loose<'_> {
         block.saturating_add(at.offset)
     }
 
-    /// Words with final addresses, and the offsets of those that are addresses.
+    /// Returns words as bytes with final addresses, and the offsets of the addresses among them.
     pub fn resolve(&self, words: &[Word], bases: &Bases) -> (Vec<u8>, Vec<u64>) {
         let (mut bytes, mut pointers) = (Vec::with_capacity(words.len().saturating_mul(8)), Vec::new());
         for word in words {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Block, EntryForm, ImageRange, ImageVersion, Location, OutImage, OutProperty, OutSet, OutValue, Word};
 use crate::error::{Error, Result};
 
-/// Of the image structure and of new entries: what made this is SYCL. The two numbers differ on purpose of the format.
+/// Offload kind SYCL in the image structure and in new entries. The two structures number it differently.
 const KIND_OF_IMAGE: u64 = 4;
 const KIND_OF_ENTRY: u64 = 8;
 
@@ -13,7 +13,7 @@ const UINT32: u32 = 1;
 const BYTE_ARRAY: u32 = 2;
 const STRING: u32 = 3;
 
-/// Strings, values and structures under construction.
+/// Writer of strings, values and structures.
 pub(super) struct Structures<'a> {
     version: ImageVersion,
     entry_form: EntryForm,
@@ -26,7 +26,7 @@ pub(super) struct Structures<'a> {
     sets: HashMap<&'a [OutSet<'a>], Range>,
 }
 
-/// The two addresses of an array: null for an empty one, as the wrappers write it.
+/// Begin and end address of an array; null for an empty one, as the wrappers write it.
 type Range = [Word; 2];
 const NOTHING: Range = [Word::Value(0); 2];
 
@@ -49,7 +49,7 @@ impl<'a> Structures<'a> {
         (self.constants, self.words)
     }
 
-    /// Writes what an image refers to and returns its own structure: `sycl_device_binary_struct`.
+    /// Writes everything that an image refers to and returns its structure, `sycl_device_binary_struct`.
     pub(super) fn image(&mut self, image: &'a OutImage<'a>, payload: ImageRange) -> Result<Vec<Word>> {
         let number: u64 = match self.version {
             ImageVersion::V1 => 1,
@@ -62,7 +62,7 @@ impl<'a> Structures<'a> {
             words.push(Word::Address(self.string(text)?));
         }
         if self.version != ImageVersion::V3 {
-            // The manifest, which nobody ever used.
+            // The manifest, which no compiler fills.
             words.extend(NOTHING);
         }
         words.extend(range(payload.at, payload.size));
@@ -71,11 +71,11 @@ impl<'a> Structures<'a> {
         Ok(words)
     }
 
-    /// Writes an array of image structures and the descriptor of it: `sycl_device_binaries_struct`.
+    /// Writes an array of image structures and its descriptor, `sycl_device_binaries_struct`.
     pub(super) fn descriptor(&mut self, count: usize, images: Vec<Word>) -> Location {
         let [array, _] = self.array(images);
         let location = self.next();
-        // The outer version is 1 for all generations; then the host entries, which SYCL has none of.
+        // The descriptor's version is 1 for all generations. SYCL has no host entries, so their range is null.
         self.words.extend([Word::Value(1 | (count as u64) << 16), array, Word::Value(0), Word::Value(0)]);
         location
     }
@@ -110,7 +110,7 @@ impl<'a> Structures<'a> {
     fn value(&mut self, bytes: &'a [u8]) -> Location {
         let constants = &mut self.constants;
         *self.values.entry(bytes).or_insert_with(|| {
-            // Readers load the length in bits, and elements of up to 8 bytes after it.
+            // Readers load the 8-byte length and elements of up to 8 bytes, so values are aligned.
             constants.resize(constants.len().next_multiple_of(8), 0);
             let location = Location { block: Block::Constants, offset: constants.len() as u64 };
             constants.extend_from_slice(bytes);
@@ -127,9 +127,9 @@ impl<'a> Structures<'a> {
             let name = Word::Address(self.string(name)?);
             let zero = Word::Value(0);
             match self.entry_form {
-                // Address, name, size, flags and a reserved field.
+                // Fields: address, name, size, flags and a reserved word.
                 EntryForm::Old => words.extend([zero, name, zero, zero]),
-                // Reserved; version 1, kind, flags; address, name, size, data, auxiliary address.
+                // Fields: reserved; version 1, kind, flags; address, name, size, data, auxiliary address.
                 EntryForm::New => {
                     words.extend([zero, Word::Value(1 | KIND_OF_ENTRY << 16), zero, name, zero, zero, zero]);
                 }
@@ -140,7 +140,7 @@ impl<'a> Structures<'a> {
         Ok(range)
     }
 
-    /// An array of `sycl_device_binary_property_set_struct`: name, first property, end of properties.
+    /// Writes an array of `sycl_device_binary_property_set_struct`: name, first property, end of properties.
     fn sets(&mut self, sets: &'a [OutSet<'a>]) -> Result<Range> {
         if let Some(known) = self.sets.get(sets) {
             return Ok(*known);
@@ -158,7 +158,7 @@ impl<'a> Structures<'a> {
         Ok(range)
     }
 
-    /// An array of `_sycl_device_binary_property_struct`: name, address of the value, kind, size.
+    /// Writes an array of `_sycl_device_binary_property_struct`: name, address of the value, kind, size.
     fn properties(&mut self, properties: &'a [OutProperty<'a>]) -> Result<Range> {
         if let Some(known) = self.properties.get(properties) {
             return Ok(*known);

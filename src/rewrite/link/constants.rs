@@ -1,9 +1,9 @@
 //! Which specialization constants does a linked image have?
 //!
-//! Compilers number the constants of each image from 0, and the property sets say which numbers belong to which name. So
-//! constants of one name get one number, and those of different names different ones.
+//! Compilers number the constants of each image from 0, and the property sets map names to numbers. In the result,
+//! constants of one name get one number, and those of different names get different ones.
 //!
-//! How they are stored: [`crate::bundle::spec_constants`].
+//! [`crate::bundle::spec_constants`] describes how they are stored.
 
 use super::Input;
 use crate::bundle::property::set;
@@ -12,26 +12,26 @@ use crate::error::{Error, ErrorKind};
 use crate::spirv::Module;
 use std::collections::{HashMap, HashSet};
 
-/// A named constant of the result.
+/// Named constant of the result.
 #[derive(Debug, Clone)]
 struct Named {
     name: String,
     leaves: Vec<SpecConstant>,
-    /// The default value, where the sets have one.
+    /// Default value, where the sets have one.
     default: Option<Vec<u8>>,
-    /// The image that it was first met in.
+    /// First image that has it.
     image: usize,
 }
 
-/// The constants of the result, and the numbers that they get.
+/// Constants of the result, with their new numbers.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// For each image the new numbers by the old.
+    /// New numbers by old number, for each image.
     pub numbers: Vec<HashMap<u32, u32>>,
     named: Vec<Named>,
 }
 
-/// Gives the constants of images their numbers.
+/// Assigns numbers to the constants of images.
 ///
 /// # Errors
 /// `Input` where constants of one name differ, or a value is damaged.
@@ -39,7 +39,7 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
     let mut plan = Plan::default();
     let mut errors = Vec::new();
     let mut by_name: HashMap<&str, usize> = HashMap::new();
-    // Numbers of constants without a name stay as they are, and are not given to others.
+    // Constants without a name keep their numbers, which others must not get.
     let mut taken = unnamed(inputs);
     let mut next = 0u32;
     for (number, input) in inputs.iter().enumerate() {
@@ -88,7 +88,7 @@ pub fn plan(inputs: &[Input<'_, '_>]) -> Result<Plan, Vec<Error>> {
     if errors.is_empty() { Ok(plan) } else { Err(errors) }
 }
 
-/// The numbers of constants that the sets do not name; none are looked for where no image has constants with a name.
+/// Returns the numbers of constants that the sets do not name. Empty if no image has named constants.
 fn unnamed(inputs: &[Input<'_, '_>]) -> HashSet<u32> {
     let mut numbers = HashSet::new();
     if inputs.iter().all(|input| input.image.properties.set(set::SPEC_CONSTANTS).is_empty()) {
@@ -112,7 +112,7 @@ fn fresh(next: &mut u32, taken: &mut HashSet<u32>) -> u32 {
 }
 
 impl Plan {
-    /// The contents of the set, by name.
+    /// Returns the contents of the set, by name.
     pub fn set(&self) -> Vec<(&str, Vec<u8>)> {
         let words = |named: &Named| -> Vec<u8> {
             let words = named.leaves.iter().flat_map(|leaf| [leaf.id, leaf.offset, leaf.size]);
@@ -121,7 +121,7 @@ impl Plan {
         self.named.iter().map(|named| (named.name.as_str(), words(named))).collect()
     }
 
-    /// The defaults of all names; none where some image told none.
+    /// Returns the defaults of all names, or none where an image has no defaults.
     pub fn defaults(&self) -> Option<Vec<u8>> {
         let all: Option<Vec<&[u8]>> = self.named.iter().map(|named| named.default.as_deref()).collect();
         all.filter(|all| !all.is_empty()).map(|all| all.concat())

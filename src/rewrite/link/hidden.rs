@@ -1,7 +1,7 @@
 //! Which aspects does an image require that its code does not show?
 //!
-//! A declared one, or one whose use the optimiser removed. In a linked image, whose requirements are those of all its
-//! parts, nothing would tell whose they are; so they are listed by kernel, and `split` gives them back.
+//! Such an aspect was declared, or the optimiser removed its use. The requirements of a linked image are those of all
+//! its parts and do not say which kernel they come from, so hidden aspects are listed by kernel for a later `split`.
 
 use super::Input;
 use crate::bundle::aspect::{self, Epoch};
@@ -12,11 +12,11 @@ use crate::spirv::Module;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// A kernel, and numbers of aspects.
+/// Kernel with the numbers of its hidden aspects.
 pub type OfKernel<'i> = (&'i str, Vec<u32>);
 
-/// The aspects that images of kernels require and their modules do not show, by kernel; nothing where all these images
-/// are alike in that.
+/// Returns the aspects that images require and their modules do not show, by kernel. Empty where all images have the
+/// same ones.
 ///
 /// # Errors
 /// `Input` where a module has no whole header.
@@ -28,13 +28,13 @@ pub fn hidden<'i>(inputs: &'i [Input<'_, '_>], contents: &[Cow<'_, [u8]>]) -> Re
             continue;
         }
         let recorded = input.image.properties.get(set::REQUIREMENTS, "aspects").and_then(|value| value.words());
-        // Of an image that was linked before it is known whose some are.
+        // An image that was linked before lists hidden aspects of its kernels already.
         let listed = input.image.properties.set(set::KERNEL_ASPECTS).iter();
         let known: HashSet<u32> = listed.filter_map(|property| property.value.words()).flatten().collect();
         let mut numbers: Vec<u32> = recorded.into_iter().flatten().filter(|number| !known.contains(number)).collect();
         if !numbers.is_empty() {
             let shown = shown_by(&Module::parse(module)?, module);
-            // Some numbers mean one aspect to one generation of the runtime and another to the next.
+            // Some numbers mean different aspects in different generations of the runtime.
             let is_shown = |number: u32| {
                 [Epoch::Before2023, Epoch::From2023, Epoch::From2026]
                     .into_iter()

@@ -1,11 +1,11 @@
-//! How do several images become one?
+//! How are several images linked into one?
 //!
-//! Their modules are linked ([`crate::spirv::link`]), and their property sets merged as the SYCL runtime merges those of
-//! images that it links itself (`sycl/source/detail/device_binary_image.cpp`): what stands for a kernel or a symbol is
-//! put together, what holds for a whole image has to agree.
+//! Their modules are linked ([`crate::spirv::link`]), and their property sets are merged as the SYCL runtime merges
+//! those of images that it links itself (`sycl/source/detail/device_binary_image.cpp`): properties of a kernel or a
+//! symbol are united, properties of a whole image must agree.
 //!
-//! A linked image of SPIR-V is still in state `input`: a device has yet to compile it. Where no import is open it is all
-//! that a device needs.
+//! A linked image of SPIR-V is still in state `input`: a device has yet to compile it. Without open imports it needs
+//! nothing else.
 //!
 //! | file | the question it answers |
 //! |---|---|
@@ -33,30 +33,30 @@ use hidden::OfKernel;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// An image to link.
+/// Image to link.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'i, 'k> {
     /// The image.
     pub image: &'i Image<'k>,
-    /// What errors call it.
+    /// Name for error messages.
     pub label: &'i str,
-    /// Whether what it exports is for the other images alone.
+    /// Whether its exports serve only the other images.
     pub internal: bool,
 }
 
-/// A linked image and how it came about.
+/// Result of a link.
 #[derive(Debug)]
 pub struct Outcome<'k> {
     /// The image.
     pub image: Image<'k>,
-    /// What its module came to; without its bytes, which are the image's.
+    /// Result of linking the modules, without the bytes, which are the image's.
     pub linked: Linked,
 }
 
 /// Links images.
 ///
 /// # Errors
-/// All there are: images that cannot be one (`Usage`: of different targets, states or options, or none of SPIR-V),
+/// All errors: images that cannot be linked (`Usage`: of different targets, states or options, or none of SPIR-V),
 /// properties that contradict each other, and those of [`crate::spirv::link::link`].
 pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -> Result<Outcome<'k>, Vec<Error>> {
     agree(inputs, State::Input)?;
@@ -67,7 +67,7 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
     let constants = constants::plan(inputs)?;
     let mut sources: Vec<Source<'_>> = Vec::with_capacity(inputs.len());
     for ((input, bytes), spec_ids) in inputs.iter().zip(&contents).zip(constants.numbers.iter()) {
-        // A module of which its container says nothing speaks for itself: all its imports are meant to be defined.
+        // A module without property sets is described by its own linkage: all its imports must be defined.
         let told = !input.image.properties.sets.is_empty();
         let required: Option<HashSet<&str>> = told.then(|| input.image.imports().into_iter().collect());
         sources.push(Source {
@@ -85,7 +85,7 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
     Ok(Outcome { image, linked })
 }
 
-/// The executable that a device has linked from objects: an image without imports or exports.
+/// Returns the executable that a device has linked from objects: an image without imports or exports.
 ///
 /// # Errors
 /// `Usage` where the objects cannot be one, `Build` where their properties contradict each other.
@@ -98,7 +98,7 @@ pub fn executable<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], binary: Vec<u8
 /// `sycl_device_binary_type`: native code.
 const NATIVE: u8 = 1;
 
-/// The image of several with this payload; `hidden` is what their kernels require that code does not show.
+/// Combines images into one with this payload. `hidden` are the aspects that the code of their kernels does not show.
 fn combine<'k>(
     arena: &'k Arena,
     inputs: &[Input<'_, '_>],
@@ -126,7 +126,7 @@ fn combine<'k>(
     for input in inputs {
         let exports: HashSet<&str> = input.image.exports().into_iter().collect();
         for entry in &input.image.entries {
-            // What is listed is a kernel or an exported function; of these, what is left.
+            // Entries are kernels and exported functions; exported functions may be gone.
             let is_left = !exports.contains(entry) || exported.contains(entry);
             if is_left && there.insert(*entry) {
                 image.entries.push(keep(entry)?);
@@ -136,9 +136,9 @@ fn combine<'k>(
     Ok(image)
 }
 
-/// Lists in property sets what a module exports and imports of which its container says nothing, so that it can be linked
-/// image by image: variables too, which the device's linker resolves like functions, and which a runtime is not told of
-/// ([`settle::own_listed`](crate::rewrite::settle::own_listed)).
+/// Lists the exports and imports of a module without property sets in property sets, so that images can be linked by
+/// them. Variables are listed too: the device's linker resolves them like functions, although the runtime is not told
+/// of them ([`prepare::copy_with_symbols`](crate::rewrite::prepare::copy_with_symbols)).
 ///
 /// # Errors
 /// `Input` where the arena is full or the module is damaged.
@@ -159,7 +159,7 @@ fn nothing() -> Vec<Error> {
     vec![Error::new(ErrorKind::NoDeviceCode, "there are no images to link")]
 }
 
-/// Whether images can be one: SPIR-V in state `input`, or objects.
+/// Checks that images can be linked: SPIR-V in state `input`, or objects.
 ///
 /// # Errors
 /// `Usage` for each that disagrees with the first.

@@ -11,11 +11,11 @@ use crate::spirv::Module;
 use crate::spirv::link::Linked;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Keys of requirements that say how large a work-group is: the runtime holds every launch of the image to them.
+/// Requirements on the work-group size. The runtime checks every launch of a kernel of the image against them.
 const WORK_GROUP: [&str; 3] = ["reqd_work_group_size", "reqd_work_group_size_uint64_t", "work_group_num_dim"];
-/// Whether the image is fixed to some targets: so is then every kernel of it.
+/// Requirement that fixes the image, and so every kernel of it, to some targets.
 const FIXED: &str = "fixed_target";
-/// Keys of requirements that are united, part by part.
+/// Requirements whose parts are united.
 const TEXTS: [&str; 2] = ["joint_matrix", "joint_matrix_mad"];
 const ASPECTS: &str = "aspects";
 const DEFINES: &str = "virtual-functions-set";
@@ -49,12 +49,12 @@ pub fn merge<'k>(
             set::SPEC_DEFAULTS => merge.defaults(constants),
             set::VIRTUAL_FUNCTIONS => merge.virtual_functions(),
             set::KERNEL_ASPECTS => merge.kernel_aspects(hidden),
-            // It marks the device library's own images; what is linked with others is none.
+            // The set marks images of the device library; an image linked from others is none.
             set::DEVICELIB if !inputs.iter().all(|input| has(input, name)) => Ok(Vec::new()),
             _ => merge.united(name),
         };
         match set.and_then(|set| Ok((text(arena, name)?, set))) {
-            // An empty set may say something: that no argument was removed.
+            // An empty set may have a meaning, for example that no argument was removed.
             Ok((name, set)) if !set.is_empty() || !inputs.iter().any(|input| filled(input, name)) => {
                 properties.sets.push(PropertySet { name, properties: set });
             }
@@ -91,8 +91,8 @@ impl<'m, 'k> Merge<'m, 'k> {
         Ok(Property { name: text(self.arena, name)?, value })
     }
 
-    /// All properties of a set by name, each with the image that has it first. Values of one name have to agree; where
-    /// `kernels` is set, those of images without kernels give way.
+    /// Returns all properties of a set by name, each from the first image that has it. Values of one name must agree;
+    /// if `kernels` is set, those of images without kernels are ignored on a conflict.
     fn gathered(&mut self, set: &str, skip: &[&str], kernels: bool) -> Vec<(&'m str, Value<'m>)> {
         let mut found: Vec<(&'m str, Value<'m>, usize)> = Vec::new();
         let mut by_name: HashMap<&str, usize> = HashMap::new();
@@ -135,7 +135,7 @@ impl<'m, 'k> Merge<'m, 'k> {
         self.kept(gathered)
     }
 
-    /// Reports keys that one image with kernels has and another has not.
+    /// Reports properties that only some of the images with kernels have.
     fn in_all_with_kernels(&mut self, set: &str, names: &[&str]) {
         for name in names {
             let mut with = None;
@@ -152,7 +152,7 @@ impl<'m, 'k> Merge<'m, 'k> {
         }
     }
 
-    /// Aspects and matrix shapes are united; all else has to agree.
+    /// Merges the requirements: aspects and matrix shapes are united, all else must agree.
     fn requirements(&mut self) -> Result<Vec<Property<'k>>> {
         let inputs = self.inputs;
         let mut aspects: BTreeSet<u32> = BTreeSet::new();
@@ -186,7 +186,7 @@ impl<'m, 'k> Merge<'m, 'k> {
         Ok(properties)
     }
 
-    /// What was listed of kernels by an earlier linking, and what is to be.
+    /// Merges the aspects listed by kernel by an earlier link with those of this one.
     fn kernel_aspects(&mut self, hidden: &[OfKernel<'_>]) -> Result<Vec<Property<'k>>> {
         let mut properties = self.united(set::KERNEL_ASPECTS)?;
         let mut there: HashSet<&str> = properties.iter().map(|property| property.name).collect();
@@ -200,12 +200,13 @@ impl<'m, 'k> Merge<'m, 'k> {
         Ok(properties)
     }
 
-    /// The symbols that images list, as far as the linked module has them; of modules of which nothing is listed, all.
+    /// Returns the symbols that images list, without those that the linked module no longer has. For modules without
+    /// property sets these are all symbols.
     fn symbols(&mut self, set: &str, left: &[String]) -> Result<Vec<Property<'k>>> {
         let left: HashSet<&str> = left.iter().map(String::as_str).collect();
         let mut gathered = self.gathered(set, &[], false);
         for input in self.inputs.iter().filter(|input| input.image.properties.sets.is_empty()) {
-            // An object of which nothing is told exports what nobody knows.
+            // The exports of an object without property sets are not known.
             let Ok(module) = Module::parse(&input.image.contents()?) else { continue };
             let mine = if set == set::EXPORTED { module.exports } else { module.imports };
             for name in mine {
@@ -229,7 +230,8 @@ impl<'m, 'k> Merge<'m, 'k> {
         Ok(value.map(|value| Property { name: "all", value }).into_iter().collect())
     }
 
-    /// An image defines one set of virtual functions or uses some. Sets that are both used and defined are resolved.
+    /// Merges the sets of virtual functions. An image defines one set or uses some; sets that are both used and defined
+    /// are resolved.
     fn virtual_functions(&mut self) -> Result<Vec<Property<'k>>> {
         let inputs = self.inputs;
         let values = |key: &str| -> BTreeSet<&str> {

@@ -1,40 +1,40 @@
 //! Which images does an image need to be complete?
 //!
-//! As the runtime looks for them: symbol by symbol, with what the found images import in turn, of the same target.
+//! The search is that of the runtime: symbol by symbol, with the imports of the images found, for the same target.
 
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
 use crate::compat::examine::Examined;
 use std::collections::{HashMap, HashSet};
 
-/// What an image says of symbols.
+/// Imports and exports of an image.
 #[derive(Debug)]
 struct Says<'p> {
     target: &'p str,
     imports: Vec<&'p str>,
-    /// Whether it is a device library's for devices with bfloat16 instructions.
+    /// Whether it is a device library for devices with bfloat16 instructions.
     is_native_library: bool,
 }
 
-/// The images that export each symbol.
+/// Images that export each symbol.
 #[derive(Debug, Default)]
 pub struct Providers<'p> {
     images: Vec<Says<'p>>,
-    /// By target and symbol.
+    /// Numbers of images by target and symbol.
     exporters: HashMap<(&'p str, &'p str), Vec<usize>>,
 }
 
-/// What an image needs.
+/// Images and symbols that an image needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Images, by their place among those that were given, in the order in which they are met.
+    /// Images, by position among those given, in the order in which they are found.
     pub images: Vec<usize>,
     /// Symbols that no image exports.
     pub missing: Vec<String>,
 }
 
 impl<'p> Providers<'p> {
-    /// Over some images, by what their property sets say.
+    /// Collects the exports of images from their property sets.
     pub fn of(images: &'p [Image<'_>]) -> Providers<'p> {
         let mut providers = Providers::default();
         for image in images {
@@ -43,7 +43,7 @@ impl<'p> Providers<'p> {
         providers
     }
 
-    /// Over some images, by what their property sets say, or where they have none their modules.
+    /// Collects the exports of images from their property sets, or from the module where there are none.
     pub fn of_examined(images: &'p [Examined<'_, '_>]) -> Providers<'p> {
         let mut providers = Providers::default();
         for examined in images {
@@ -61,8 +61,8 @@ impl<'p> Providers<'p> {
         self.images.push(Says { target: image.target, imports, is_native_library: flavour == Some(1) });
     }
 
-    /// What one of the images needs. Of several images that export a symbol the first is taken, of device libraries the
-    /// one that asks nothing of a device (`SYCL/devicelib metadata`: `bfloat16` 0, which every device can run).
+    /// Returns the needs of one of the images. Of several exporters of a symbol the first is taken; of device libraries
+    /// the one that every device can run (`SYCL/devicelib metadata`: `bfloat16` 0).
     pub fn needs(&self, at: usize) -> Needs {
         let mut needs = Needs::default();
         let mut met = HashSet::from([at]);

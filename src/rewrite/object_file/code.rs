@@ -1,25 +1,25 @@
-//! Which machine code registers a descriptor, before a linker has placed anything?
+//! Which relocatable machine code registers a descriptor?
 //!
-//! As in a shared library (`shared/code.rs`): the descriptor's address goes into the first argument's register, and a
-//! jump ends in the runtime's function, which returns to whoever ran the constructor. No frame, so nothing to unwind.
-//! Each function is a valid target of indirect calls where the processor checks those.
+//! The descriptor's address goes into the first argument's register, and a jump ends in the runtime's function, which
+//! returns to the caller of the constructor. There is no stack frame, so nothing to unwind. Each function is a valid
+//! target of indirect calls where the processor checks them.
 
 use object::{RelocationFlags, elf, pe};
 
 use super::ObjectFormat;
 use crate::rewrite::shared::Machine;
 
-/// A function with places to be relocated.
+/// Function with its relocations.
 pub(super) struct Code {
     pub(super) bytes: Vec<u8>,
     pub(super) fixups: Vec<Fixup>,
 }
 
-/// One such place.
+/// Relocation of a function.
 pub(super) struct Fixup {
-    /// Bytes from the start of the function.
+    /// Offset in the function, in bytes.
     pub(super) offset: u64,
-    /// Whether the descriptor is meant; else the runtime's function.
+    /// Whether the target is the descriptor; otherwise it is the runtime's function.
     pub(super) of_descriptor: bool,
     pub(super) addend: i64,
     pub(super) flags: RelocationFlags,
@@ -82,7 +82,7 @@ fn aarch64(format: ObjectFormat) -> Code {
     Code { bytes: words.into_iter().flat_map(u32::to_le_bytes).collect(), fixups: fixups.collect() }
 }
 
-/// A 64-bit address.
+/// Returns the relocation of a 64-bit address.
 pub(super) fn pointer(machine: Machine, format: ObjectFormat) -> RelocationFlags {
     match (format, machine) {
         (ObjectFormat::Elf, Machine::X86_64) => of_elf(elf::R_X86_64_64),

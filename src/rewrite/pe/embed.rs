@@ -1,9 +1,9 @@
-//! How do images get into the list of a linked PE file?
+//! How are images added to the list of a linked PE file?
 //!
 //! The file gets one more section behind its last: the new array (the old structures and the added ones), entries,
-//! property sets, strings and payloads, and a record with which all of it can be taken out again. The pointers in it get
-//! base relocations: in the slack of `.reloc` where they fit, else a longer copy of the table stands in the new section.
-//! Certificates must be gone; other data behind the sections stays behind them, at the end of the file.
+//! property sets, strings and payloads, and a record with which all of it can be removed again. The pointers in it get
+//! base relocations: in the unused end of `.reloc` where they fit, otherwise in a longer copy of the table in the new
+//! section. Certificates must be removed first; other data behind the sections stays at the end of the file.
 
 use super::headers::{BASE_RELOCATIONS, CERTIFICATES, DEBUG, Headers, SECTION, update_checksum};
 use super::relocations::{self, DIR64, Place};
@@ -19,12 +19,12 @@ use crate::rewrite::image_data::loose::Bases;
 use crate::rewrite::image_data::{OutImage, PAYLOAD_ALIGN};
 use std::collections::BTreeSet;
 
-/// `IMAGE_SCN_CNT_INITIALIZED_DATA`, `IMAGE_SCN_MEM_READ`.
+/// Section flags `IMAGE_SCN_CNT_INITIALIZED_DATA` and `IMAGE_SCN_MEM_READ`.
 const FLAGS: u32 = 0x4000_0040;
-/// What a section begins with: the offset of the record.
+/// Size of the head of the section, which holds the offset of the record.
 const HEAD: u64 = 16;
 
-/// Adds images that have everything of their own to the first list of a linked PE file.
+/// Adds images with tables of their own to the first list of a linked PE file.
 ///
 /// # Errors
 /// `Input` where the file is signed, has no room for another section header, or has no list that the runtime reads.
@@ -69,7 +69,7 @@ pub fn embed_images(
     Ok(out)
 }
 
-/// The file offset where the sections end and other data may begin.
+/// Returns the file offset of the end of the sections, where other data may begin.
 fn check(file: &[u8], headers: &Headers) -> Result<u64> {
     if headers.directory(file, CERTIFICATES).is_some() {
         return Err(Error::input("the file is signed, and the signature would be wrong once it is rewritten"));
@@ -79,7 +79,7 @@ fn check(file: &[u8], headers: &Headers) -> Result<u64> {
     if overlay > file.len() as u64 {
         return Err(Error::input("the last section passes the end of the file"));
     }
-    // What debuggers look for may stand behind the sections and is found by its file offset.
+    // Debug data may be behind the sections and is found by its file offset.
     if overlay < file.len() as u64
         && let Some((address, size)) = headers.directory(file, DEBUG)
         && let Some(at) = headers.offset(address, size)
@@ -93,14 +93,14 @@ fn check(file: &[u8], headers: &Headers) -> Result<u64> {
     Ok(overlay)
 }
 
-/// The section to add.
+/// Section to add.
 struct Section {
     image_base: u64,
-    /// Its address, image base included, and file offset.
+    /// Address, image base included, and file offset.
     address: u64,
     raw: u64,
     bytes: Vec<u8>,
-    /// Filled in by [`Section::fill`].
+    /// Addresses of the blocks, set by [`Section::fill`].
     bases: Bases,
     array: u64,
     structures: Vec<Structure>,
@@ -119,7 +119,7 @@ impl Section {
         Ok(Section { image_base, address, raw, bytes, bases, array: 0, structures: Vec::new() })
     }
 
-    /// Room for bytes; gives the address.
+    /// Reserves space and returns its address.
     fn reserve(&mut self, len: u64, align: u64) -> Result<u64> {
         let at = bytes::align_up(self.bytes.len() as u64, align).ok_or_else(too_large)?;
         let end = at.checked_add(len).filter(|end| *end < u64::from(u32::MAX)).ok_or_else(too_large)?;
@@ -142,7 +142,7 @@ impl Section {
         address.checked_sub(self.image_base).and_then(|at| u32::try_from(at).ok()).ok_or_else(too_large)
     }
 
-    /// Places and writes everything but payloads; their addresses are known once the relocations are.
+    /// Lays out and writes everything but the payloads, which are written once the relocations are known.
     fn fill(&mut self, host: &Host<'_>, bundle: &Bundle<'_>, wholes: &Wholes<'_>) -> Result<(u64, usize)> {
         let descriptor = bundle.descriptors.get(wholes.descriptor).ok_or_else(|| Error::input("no list of images"))?;
         let stride = descriptor.layout.stride();
@@ -155,7 +155,7 @@ impl Section {
             return Err(Error::input(format!("a list of images would hold {count}; its count is a 16-bit field")));
         }
         let (structures, constants) = wholes.table_sizes();
-        // Payloads first: nothing else depends on how long they are.
+        // Payloads come first, since all other sizes are independent of them.
         self.bases.payloads = self.reserve(wholes.payload_size(), PAYLOAD_ALIGN)?;
         self.array = self.reserve((count as u64).saturating_mul(stride), 8)?;
         self.bases.structures = self.reserve(structures, 8)?;
@@ -177,7 +177,7 @@ impl Section {
         wholes.payloads(&self.bases).iter().try_for_each(|payload| self.put(payload.address, payload.bytes))
     }
 
-    /// The pointers in it.
+    /// Returns the addresses of the pointers in the section.
     fn places(&self, wholes: &Wholes<'_>) -> Result<Vec<Place>> {
         let mut addresses = Vec::new();
         let mut base = self.array;
@@ -196,7 +196,7 @@ fn relative_to(headers: &Headers, address: u64) -> Result<u32> {
     relative.ok_or_else(|| Error::input("a descriptor is not in the file"))
 }
 
-/// Words of the file that change.
+/// Changes to the file, by offset.
 #[derive(Default)]
 struct Edits(Vec<(usize, Vec<u8>)>);
 
@@ -205,13 +205,13 @@ impl Edits {
         self.0.push((at, bytes.to_vec()));
     }
 
-    /// The 8-byte words that contain them.
+    /// Returns the offsets of the 8-byte words that contain the changes.
     fn words(&self) -> BTreeSet<usize> {
         self.0.iter().flat_map(|(at, bytes)| (at & !7..at.saturating_add(bytes.len())).step_by(8)).collect()
     }
 }
 
-/// Adds places to the base relocations: in the slack behind them, or as a longer table, which is returned.
+/// Adds pointers to the base relocations: in the unused end of the table, or as a longer table, which is returned.
 fn extend_relocations(
     headers: &Headers,
     file: &[u8],
@@ -219,7 +219,7 @@ fn extend_relocations(
     new: &Section,
     edits: &mut Edits,
 ) -> Result<Option<Vec<u8>>> {
-    // Without any the file is loaded where it was linked to, or nowhere.
+    // A file without base relocations is always loaded at its image base.
     let Some((at, table)) = headers.relocations(file)? else { return Ok(None) };
     let more = relocations::encode(places);
     let end = at.saturating_add(table.len());
@@ -247,7 +247,7 @@ fn extend_relocations(
     Ok(None)
 }
 
-/// Puts the file together: sections, the new one, what stood behind them.
+/// Assembles the file: sections, the new section, the data behind them.
 fn finish(
     before: &[u8],
     file: &[u8],
@@ -260,7 +260,8 @@ fn finish(
     let start = usize::try_from(overlay).map_err(|_| too_large())?;
     let (sections, behind) = file.split_at_checked(start).ok_or_else(too_large)?;
     let u32_in = |at: usize| bytes::u32_at(file, headers.optional.saturating_add(at)).unwrap_or(0);
-    // Values that depend on the record's length are filled in below; that they change is known now.
+    // Values that depend on the record's length are filled in below; the record's length only depends on which words
+    // change.
     let header = headers.table.saturating_add(headers.sections.len().saturating_mul(SECTION));
     let mut words = edits.words();
     for (at, len) in
@@ -270,7 +271,7 @@ fn finish(
     }
     words.extend((headers.coff & !7..headers.coff.saturating_add(12)).step_by(8));
     if before != file {
-        // The headers were moved to make room.
+        // The headers were moved to make room for a section header.
         words.extend((0..headers.headers_size as usize).step_by(8));
     }
     let original = |word: usize| bytes::u64_at(before, word).ok_or_else(too_large);

@@ -1,24 +1,24 @@
 //! Where in a PE file are the fields that a rewrite changes?
 //!
-//! PE32+ only. Offsets are those of Microsoft's "PE Format".
+//! Only PE32+ is supported. Offsets are those of Microsoft's "PE Format".
 
 use crate::bytes::{self, u16_at, u32_at, u64_at};
 use crate::error::{Error, Result};
 use crate::limits;
 
-/// Directory of the certificates; its address is a file offset.
+/// Index of the certificate directory, whose address is a file offset.
 pub const CERTIFICATES: usize = 4;
-/// Directory of the base relocations.
+/// Index of the base relocation directory.
 pub const BASE_RELOCATIONS: usize = 5;
-/// Directory of what debuggers look for.
+/// Index of the debug directory.
 pub const DEBUG: usize = 6;
 
-/// Bytes of a section header.
+/// Size of a section header in bytes.
 pub const SECTION: usize = 40;
 const CODE: u32 = 0x20;
 const EXECUTABLE: u32 = 0x2000_0000;
 
-/// What the headers say.
+/// Fields of the headers.
 #[derive(Debug, Clone)]
 pub struct Headers {
     /// File offset of the COFF header.
@@ -27,17 +27,17 @@ pub struct Headers {
     pub optional: usize,
     /// File offset of the section headers.
     pub table: usize,
-    /// The sections.
+    /// Section headers.
     pub sections: Vec<Section>,
-    /// The address at which the pointers in the file are right.
+    /// Image base: the address at which the pointers in the file are valid.
     pub image_base: u64,
     /// Alignment of sections in memory.
     pub section_align: u32,
     /// Alignment of sections in the file.
     pub file_align: u32,
-    /// Bytes of all headers, padded.
+    /// Size of all headers with padding, in bytes.
     pub headers_size: u32,
-    /// File offset of the COFF symbols, 0 where there are none.
+    /// File offset of the COFF symbols; 0 where there are none.
     pub symbols: u32,
     directories: usize,
 }
@@ -47,11 +47,11 @@ pub struct Headers {
 pub struct Section {
     /// File offset of the header.
     pub header: usize,
-    /// Bytes in memory.
+    /// Size in memory, in bytes.
     pub virtual_size: u32,
-    /// Relative to the image base.
+    /// Address relative to the image base.
     pub address: u32,
-    /// Bytes in the file.
+    /// Size in the file, in bytes.
     pub raw_size: u32,
     /// File offset.
     pub raw: u32,
@@ -59,25 +59,25 @@ pub struct Section {
 }
 
 impl Section {
-    /// Whether it holds instructions.
+    /// Whether the section contains code.
     pub fn is_code(&self) -> bool {
         self.flags & (CODE | EXECUTABLE) != 0
     }
 
-    /// The end in memory; old linkers leave the size there 0.
+    /// Returns the end in memory. Old linkers leave the size in memory 0.
     pub fn end(&self) -> u64 {
         let size = if self.virtual_size == 0 { self.raw_size } else { self.virtual_size };
         u64::from(self.address).saturating_add(size.into())
     }
 
-    /// The end in the file.
+    /// Returns the end in the file.
     pub fn raw_end(&self) -> u64 {
         if self.raw_size == 0 { 0 } else { u64::from(self.raw).saturating_add(self.raw_size.into()) }
     }
 }
 
 impl Headers {
-    /// Reads them.
+    /// Reads the headers.
     ///
     /// # Errors
     /// `Input` where they are cut short or not those of a 64-bit file.
@@ -109,7 +109,7 @@ impl Headers {
                 flags: field(36)?,
             });
         }
-        // As many directories as are counted and have room.
+        // Number of directories that are declared and fit the header.
         let directories = (u32_in(108)? as usize).min(size.saturating_sub(112) / 8).min(16);
         let (section_align, file_align) = (u32_in(32)?, u32_in(36)?);
         let sound = |align: u32| align.is_power_of_two() && (1 << 4..=1 << 21).contains(&align);
@@ -131,20 +131,20 @@ impl Headers {
         })
     }
 
-    /// The file offset of a directory's address and size.
+    /// Returns the file offset of a directory's address and size.
     pub fn directory_at(&self, index: usize) -> Option<usize> {
         let at = self.optional.checked_add(112)?.checked_add(index.checked_mul(8)?)?;
         (index < self.directories).then_some(at)
     }
 
-    /// Address and size of a directory; none where it is empty.
+    /// Returns the address and size of a directory, or none where it is empty.
     pub fn directory(&self, file: &[u8], index: usize) -> Option<(u32, u32)> {
         let at = self.directory_at(index)?;
         let found = (u32_at(file, at)?, u32_at(file, at.checked_add(4)?)?);
         (found.0 != 0 && found.1 != 0).then_some(found)
     }
 
-    /// The file offset of what is `len` bytes long at an address relative to the image base.
+    /// Returns the file offset of `len` bytes at an address relative to the image base.
     pub fn offset(&self, address: u32, len: u32) -> Option<usize> {
         let section = self.sections.iter().find(|section| {
             address >= section.address
@@ -154,7 +154,7 @@ impl Headers {
         usize::try_from(section.raw.checked_add(address.checked_sub(section.address)?)?).ok()
     }
 
-    /// The base relocations and their file offset; none where the file is loaded where it was linked to.
+    /// Returns the base relocations and their file offset, or none where the file has none.
     ///
     /// # Errors
     /// `Input` where they are not in the file.
@@ -166,7 +166,7 @@ impl Headers {
     }
 }
 
-/// Computes the checksum anew, where the file has one.
+/// Updates the checksum, if the file has one.
 ///
 /// # Errors
 /// `Input` where the headers are cut short.
@@ -179,7 +179,7 @@ pub fn update_checksum(file: &mut [u8]) -> Result<()> {
     if bytes::put(file, at, &new.to_le_bytes()) { Ok(()) } else { Err(Error::input("the PE headers are cut short")) }
 }
 
-/// The sum of all 16-bit words but the checksum's own, with carries folded in, plus the file's length
+/// Returns the sum of all 16-bit words except the checksum's own, with carries folded in, plus the file's length
 /// (`CheckSumMappedFile`).
 fn checksum(file: &[u8], own: usize) -> u32 {
     let word = |pair: &[u8]| {
@@ -188,7 +188,7 @@ fn checksum(file: &[u8], own: usize) -> u32 {
     };
     let sum = |bytes: &[u8]| bytes.chunks(2).map(word).fold(0u64, u64::wrapping_add);
     let field = bytes::slice_at(file, own, 4).unwrap_or_default();
-    // A header may stand at an odd offset in no file that loads; the field's own words are among those summed up.
+    // The field's own words are subtracted from the sum; in files that load, headers are at even offsets.
     let mut total = sum(file).wrapping_sub(sum(field));
     while total >> 16 != 0 {
         total = (total & 0xffff).wrapping_add(total >> 16);

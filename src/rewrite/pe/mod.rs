@@ -1,6 +1,6 @@
 //! How is a linked PE file rewritten?
 //!
-//! Its headers are read and changed as bytes: only a few fields of them matter to a loader once a section is added.
+//! Headers are read and changed as bytes: a loader uses only a few fields of them once a section is added.
 
 mod embed;
 pub mod headers;

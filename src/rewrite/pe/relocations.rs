@@ -1,24 +1,24 @@
-//! What do the base relocations of a PE file look like?
+//! How are the base relocations of a PE file encoded?
 //!
-//! Blocks of `{u32 page, u32 bytes of the block}` and 16-bit words, each a kind (upper four bits) and an offset in the page;
-//! a block is a multiple of four bytes. Microsoft's "PE Format", section ".reloc".
+//! Base relocations are blocks of `{u32 page, u32 bytes of the block}` and 16-bit words, each a kind (upper four bits)
+//! and an offset in the page; a block is a multiple of four bytes (Microsoft's "PE Format", section ".reloc").
 
 use crate::bytes;
 use crate::error::{Error, Result};
 
-/// The kind that pads.
+/// Kind of a padding entry.
 const ABSOLUTE: u8 = 0;
-/// The kind of a 64-bit pointer.
+/// Kind of a 64-bit pointer.
 pub const DIR64: u8 = 10;
-/// The kind that takes the word after it as well; no 64-bit file has it.
+/// Kind of an entry that also uses the next word; no 64-bit file has it.
 const HIGHADJ: u8 = 4;
 
-/// A place that the loader relocates.
+/// Base relocation: an address that the loader relocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Relative to the image base.
+    /// Address relative to the image base.
     pub address: u32,
-    /// How.
+    /// Kind of the relocation.
     pub kind: u8,
 }
 
@@ -49,7 +49,7 @@ pub fn decode(table: &[u8]) -> Result<Vec<Place>> {
     Ok(places)
 }
 
-/// Writes a table of places that are sorted.
+/// Writes a table of sorted relocations.
 pub fn encode(places: &[Place]) -> Vec<u8> {
     let mut out = Vec::new();
     for block in places.chunk_by(|one, next| one.address >> 12 == next.address >> 12) {

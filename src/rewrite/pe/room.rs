@@ -1,23 +1,24 @@
 //! Is there room for one more section header?
 //!
-//! Linkers pad the headers, to 512 bytes mostly, and what is left may be less than a section header. In front of the
-//! headers stands a program for DOS that says that it does not run there, and a record of the linker's tools that no
-//! loader reads: the headers move down over the end of those, as far as it takes.
+//! Linkers pad the headers, mostly to 512 bytes, and the padding may be shorter than a section header. Before the
+//! headers are a DOS program, which only prints that it does not run there, and a record of the linker's tools, which
+//! no loader reads: the headers move down over the end of those as far as needed.
 
 use super::headers::{Headers, SECTION};
 use crate::bytes;
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
-/// The DOS header, the last field of which says where the other headers begin.
+/// Size of the DOS header; its last field is the offset of the PE headers.
 const DOS: usize = 64;
 /// File offset of that field.
 const POINTER: usize = 60;
 
-/// The file with room behind its section headers; as long as before, and where it has room, as it is.
+/// Returns the file, of the same length, with room for one more section header. It is unchanged where it has room
+/// already.
 ///
 /// # Errors
-/// `Input` where there is no room, and none can be made.
+/// `Input` where there is no room and none can be made.
 pub fn make(file: &[u8]) -> Result<Cow<'_, [u8]>> {
     let headers = Headers::parse(file)?;
     let end = headers.table.saturating_add(headers.sections.len().saturating_mul(SECTION));
@@ -28,7 +29,7 @@ pub fn make(file: &[u8]) -> Result<Cow<'_, [u8]>> {
     let first = headers.sections.iter().filter(|section| section.raw_size > 0).map(|section| section.raw).min();
     let limit = first.unwrap_or(headers.headers_size).min(headers.headers_size) as usize;
     let behind = file.get(end..limit).ok_or_else(refuse)?;
-    // What stands there belongs to somebody (bound imports do).
+    // Other data is there (for example bound imports).
     if behind.iter().take(SECTION).any(|byte| *byte != 0) {
         return Err(refuse());
     }

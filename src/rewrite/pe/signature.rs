@@ -1,13 +1,13 @@
-//! Is a PE file signed, and what does it take to remove the signature?
+//! Is a PE file signed, and how is the signature removed?
 //!
-//! A signature covers the bytes of the file. A rewritten file with the old one is worse than one with none: Windows
-//! calls it tampered with.
+//! A signature covers the bytes of the file, so it must be removed from a rewritten file: Windows reports a file with
+//! an invalid signature as tampered with.
 
 use super::headers::{CERTIFICATES, Headers, update_checksum};
 use crate::bytes;
 use crate::error::{Error, Result};
 
-/// Bytes of the certificates of a file; 0 where it has none.
+/// Returns the size of a file's certificates in bytes, or 0 where it has none.
 ///
 /// # Errors
 /// `Input` where the headers are malformed.
@@ -15,10 +15,10 @@ pub fn size(file: &[u8]) -> Result<u64> {
     Ok(Headers::parse(file)?.directory(file, CERTIFICATES).map_or(0, |(_, size)| size.into()))
 }
 
-/// The file without its certificates, which stand at its end.
+/// Returns the file without its certificates, which must be at its end.
 ///
 /// # Errors
-/// `Input` where they stand elsewhere.
+/// `Input` where they are elsewhere.
 pub fn without(file: &[u8]) -> Result<Vec<u8>> {
     let headers = Headers::parse(file)?;
     let Some((offset, size)) = headers.directory(file, CERTIFICATES) else { return Ok(file.to_vec()) };

@@ -1,7 +1,8 @@
-//! How do the relocations of an ELF file follow structures that move?
+//! How are the relocations of an ELF file moved with image structures?
 //!
-//! Fewer places are relocated than before, so no table grows: an entry of `DT_RELA` whose place nothing reads any more
-//! is turned to a place that lacks one. `DT_RELR`, which lists places in order, is written anew where places change.
+//! Fewer pointers are relocated than before, so no table grows: an entry of `DT_RELA` whose address is no longer read
+//! is reused for an address that lacks one. `DT_RELR`, which lists addresses in order, is rewritten where addresses
+//! change.
 
 use super::slots::Moves;
 use crate::bytes;
@@ -17,11 +18,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 const RELA: usize = 24;
 
-/// The places that a file relocates.
+/// Addresses that a file relocates.
 #[derive(Debug, Default)]
 pub struct Relocations {
     machine: Option<Machine>,
-    /// File offset of the entry of `DT_RELA` for a place.
+    /// File offset of the `DT_RELA` entry of each address.
     rela: HashMap<u64, usize>,
     relr: BTreeSet<u64>,
 }
@@ -30,7 +31,7 @@ impl Relocations {
     /// Reads the tables.
     ///
     /// # Errors
-    /// `Input` where they are of a form that is not known.
+    /// `Input` where they are of an unknown form.
     pub fn of(host: &Host<'_>, file: &Elf<'_>) -> Result<Relocations> {
         if !file.is_position_independent() {
             return Ok(Relocations::default());
@@ -53,15 +54,15 @@ impl Relocations {
         Ok(all)
     }
 
-    /// Whether a relocation writes to a place.
+    /// Whether a relocation writes to an address.
     pub fn covers(&self, place: u64) -> bool {
         self.rela.contains_key(&place) || self.relr.contains(&place)
     }
 
-    /// Changes the tables in the file.
+    /// Updates the tables in the file.
     ///
     /// # Errors
-    /// `Input` where there is no room for what has to be relocated.
+    /// `Input` where there is no room for a new relocation.
     pub fn follow(&self, moves: &Moves, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
         let Some(machine) = self.machine else { return Ok(()) };
         let mut put = |at: usize, place: u64, value: u64| {
@@ -84,7 +85,7 @@ impl Relocations {
                 },
             }
         }
-        // What is left over writes where nothing reads.
+        // Left-over entries get an address that is no longer read.
         if let Some(&idle) = moves.unused.first() {
             free.iter().try_for_each(|at| put(*at, idle, 0))?;
         }
@@ -107,7 +108,7 @@ fn decode_relr(table: &[u8]) -> BTreeSet<u64> {
     RelrIterator::<FileHeader64<LE>>::new(LE, words).collect()
 }
 
-/// Writes `DT_RELR` anew where it stands.
+/// Rewrites `DT_RELR` in place.
 fn replace_relr(places: &BTreeSet<u64>, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
     let refuse = || {
         Error::input("this file cannot be rewritten: DT_RELR has no room for the relocations of what stays")
@@ -127,7 +128,7 @@ fn replace_relr(places: &BTreeSet<u64>, host: &Host<'_>, file: &Elf<'_>, out: &m
     if bytes::put(out, at, &new) && bytes::put_u64(out, size, len as u64) { Ok(()) } else { Err(refuse()) }
 }
 
-/// A relocation table as it stands in the file, and where.
+/// Returns a relocation table with its file offset.
 fn table<'a>(
     host: &Host<'a>,
     file: &Elf<'_>,

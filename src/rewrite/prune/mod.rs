@@ -1,9 +1,9 @@
-//! How do images leave a linked file?
+//! How are images removed from a linked file?
 //!
-//! In place: the structures that stay move together in their array, the descriptor counts fewer, `.tgtimg` forgets the
-//! payloads, and these become zeros unless an image that stays has them too. Relocations follow the structures they
-//! belong to. Nothing else changes, least of all code, and no byte changes its place; the result is read back and
-//! compared before anybody gets it.
+//! Removal is in place: the structures that stay move together in their array, the descriptor's count shrinks,
+//! `.tgtimg` drops the payloads, and these become zeros unless an image that stays shares them. Relocations follow the
+//! structures they belong to. No other byte changes or moves; the result is read back and compared before it is
+//! returned.
 
 mod elf;
 mod payloads;
@@ -20,19 +20,19 @@ use crate::error::{Context, Error, Result};
 use slots::Moves;
 use std::collections::HashSet;
 
-/// A file that lost images.
+/// File from which images were removed.
 #[derive(Debug)]
 pub struct Pruned {
-    /// The file, as long as before.
+    /// File of the same length as before.
     pub bytes: Vec<u8>,
-    /// Bytes of payloads that are zeros now.
+    /// Bytes of payloads that were overwritten with zeros.
     pub zeroed: u64,
-    /// Bytes of payloads that stay: another image shares them, or they stand among code.
+    /// Bytes of removed payloads that stay: another image shares them, or they are among code.
     pub left: u64,
 }
 
-/// Takes the images of these indexes out of the lists of a linked ELF or PE file. A list may end up with no images;
-/// the runtime of DPC++ takes that.
+/// Removes the images with these indexes from the lists of a linked ELF or PE file. A list may become empty; the
+/// runtime of DPC++ accepts that.
 ///
 /// # Errors
 /// `Input` where an image is in no list, or the file's relocations cannot follow.
@@ -78,7 +78,7 @@ pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>) -> Res
     Ok(Pruned { bytes: out, zeroed, left })
 }
 
-/// Overwrites a word of the memory image in the file.
+/// Overwrites a word at an address in the file.
 fn put(host: &Host<'_>, out: &mut [u8], address: u64, value: u64) -> Result<()> {
     let at = host.addresses.file_offset(address).and_then(|at| usize::try_from(at).ok());
     if at.is_some_and(|at| bytes::put_u64(out, at, value)) {
@@ -93,13 +93,13 @@ fn no_list(index: usize) -> Error {
         .with_remedy("`extract` the others, or build the file anew without it")
 }
 
-/// Reads the result back: the images that stay are what they were, in their order, and no other is there.
+/// Reads the result back and checks that it has exactly the images that stay, unchanged and in order.
 fn verify(out: &[u8], before: &Bundle<'_>, drop: &HashSet<usize>) -> Result<()> {
     let stay: Vec<&Image<'_>> = before.images.iter().filter(|image| !drop.contains(&image.index)).collect();
     let host = Host::read(out)?;
     let after = match Bundle::read(&host) {
         Ok(after) => after,
-        // Nothing is left, which is what the reader complains of.
+        // No image is left, which the reader reports as an error.
         Err(_) if stay.is_empty() => return Ok(()),
         Err(error) => return Err(error),
     };

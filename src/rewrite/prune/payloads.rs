@@ -1,7 +1,7 @@
-//! Which bytes of removed images can go?
+//! Which bytes of removed images can be zeroed?
 //!
-//! What no image that stays has, and what stands apart from code. The rest of the file keeps its place, so they become
-//! zeros, which packages compress to nothing.
+//! Bytes can be zeroed that no image that stays shares and that are not among code. They become zeros, which packages
+//! compress well, because the rest of the file must not move.
 
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
@@ -13,12 +13,12 @@ use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Zeroes payloads; returns the bytes that became zeros and those that stay.
+/// Overwrites payloads with zeros. Returns the number of bytes that became zeros and of those that stay.
 pub fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &mut [u8]) -> (u64, u64) {
     let (gone, stay): (Vec<&Image<'_>>, Vec<&Image<'_>>) =
         bundle.images.iter().partition(|image| drop.contains(&image.index));
     let mut stay: Vec<Range<u64>> = stay.into_iter().filter_map(range).collect();
-    // By address, and no range ends before one that begins earlier: what overlaps is found by bisection.
+    // Sorted and merged by address, so that overlaps are found by bisection.
     stay.sort_by_key(|range| range.start);
     let mut reach = 0;
     for range in &mut stay {
@@ -51,13 +51,13 @@ pub fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &m
     (zeroed, left)
 }
 
-/// The addresses of an image's payload.
+/// Returns the addresses of an image's payload.
 fn range(image: &Image<'_>) -> Option<Range<u64>> {
     let start = image.origin?.payload;
     Some(start..start.checked_add(image.stored.len() as u64)?)
 }
 
-/// The addresses that hold data and no code: sections, or segments where a file has no sections.
+/// Returns the address ranges of data without code: sections, or segments where a file has no sections.
 fn data(host: &Host<'_>) -> Vec<Range<u64>> {
     let Some(file) = &host.elf else {
         let headers = Headers::parse(host.bytes).ok();

@@ -1,7 +1,7 @@
-//! How do the base relocations of a PE file follow structures that move?
+//! How are the base relocations of a PE file moved with image structures?
 //!
-//! They list places, and what stands there is what is relocated. Structures that stay have mostly the same pointers as
-//! those they replace, so the list stays; else it is written anew where it stands.
+//! They list addresses, and the pointers are in place. Structures that stay mostly have pointers where those they
+//! replace had them, so the list stays; otherwise it is rewritten in place.
 
 use super::slots::Moves;
 use crate::bytes;
@@ -11,12 +11,12 @@ use crate::rewrite::pe::headers::{BASE_RELOCATIONS, Headers};
 use crate::rewrite::pe::relocations::{self, DIR64, Place};
 use std::collections::HashSet;
 
-/// The places that a file relocates.
+/// Addresses that a file relocates.
 #[derive(Debug)]
 pub struct Relocations {
     headers: Headers,
     places: Vec<Place>,
-    /// Addresses of the 64-bit ones.
+    /// Addresses of 64-bit pointers.
     pointers: HashSet<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Relocations {
         self.pointers.contains(&address)
     }
 
-    /// Changes the list in the file.
+    /// Updates the list in the file.
     ///
     /// # Errors
     /// `Input` where it would not fit.

@@ -1,28 +1,28 @@
 //! Which words change when the structures of an array move together?
 //!
-//! A word that moves is a pointer where a relocation writes to the place it comes from; else it is a plain number (or the
-//! file is loaded where it was linked to).
+//! A moved word is a pointer where a relocation writes to its old address; otherwise it is a plain number (or the file
+//! is always loaded at its linked address).
 
 use super::put;
 use crate::bundle::Bundle;
 use crate::container::Host;
 use crate::error::{Error, Result};
 
-/// The changes to all descriptors and arrays.
+/// Changes to all descriptors and arrays.
 #[derive(Debug, Default)]
 pub struct Moves {
-    /// Places that must be relocated, and the addresses they hold.
+    /// Addresses that must be relocated, with their values.
     pub pointers: Vec<(u64, u64)>,
-    /// Places that must not be, and what they hold.
+    /// Addresses that must not be relocated, with their values.
     pub plain: Vec<(u64, u64)>,
-    /// Places in the slots at the end that nothing reads any more.
+    /// Addresses in the free slots at the end, which are no longer read.
     pub unused: Vec<u64>,
-    /// First words of descriptors.
+    /// First words of descriptors, with their addresses.
     heads: Vec<(u64, u64)>,
 }
 
 impl Moves {
-    /// The changes that leave the structures at the addresses `kept` of each descriptor.
+    /// Computes the changes that leave the structures at the addresses `kept` of each descriptor.
     ///
     /// # Errors
     /// `Input` where an array is not in the file.
@@ -51,10 +51,10 @@ impl Moves {
         Ok(moves)
     }
 
-    /// Puts the new words into the file; relocations are not its business.
+    /// Writes the new words into the file, without relocations.
     ///
     /// # Errors
-    /// `Input` where one has no place in the file.
+    /// `Input` where a word is not in the file.
     pub fn write(&self, host: &Host<'_>, out: &mut [u8]) -> Result<()> {
         for &(place, value) in self.pointers.iter().chain(&self.plain).chain(&self.heads) {
             put(host, out, place, value)?;

@@ -1,12 +1,12 @@
 //! Which machine code registers a descriptor?
 //!
-//! A constructor and a destructor per descriptor, each of which loads the descriptor's address into the first
-//! argument's register and jumps to the runtime's function through its slot of the global offset table. A jump, not
-//! a call: the function returns to whoever ran the constructor, and the stack stays aligned.
+//! Each descriptor has a constructor and a destructor, which load the descriptor's address into the first argument's
+//! register and jump to the runtime's function through its slot of the global offset table. It is a jump, not a call:
+//! the function returns to the caller of the constructor, and the stack stays aligned.
 
 use crate::error::{Error, Result};
 
-/// The processor of the host.
+/// Processor of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Machine {
     /// x86-64.
@@ -15,26 +15,26 @@ pub enum Machine {
     Aarch64,
 }
 
-/// Bytes from one function to the next, on every machine.
+/// Distance from one function to the next in bytes, on every machine.
 pub(super) const FUNCTION_SIZE: u64 = 32;
 
-/// The function at `here` that calls the function in the slot `slot` with the address `argument`.
+/// Returns the code at address `here` that calls the function in the slot `slot` with the address `argument`.
 ///
 /// # Errors
-/// The argument or the slot is out of reach, 2 GiB away on x86-64 and 4 GiB on ARM.
+/// `Input` where the argument or the slot is out of reach (2 GiB on x86-64, 4 GiB on ARM).
 pub(super) fn function(machine: Machine, here: u64, argument: u64, slot: u64) -> Result<Vec<u8>> {
     let mut code = match machine {
         Machine::X86_64 => x86_64(here, argument, slot),
         Machine::Aarch64 => aarch64(here, argument, slot),
     }
     .ok_or_else(|| Error::input("the images are too large for one library").with_remedy("write several libraries"))?;
-    // Nothing gets here; what would trap if it did fills the rest.
+    // The rest is filled with instructions that trap; it is never executed.
     let filler = if machine == Machine::X86_64 { INT3 } else { 0 };
     code.resize(FUNCTION_SIZE as usize, filler);
     Ok(code)
 }
 
-/// `int3`. On ARM zeros trap by themselves: `udf #0`.
+/// Instruction `int3`. On ARM zeros trap (`udf #0`).
 const INT3: u8 = 0xcc;
 
 /// ```text
@@ -61,7 +61,7 @@ fn x86_64(here: u64, argument: u64, slot: u64) -> Option<Vec<u8>> {
 /// ldr  x16, [x16, #low12]     1111100101 imm:12 (in units of 8) rn:5 rt:5
 /// br   x16                    1101011000011111000000 rn:5 00000
 /// ```
-/// x16 is the register that the procedure call standard leaves to such veneers.
+/// The procedure call standard reserves x16 for such veneers.
 fn aarch64(here: u64, argument: u64, slot: u64) -> Option<Vec<u8>> {
     let adrp = |register: u32, at: u64, to: u64| {
         let pages = i64::try_from(to >> 12).ok()?.checked_sub(i64::try_from(at >> 12).ok()?)?;

@@ -1,4 +1,4 @@
-//! Where is everything in the library?
+//! At which offset and address is each part of the library?
 
 use object::write::StringId;
 use object::write::elf::Writer;
@@ -9,7 +9,7 @@ use super::{SharedOptions, writing};
 use crate::error::{Error, Result};
 use crate::rewrite::image_data::{Block, ImageData, Location, PAYLOAD_ALIGN, Word};
 
-/// A range of the file and of memory.
+/// Range in the file and in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) offset: u64,
@@ -23,13 +23,13 @@ impl Place {
     }
 }
 
-/// The number of program headers: three segments, dynamic, read-only after relocation, stack.
+/// Number of program headers: three segments, dynamic, read-only after relocation, stack.
 pub(super) const SEGMENTS: u32 = 6;
 
-/// The functions called, in the order of their symbols (from 1) and slots.
+/// Called functions, in the order of their symbols (from 1) and slots.
 pub(super) const FUNCTIONS: [&str; 2] = ["__sycl_register_lib", "__sycl_unregister_lib"];
 
-/// All places, in order of the file.
+/// Ranges of all parts, in file order.
 pub(super) struct Layout<'a> {
     pub(super) data: &'a ImageData<'a>,
     pub(super) machine: Machine,
@@ -52,14 +52,14 @@ pub(super) struct Layout<'a> {
     pub(super) comment: Vec<u8>,
     pub(super) comment_offset: u64,
     pub(super) sections: Vec<Section>,
-    /// How many relocations are relative; the others are one per slot.
+    /// Number of relative relocations; there is one other per slot.
     pub(super) relative: usize,
 }
 
-/// The number of entries of `.dynamic`, which `write` fills.
+/// Number of entries of `.dynamic`, which `write` fills.
 pub(super) const DYNAMIC_ENTRIES: usize = 16;
 
-/// One bucket for the few symbols there are.
+/// Number of hash buckets; one is enough for so few symbols.
 pub(super) const HASH_BUCKETS: u32 = 1;
 pub(super) const SYMBOLS: u32 = 1 + FUNCTIONS.len() as u32;
 
@@ -84,7 +84,8 @@ impl<'a> Layout<'a> {
 
         writer.reserve_file_header();
         writer.reserve_program_headers(SEGMENTS);
-        // Segments have pages of their own in memory and share them in the file: each address is a page further on.
+        // Segments have separate pages in memory and share pages in the file, so each address is a page further than
+        // the offset.
         let page = page_size(options.machine);
         let (read, execute, write) = (0, page, 2 * page);
         let place = |bias: u64, offset: u64, size: u64| Place { offset, address: offset + bias, size };
@@ -144,7 +145,7 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
-    /// The address of a place in the images' data.
+    /// Returns the address of a location in the images' data.
     pub(super) fn address(&self, location: Location) -> Result<u64> {
         let block = match location.block {
             Block::Constants => Some(&self.constants),
@@ -155,7 +156,7 @@ impl<'a> Layout<'a> {
         Ok(block.address + location.offset)
     }
 
-    /// The segments: what is read, executed, and written by the loader.
+    /// Returns the segments that are read, executed, and written by the loader.
     pub(super) fn segments(&self) -> [Place; 3] {
         let read_end = self.payloads.last().unwrap_or(&self.constants).end();
         let read = Place { offset: 0, address: 0, size: read_end };
@@ -164,7 +165,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The largest page that systems of this machine use.
+/// Returns the largest page size of systems with this machine.
 pub(super) fn page_size(machine: Machine) -> u64 {
     match machine {
         Machine::X86_64 => 0x1000,

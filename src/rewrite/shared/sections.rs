@@ -1,6 +1,6 @@
 //! Which section headers describe the library?
 //!
-//! The loader needs none of them; tools do, and `.tgtimg` and the sections of payloads are found by name.
+//! The loader needs none; tools do, and find `.tgtimg` and the sections of payloads by name.
 
 use object::elf;
 use object::write::StringId;
@@ -21,17 +21,17 @@ impl Names {
     }
 }
 
-/// A section, in order of the headers. The writer fills those of the tables that it knows itself.
+/// Section, in order of the headers. The writer fills in the tables that it knows.
 pub(super) enum Section {
     Hash,
     Dynsym,
     Dynstr,
     Dynamic,
-    /// Any other; the offset of its name is filled in when all names are known.
+    /// Any other section; the offset of its name is filled in once all names are known.
     Plain(StringId, SectionHeader),
 }
 
-/// Reserves all section headers but that of `.shstrtab`, in order of addresses.
+/// Reserves all section headers but that of `.shstrtab`, in address order.
 pub(super) fn plan<'a>(writer: &mut Writer<'a>, layout: &Layout<'a>, names: &'a Names) -> Vec<Section> {
     let read = elf::SHF_ALLOC;
     let execute = elf::SHF_ALLOC | elf::SHF_EXECINSTR;
@@ -60,7 +60,7 @@ pub(super) fn plan<'a>(writer: &mut Writer<'a>, layout: &Layout<'a>, names: &'a 
     plan.sections
 }
 
-/// The null section: a table that refers to no other.
+/// Null section, for a table that refers to no other.
 const NONE: SectionIndex = SectionIndex(0);
 
 struct Plan<'w, 'a> {
@@ -73,7 +73,7 @@ impl<'a> Plan<'_, 'a> {
         self.add(name, elf::SHT_PROGBITS, flags, place, |header| header.sh_addralign = align);
     }
 
-    /// A section of equal entries that are aligned to 8.
+    /// Adds a section of equal entries with alignment 8.
     fn table(
         &mut self,
         name: &'a str,

@@ -1,4 +1,4 @@
-//! Which bytes does each part of the library consist of?
+//! Which bytes does each part of the library have?
 
 use object::elf;
 use object::write::elf::{FileHeader, ProgramHeader, Rel, SectionHeader, Sym, Writer};
@@ -10,7 +10,7 @@ use super::writing;
 use crate::error::Result;
 use crate::rewrite::image_data::Word;
 
-/// Writes everything in the order of the layout.
+/// Writes all parts in the order of the layout.
 pub(super) fn write(writer: &mut Writer<'_>, layout: &Layout<'_>) -> Result<()> {
     headers(writer, layout)?;
     dynamic_symbols(writer, layout);
@@ -35,7 +35,7 @@ pub(super) fn write(writer: &mut Writer<'_>, layout: &Layout<'_>) -> Result<()> 
             writer.write(&function);
         }
     }
-    // Addends are in place as well, for readers that do not relocate.
+    // Addends are also in place, for readers that do not relocate.
     writer.pad_until(layout.init.offset);
     for slot in 0..2 {
         for i in 0..layout.data.descriptors.len() as u64 {
@@ -64,7 +64,7 @@ pub(super) fn write(writer: &mut Writer<'_>, layout: &Layout<'_>) -> Result<()> 
     Ok(())
 }
 
-/// The address of the constructor (slot 0) or destructor (slot 1) of a descriptor.
+/// Returns the address of the constructor (slot 0) or destructor (slot 1) of a descriptor.
 fn function(layout: &Layout<'_>, descriptor: u64, slot: u64) -> u64 {
     layout.text.address + (descriptor * 2 + slot) * FUNCTION_SIZE
 }
@@ -97,7 +97,7 @@ fn headers(writer: &mut Writer<'_>, layout: &Layout<'_>) -> Result<()> {
         });
     };
     let [read, execute, write] = layout.segments();
-    // The loader protects whole pages only, so what it may protect reaches to the end of the last one.
+    // The loader protects whole pages only, so the protected range extends to the end of the last page.
     let protected = (write.address + write.size).next_multiple_of(page) - write.address;
     segment(elf::PT_LOAD, elf::PF_R, read, read.size, page);
     segment(elf::PT_LOAD, elf::PF_R | elf::PF_X, execute, execute.size, page);
@@ -126,7 +126,7 @@ fn dynamic_symbols(writer: &mut Writer<'_>, layout: &Layout<'_>) {
     writer.write_dynstr();
 }
 
-/// The relative ones first and by address, as `DT_RELACOUNT` promises; then the slots.
+/// Writes the relative relocations first and by address, as `DT_RELACOUNT` requires; then those of the slots.
 fn relocations(writer: &mut Writer<'_>, layout: &Layout<'_>) -> Result<()> {
     let (relative, slot) = match layout.machine {
         Machine::X86_64 => (elf::R_X86_64_RELATIVE, elf::R_X86_64_GLOB_DAT),

@@ -1,4 +1,4 @@
-//! Which bytes does a text mean, as the value of a constant?
+//! Which bytes does a text stand for as the value of a constant?
 
 use super::kind;
 use crate::bundle::spec_constants::{Constant, SpecConstant};
@@ -7,10 +7,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::spirv::specialize::{Scalar, SettableConstant};
 use std::collections::BTreeMap;
 
-/// What a value of bytes begins with.
+/// Prefix of a value that is given as bytes.
 const BYTES: &str = "bytes:";
 
-/// The value that a setting gives to a named constant; what lies between its parts stays as in the default.
+/// Returns the value that a setting gives to a named constant; bytes between its parts are those of the default.
 pub(super) fn bytes(
     setting: &Setting,
     constant: &Constant<'_>,
@@ -44,13 +44,13 @@ pub(super) fn bytes(
     Ok(value)
 }
 
-/// The type of a part; one that the module does not use has none there.
+/// Returns the type of a part. A part that the module does not use has no type there.
 pub(super) fn scalar_of(leaf: &SpecConstant, scalars: &BTreeMap<u32, SettableConstant>) -> Scalar {
     let unknown = Scalar::Int(leaf.size.saturating_mul(8).clamp(1, 64));
     scalars.get(&leaf.id).map_or(unknown, |one| one.scalar)
 }
 
-/// Puts the bits of a part into a value.
+/// Writes the bits of a part into a value.
 pub(super) fn put(value: &mut [u8], leaf: &SpecConstant, bits: u64) {
     let (from, size) = (leaf.offset as usize, (leaf.size as usize).min(8));
     let place = value.get_mut(from..from.saturating_add(size));
@@ -59,13 +59,13 @@ pub(super) fn put(value: &mut [u8], leaf: &SpecConstant, bits: u64) {
     }
 }
 
-/// The bits that a setting gives to a constant without a name.
+/// Returns the bits that a setting gives to a constant without a name.
 pub(super) fn scalar(setting: &Setting, scalar: Scalar) -> Result<u64> {
     let text = setting.values.join(",");
     parse(&text, scalar).ok_or_else(|| refused(setting, &text, &kind(scalar)))
 }
 
-/// The bits of a part of a value.
+/// Returns the bits of a part of a value.
 pub(super) fn bits(value: &[u8], offset: u32, size: u32) -> Option<u64> {
     let (from, size) = (offset as usize, size as usize);
     let part = value.get(from..from.checked_add(size)?)?;
@@ -79,7 +79,7 @@ fn refused(setting: &Setting, text: &str, wanted: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("`{text}` is no value of the specialization constant `{which}`: {wanted}"))
 }
 
-/// The bits of a text; none where the type has no such value.
+/// Returns the bits of a text, or none where the type has no such value.
 fn parse(text: &str, scalar: Scalar) -> Option<u64> {
     let width = scalar.width();
     let fits = |bits: u64| width >= 64 || bits >> width == 0;

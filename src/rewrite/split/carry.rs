@@ -1,11 +1,11 @@
-//! Which property sets does an image of a split have?
+//! Which property sets does each image of a split get?
 //!
-//! What follows from its code is written anew, in the order that DPC++ has; what came with the input goes to the images it
-//! concerns: what is said of a kernel, a symbol, a variable or a specialization constant to those that have it, and what
-//! is said of the whole image to all. Sets that the input does not have are not invented for it: a module without any
-//! property sets gets those that its code implies.
+//! Sets that follow from code are rewritten, in DPC++'s order. All other properties of the input go to the images they
+//! concern: those of a kernel, symbol, variable or specialization constant to the images that have it, and those of the
+//! whole image to all. No sets are added that the input does not have, except that a module without any property sets
+//! gets those that its code implies.
 //!
-//! Whom each property is about is found once for all images, so that the cost of one image grows with what it gets.
+//! The subject of each property is found once for all images, so that the cost of one image grows with what it gets.
 
 use super::check::Checked;
 use super::constants::Constants;
@@ -21,7 +21,7 @@ use crate::spirv::Module;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Requirements that the code tells.
+/// Requirements that follow from code.
 const OF_CODE: [&str; 6] = [
     "aspects",
     "fixed_target",
@@ -31,16 +31,16 @@ const OF_CODE: [&str; 6] = [
     "work_group_num_dim",
 ];
 
-/// What is known of an image.
+/// Facts of an image of the split.
 pub(super) struct Part<'p> {
     pub(super) members: &'p [&'p Entry<'p>],
     pub(super) symbols: &'p Symbols,
     pub(super) checked: &'p Checked,
-    /// The names of its functions, where something is said of functions.
+    /// Names of its functions, where a property is about functions.
     pub(super) functions: &'p HashSet<String>,
 }
 
-/// What a module has that properties may be about.
+/// Symbols of a module that properties may be about.
 #[derive(Debug)]
 pub(super) struct Symbols {
     pub(super) exports: Vec<String>,
@@ -55,37 +55,37 @@ impl Symbols {
     }
 }
 
-/// What is known of the module that is split.
+/// Facts of the module that is split.
 pub(super) struct Whole<'w> {
     pub(super) variables: &'w [Variable],
-    /// The names of its kernels.
+    /// Names of its kernels.
     pub(super) kernels: &'w HashSet<Cow<'w, str>>,
-    /// The names of its functions, where something is said of functions.
+    /// Names of its functions, where a property is about functions.
     pub(super) functions: &'w HashSet<String>,
-    /// The numbers of the specialization constants of all parts.
+    /// Numbers of the specialization constants of all parts.
     pub(super) constants: &'w HashSet<u32>,
 }
 
-/// Whom a property is about.
+/// Subject of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum About<'n> {
     Kernel(&'n str),
     Function(&'n str),
     Export(&'n str),
     Import(&'n str),
-    /// The image, or something that the module does not have.
+    /// Whole image, or a subject that the module does not have.
     All,
     Nobody,
 }
 
-/// The property sets of an input, by whom they are about.
+/// Property sets of an input, by subject.
 pub(super) struct Carried<'c, 'k> {
     input: &'c Input<'c, 'k>,
-    /// The numbers of sets and of properties in them, in that order.
+    /// Positions (set, property) by subject, in order.
     about: HashMap<About<'c>, Vec<(usize, usize)>>,
-    /// The place of each symbol in the list of exported ones.
+    /// Position of each symbol in the list of exported ones.
     listed: HashMap<&'k str, usize>,
-    /// The place of each variable, by its symbol.
+    /// Position of each variable, by symbol.
     variables: HashMap<&'c str, usize>,
     constants: Constants<'k>,
 }
@@ -115,7 +115,7 @@ impl<'c, 'k> Carried<'c, 'k> {
         }
     }
 
-    /// The sets of an image.
+    /// Returns the sets of an image.
     ///
     /// # Errors
     /// `Usage` where an aspect has no number in the epoch asked for.
@@ -141,15 +141,15 @@ impl<'c, 'k> Carried<'c, 'k> {
             rest = after;
             match set.name {
                 set::REQUIREMENTS | set::SPEC_DEFAULTS => {}
-                // Of one kernel the requirements say it.
+                // For a single kernel the image's requirements hold this.
                 set::KERNEL_ASPECTS if part.members.len() < 2 => {}
                 set::SPEC_CONSTANTS => sets.extend(self.constants.of_part(arena, &part.symbols.spec_constants)?),
                 set::EXPORTED => {
                     let symbols: Vec<&str> = facts.exported.iter().map(String::as_str).collect();
                     sets.extend(names(arena, set::EXPORTED, &symbols)?);
                 }
-                // A set that is there without a property stays as it is: oneMKL's images have such. Without a property
-                // about this kernel, the arguments' set says that none was removed, and DPC++ writes it so.
+                // An empty set of the input stays; oneMKL's images have such. An empty argument set means that no
+                // argument was removed, and DPC++ writes it so.
                 name if !here.is_empty() || set.properties.is_empty() || name == set::PARAM_OPT => {
                     let properties = here.iter().filter_map(|(_, place)| set.properties.get(*place).copied()).collect();
                     sets.push(PropertySet { name, properties });
@@ -160,7 +160,7 @@ impl<'c, 'k> Carried<'c, 'k> {
         Ok(Properties { sets })
     }
 
-    /// The properties that a part gets, in their order.
+    /// Returns the positions of the properties that a part gets, in order.
     fn places(&self, part: &Part<'_>, facts: &ImageFacts) -> Vec<(usize, usize)> {
         let kernels = facts.kernels.iter().map(|kernel| About::Kernel(&kernel.name));
         let functions = part.functions.iter().map(|name| About::Function(name));
@@ -179,14 +179,14 @@ impl<'c, 'k> Carried<'c, 'k> {
         let kernels = part.members.iter().filter(|entry| matches!(entry.kind, Kind::Kernel(_)));
         let functions = part.members.iter().filter(|entry| matches!(entry.kind, Kind::Function(_)));
         let mut exported: Vec<String> = functions.map(|entry| entry.name.clone().into_owned()).collect();
-        // The host may look for a variable of the device by its symbol.
+        // The host may look up a variable by its symbol.
         let exports = part.symbols.exports.iter();
         let mut variables: Vec<(usize, &String)> =
             exports.filter_map(|symbol| Some((*self.variables.get(symbol.as_str())?, symbol))).collect();
         variables.sort_unstable();
         variables.dedup();
         exported.extend(variables.into_iter().map(|(_, symbol)| symbol.clone()));
-        // As DPC++ lists them: those first in its list stay first.
+        // In DPC++'s order: symbols keep their order in the input's list.
         if told {
             exported.retain(|name| self.listed.contains_key(name.as_str()));
             exported.sort_by_key(|name| self.listed.get(name.as_str()));
@@ -212,13 +212,13 @@ impl<'c, 'k> Carried<'c, 'k> {
     }
 }
 
-/// Whom a property is about. `symbols` are those of device globals, by the names that list these.
+/// Returns the subject of a property. `symbols` maps the names that list device globals to their symbols.
 fn subject<'c>(set: &str, property: &Property<'c>, whole: &Whole<'c>, symbols: &HashMap<&str, &'c str>) -> About<'c> {
     match set {
-        // Written anew.
+        // Rewritten from code.
         set::REQUIREMENTS | set::SPEC_DEFAULTS | set::SPEC_CONSTANTS | set::EXPORTED => About::Nobody,
         set::IMPORTED => About::Import(property.name),
-        // DPC++ lists functions here too, whose arguments it removes likewise.
+        // DPC++ also lists functions, whose unused arguments it removes too.
         set::PARAM_OPT if whole.kernels.contains(property.name) => About::Kernel(property.name),
         set::PARAM_OPT if whole.functions.contains(property.name) => About::Function(property.name),
         set::PARAM_OPT => About::All,

@@ -1,10 +1,10 @@
-//! Which functions need more of a device than the image of their callers says?
+//! Which functions need more of a device than their callers' image declares?
 //!
-//! A kernel's source knows of a `SYCL_EXTERNAL` function of another source only what its declaration promises. Once both are
-//! in one image, every function of it is looked at: the image comes to need what they need, and where that was not
-//! promised there is a warning. Rules and words are those of the design document ("Error checking for SYCL_EXTERNAL
-//! functions"). Of functions that are no kernels, SPIR-V tells no required sub-group size; what is recorded for a source
-//! without kernels is taken for its functions'.
+//! A kernel's source knows only the declaration of a `SYCL_EXTERNAL` function of another source. Once both are in one
+//! image, every function of it is checked: the image gets the function's requirements, and there is a warning where the
+//! declaration did not promise them. Rules and messages are those of the design document ("Error checking for
+//! SYCL_EXTERNAL functions"). SPIR-V does not record a required sub-group size of functions that are no kernels; the
+//! size recorded for a source without kernels is used for its functions.
 
 use super::entry::{Entry, Kind};
 use super::{Options, Source};
@@ -14,32 +14,32 @@ use crate::error::{Error, ErrorKind, Result};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-/// What is odd about a function of an image.
+/// Warning about a function of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
-    /// It uses an aspect that its kernel's source does not expect.
+    /// The function uses an aspect that its kernel's source does not expect.
     Aspect {
-        /// The mangled name.
+        /// Mangled name.
         function: String,
-        /// The aspect's SYCL name.
+        /// SYCL name of the aspect.
         aspect: String,
     },
-    /// It has a required sub-group size that is not its kernel's.
+    /// The function requires another sub-group size than its kernel.
     SubGroup {
-        /// The mangled name.
+        /// Mangled name.
         function: String,
-        /// The size.
+        /// Size that it requires.
         size: u32,
     },
-    /// It was compiled for other fixed targets.
+    /// The function was compiled for other fixed targets.
     FixedTargets {
-        /// The mangled name.
+        /// Mangled name.
         function: String,
     },
 }
 
 impl Warning {
-    /// The document's words, with the function's name as `name` spells it.
+    /// Returns the message of the design document; `name` formats the function's name.
     pub fn text(&self, name: impl Fn(&str) -> String) -> String {
         match self {
             Warning::Aspect { function, aspect } => format!(
@@ -60,10 +60,10 @@ impl Warning {
     }
 }
 
-/// What an image needs in the end: the document's Final sets.
+/// Requirements of an image after the check (the document's Final sets).
 #[derive(Debug, Default)]
 pub(super) struct Checked {
-    /// Those of the first entry itself, where it needs the same.
+    /// Aspects; shared with the first entry where they are the same.
     pub(super) aspects: Rc<BTreeSet<String>>,
     pub(super) sub_groups: BTreeSet<u32>,
     pub(super) work_group: Option<[u32; 3]>,
@@ -72,13 +72,13 @@ pub(super) struct Checked {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// The functions of all sources, with what each needs by its own source alone, and who leads to whom.
+/// Functions of all sources, with the requirements of each by its own source alone, and the call graph.
 pub(super) struct Linked<'s> {
-    /// By source and place.
+    /// Aspects by source and position of the function.
     needs: Vec<Vec<BTreeSet<String>>>,
-    /// Who defines a symbol.
+    /// Source and position of the function that defines a symbol.
     definitions: HashMap<&'s str, (usize, usize)>,
-    /// The functions of the kernels of each source.
+    /// Positions of the kernels' functions, by source and kernel.
     kernels: HashMap<(usize, &'s str), usize>,
 }
 
@@ -86,7 +86,7 @@ impl<'s> Linked<'s> {
     pub(super) fn of(sources: &'s [Source]) -> Linked<'s> {
         let (mut definitions, mut kernels) = (HashMap::new(), HashMap::new());
         let mut needs = Vec::with_capacity(sources.len());
-        // Of one source alone, its compiler has seen everything.
+        // The compiler of a single source has seen everything.
         let several = sources.iter().enumerate().filter(|_| sources.len() > 1);
         for (number, source) in several {
             for (place, node) in source.code.nodes.iter().enumerate() {
@@ -104,7 +104,7 @@ impl<'s> Linked<'s> {
         Linked { needs, definitions, kernels }
     }
 
-    /// All functions with a body that the members of an image reach, in the order of sources and modules.
+    /// Returns all functions with a body that the members of an image reach, in the order of sources and modules.
     fn reached(&self, sources: &[Source], members: &[&Entry<'_>]) -> BTreeSet<(usize, usize)> {
         let mut queue: Vec<(usize, usize)> = members
             .iter()
@@ -132,7 +132,7 @@ impl<'s> Linked<'s> {
     }
 }
 
-/// What each function of a source needs, as its compiler would have it.
+/// Returns the aspects that each function of a source needs, as its compiler computes them.
 fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
     let graph = Graph::of(std::slice::from_ref(&source.code));
     let mut shown = BTreeSet::new();
@@ -149,7 +149,7 @@ fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
             used.map(|aspect| aspect.name().to_owned()).collect()
         })
         .collect();
-    // What is declared, and used nowhere, is declared of what others can call.
+    // An aspect that is declared but used nowhere is attributed to the functions that other sources can call.
     let hidden: Vec<&String> = source.recorded.iter().flat_map(|all| all.difference(&shown)).collect();
     for (node, needs) in source.code.nodes.iter().zip(&mut needs) {
         if source.code.kernels.is_empty() && node.kind == code::Kind::Defined && node.symbol.is_some() {
@@ -159,7 +159,7 @@ fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
     needs
 }
 
-/// Looks at the functions of an image.
+/// Checks the functions of an image.
 ///
 /// # Errors
 /// `Usage` where a fixed target has no aspect.
@@ -172,7 +172,7 @@ pub(super) fn check(
     let mut checked = Checked::default();
     let used: BTreeSet<&String> = members.iter().flat_map(|entry| &*entry.aspects).collect();
     let sizes: BTreeSet<u32> = members.iter().filter_map(|entry| entry.sub_group).collect();
-    // Fixed are images whose kernels are.
+    // An image is fixed to targets if its kernels are.
     let of_source = |number: usize| sources.get(number).and_then(|source| source.fixed_targets.as_ref());
     let fixed = members.iter().filter_map(|entry| of_source(entry.source)).find(|targets| !targets.is_empty());
     let functions = if sources.len() > 1 { linked.reached(sources, members) } else { BTreeSet::new() };
@@ -212,23 +212,23 @@ pub(super) fn check(
             checked.sub_groups.insert(size);
         }
     }
-    // Internal aspects are for splitting alone.
+    // Internal aspects only serve splitting.
     aspects.retain(|name| !internal(name));
     let first = members.first().map(|entry| &entry.aspects).filter(|known| ***known == aspects);
     checked.aspects = first.map_or_else(|| Rc::new(aspects), Rc::clone);
-    // An image has room for one size; several kernels of different sizes are checked when they are launched.
+    // An image can declare one size; kernels of different sizes are checked when they are launched.
     checked.work_group = common(members.iter().map(|entry| entry.work_group));
     checked.dimensions = common(members.iter().map(|entry| entry.dimensions));
     Ok(checked)
 }
 
-/// What all have, where all have the same.
+/// Returns the common value, if all have the same.
 fn common<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = all.next()??;
     all.all(|next| next.as_ref() == Some(&first)).then_some(first)
 }
 
-/// Whether an aspect is one of the compiler's own: they have negative numbers.
+/// Whether an aspect is internal to the compiler, which its negative number shows.
 fn internal(aspect: &str) -> bool {
     aspect.strip_prefix("aspect#").and_then(|number| number.parse::<u32>().ok()).is_some_and(|n| n > i32::MAX as u32)
 }

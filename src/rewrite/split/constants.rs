@@ -1,7 +1,8 @@
 //! Which specialization constants does an image still have, and what are their defaults?
 //!
-//! A constant stays where the module has any of its parts, or no module of the split has. The blob of defaults holds the
-//! values one after another in the order of the set, each as long as its last part reaches, so it is cut to match.
+//! A constant stays where the module has any of its parts, or no module of the split has one. The blob of defaults
+//! holds the values one after another in the order of the set, each up to the end of its last part, so it is cut
+//! accordingly.
 
 use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
 use crate::bundle::spec_constants::constants;
@@ -10,19 +11,19 @@ use crate::error::Result;
 use crate::rewrite::property_sets::byte_array;
 use std::collections::{HashMap, HashSet};
 
-/// The specialization constants of an input.
+/// Specialization constants of an input.
 pub(super) struct Constants<'k> {
-    /// Each with its default value.
+    /// Constants with their default values.
     all: Vec<(Property<'k>, &'k [u8])>,
-    /// The places of those that a number is part of.
+    /// Positions of the constants that a number is part of.
     by_number: HashMap<u32, Vec<usize>>,
-    /// Those that no part of the split uses: they are nobody's, and harm nobody.
+    /// Constants that no part of the split uses; every image keeps them.
     unused: Vec<usize>,
     has_defaults: bool,
 }
 
 impl<'k> Constants<'k> {
-    /// Those of which the numbers are `used` in the split, and those of which none is.
+    /// Collects the constants of an input; `used` are the numbers that any part of the split uses.
     pub(super) fn of(all: &Properties<'k>, used: &HashSet<u32>) -> Constants<'k> {
         let has_defaults = all.get(set::SPEC_DEFAULTS, "all").and_then(|value| value.payload()).is_some();
         let mut found = Constants { all: Vec::new(), by_number: HashMap::new(), unused: Vec::new(), has_defaults };
@@ -35,13 +36,13 @@ impl<'k> Constants<'k> {
             if !is_used {
                 found.unused.push(place);
             }
-            // A blob that is shorter than its constants say is cut as far as it goes.
+            // A blob that is too short yields empty defaults past its end.
             found.all.push((*property, constant.default.unwrap_or_default()));
         }
         found
     }
 
-    /// The two sets of an image with the constants of these numbers.
+    /// Returns the two sets of an image with the constants of these numbers.
     ///
     /// # Errors
     /// `Input` where the arena is full.

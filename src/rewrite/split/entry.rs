@@ -1,8 +1,8 @@
 //! Which kernels and exported functions does a module have, and what does each need?
 //!
-//! Aspects that were recorded for a whole image go to the kernels whose code shows them; those that no code shows (declared
-//! ones, or what the optimiser removed) cannot be told apart and go to every kernel, so that no requirement is lost. Of
-//! a module without records, the aspects are those that DPC++ would record.
+//! Aspects recorded for a whole image go to the kernels whose code uses them. Those that no code uses (declared, or
+//! removed by the optimiser) cannot be attributed and go to every kernel, so that no requirement is lost. A module
+//! without records gets the aspects that DPC++ would record.
 
 use super::{Input, Source};
 use crate::bundle::aspect;
@@ -18,34 +18,34 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-/// A kernel or an exported function.
+/// Kernel or exported function.
 #[derive(Debug, Clone)]
 pub struct Entry<'k> {
-    /// Its mangled name.
+    /// Mangled name.
     pub name: Cow<'k, str>,
-    /// What it is.
+    /// Kind of the entry.
     pub kind: Kind,
-    /// The number of its source.
+    /// Number of its source.
     pub source: usize,
-    /// The aspects that it uses or declares, by SYCL name, which many entries share. Internal ones (negative numbers) are
+    /// Aspects that it uses or declares, by SYCL name, shared by many entries. Internal ones (negative numbers) are
     /// among them.
     pub aspects: Rc<BTreeSet<String>>,
-    /// The work-group size that it requires, x first.
+    /// Required work-group size, x first.
     pub work_group: Option<[u32; 3]>,
-    /// How many dimensions its source gave for its work-group sizes, where something tells.
+    /// Number of dimensions of its work-group sizes in the source, where it is known.
     pub dimensions: Option<u32>,
-    /// The sub-group size that it requires; none for named ones.
+    /// Required sub-group size; none for named ones.
     pub sub_group: Option<u32>,
-    /// The largest work-group size that it allows, x first.
+    /// Maximum work-group size, x first.
     pub max_work_group: Option<[u32; 3]>,
 }
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A kernel, by its place among the entry points.
+    /// Kernel, by position among the entry points.
     Kernel(usize),
-    /// An exported function, by its id.
+    /// Exported function, by id.
     Function(u32),
 }
 
@@ -59,22 +59,22 @@ impl Entry<'_> {
     }
 }
 
-/// A variable that is exported.
+/// Exported variable.
 #[derive(Debug, Clone)]
 pub struct Variable {
-    /// Its id.
+    /// Id of the variable.
     pub id: u32,
-    /// Its symbol.
+    /// Symbol of the variable.
     pub symbol: String,
-    /// The name by which "SYCL/device globals" lists it, where that tells.
+    /// Unique name in "SYCL/device globals", where it is listed there.
     pub unique: Option<String>,
-    /// Whether each image has one of its own, so that one image alone may have it.
+    /// Whether each image has its own instance, so that only one image may have it.
     pub image_scope: bool,
-    /// Whether every image has it, used or not: the host finds it in any of them.
+    /// Whether every image has it, used or not, since the host looks for it in any of them.
     pub everywhere: bool,
 }
 
-/// Exported variables. Of a module that nothing else is known of, each image has those it uses.
+/// Returns the exported variables. In a module without property sets each image gets those it uses.
 pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
     let known = !image.properties.sets.is_empty();
     let globals = image.properties.set(set::DEVICE_GLOBALS);
@@ -107,8 +107,8 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
         .collect()
 }
 
-/// The kernels and exported functions of an image, in the order of the module: kernels by their entry points, then
-/// functions. Where property sets tell what is exported, that counts.
+/// Returns the kernels and exported functions of an image in module order: kernels by their entry points, then
+/// functions. A property set of exports overrides the module's linkage.
 pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry<'k>> {
     let of_kernels = listed_aspects(input);
     let needs: Vec<Needs> = input.sources.iter().map(|source| Needs::of(source, &of_kernels)).collect();
@@ -153,11 +153,11 @@ pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry
     entries
 }
 
-/// How many dimensions sources gave for work-group sizes, where property sets tell.
+/// Number of dimensions of work-group sizes in the source, from property sets.
 struct Dimensions<'i> {
-    /// By kernel, where the image says something of kernels.
+    /// Numbers by kernel, where the image has metadata of kernels.
     by_kernel: Option<HashMap<&'i str, u32>>,
-    /// Of the image, with the size that it requires, x last.
+    /// Number for the image, with its required size, x last.
     of_image: Option<(u32, &'i [u64])>,
 }
 
@@ -169,13 +169,14 @@ impl<'i> Dimensions<'i> {
         };
         let of_image = image.properties.get(set::REQUIREMENTS, "work_group_num_dim").and_then(|value| value.number());
         Dimensions {
-            // Of properties of one name the first counts.
+            // The first of several properties of one name counts.
             by_kernel: (!metadata.is_empty()).then(|| metadata.iter().rev().filter_map(of_kernel).collect()),
             of_image: of_image.zip(recorded.reqd_work_group_size.as_deref()),
         }
     }
 
-    /// Those of the kernel, or else those of the image, where that says nothing of kernels and requires the same size.
+    /// Returns the number for a kernel, or else that of the image, where it has no metadata of kernels and requires the
+    /// same size.
     fn get(&self, kernel: &str, size: Option<[u32; 3]>) -> Option<u32> {
         if let Some(known) = &self.by_kernel {
             return known.get(kernel).copied();
@@ -186,14 +187,14 @@ impl<'i> Dimensions<'i> {
     }
 }
 
-/// What the entries of one source need.
+/// Aspects that the entries of one source need.
 struct Needs {
-    /// By name; of kernels and of functions that are linked.
+    /// Aspects by name of a kernel or linked function.
     aspects: HashMap<String, Rc<BTreeSet<String>>>,
 }
 
 impl Needs {
-    /// `listed` are the aspects that a linked image lists by kernel.
+    /// Collects the aspects of a source. `listed` are those that a linked image lists by kernel.
     fn of(source: &Source, listed: &HashMap<&str, Vec<String>>) -> Needs {
         let graph = Graph::of(std::slice::from_ref(&source.code));
         let used = |node: Option<usize>| -> BTreeSet<Aspect> {
@@ -201,7 +202,7 @@ impl Needs {
         };
         let mut found: HashMap<String, BTreeSet<Aspect>> = HashMap::new();
         for (place, node) in source.code.nodes.iter().enumerate() {
-            // What a source imports is another's.
+            // Imports belong to another source.
             if let (code::Kind::Defined, Some(symbol)) = (node.kind, &node.symbol) {
                 found.insert(symbol.clone(), used(Some(place)));
             }
@@ -246,7 +247,7 @@ impl Needs {
     }
 }
 
-/// The aspects that a linked image lists by kernel, since no code shows whose they are.
+/// Returns the aspects that a linked image lists by kernel because no code shows them.
 fn listed_aspects<'k>(input: &Input<'_, 'k>) -> HashMap<&'k str, Vec<String>> {
     let listed = input.image.properties.set(set::KERNEL_ASPECTS).iter();
     let names = |property: &Property<'k>| {
@@ -260,7 +261,7 @@ fn names(aspects: &BTreeSet<Aspect>) -> impl Iterator<Item = String> + '_ {
     aspects.iter().map(|aspect| aspect.name().to_owned())
 }
 
-/// The source of an entry and what it needs there.
+/// Returns the source of an entry and the aspects that it needs there.
 fn aspects(needs: &[Needs], name: &str) -> (usize, Rc<BTreeSet<String>>) {
     let found = needs.iter().enumerate().find_map(|(source, needs)| Some((source, needs.aspects.get(name)?.clone())));
     found.unwrap_or_default()

@@ -1,23 +1,23 @@
-//! Which kernels and exported functions stay together?
+//! Which kernels and exported functions stay in one image?
 
 use super::entry::Entry;
 use super::{Mode, Options};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What all members of a group have in common.
+/// Key that all members of a group share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key<'e> {
-    /// The user put them together.
+    /// Group chosen by the user.
     Explicit(usize),
-    /// A kernel or function for itself.
+    /// Single kernel or function.
     Alone(usize),
-    /// Of one source where the mode says so, and fixed to the same targets.
+    /// Source (where the mode separates sources), and fixed targets.
     Fixed(usize, Vec<&'e str>),
-    /// Of one source where the mode says so, with the same requirements.
+    /// Source (where the mode separates sources), and requirements.
     Needs(usize, &'e BTreeSet<String>, Option<[u32; 3]>, [Option<u32>; 2]),
 }
 
-/// The places of the entries of each group.
+/// Returns the positions of the entries of each group.
 pub(super) fn groups(
     entries: &[Entry<'_>],
     options: &Options<'_>,

@@ -1,10 +1,10 @@
-//! Which images do the kernels and exported functions of an image make?
+//! How is an image split by its kernels and exported functions?
 //!
-//! The rules of the design document for optional kernel features ("Changes to the post-link tool"): first by what the user
-//! asks for ([`Mode`]), then so that the kernels and exported functions of an image need the same of a device. A subset of
-//! the module is cut for each group ([`crate::spirv::subset`]), checked, and given its property sets.
+//! The rules are those of the design document for optional kernel features ("Changes to the post-link tool"): entries
+//! are grouped first as the user asks ([`Mode`]), then so that all entries of an image have the same requirements. For
+//! each group a subset of the module is cut ([`crate::spirv::subset`]), checked, and given its property sets.
 //!
-//! Groups come in the order in which the module names their first kernel or function; so do those within a group.
+//! Groups are in the order of their first kernel or function in the module, and so are the entries of a group.
 //!
 //! | file | the question it answers |
 //! |---|---|
@@ -39,76 +39,76 @@ use entry::Entry;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// How images are made of kernels before requirements are looked at.
+/// Grouping of kernels before requirements are considered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// One for each kernel and each exported function.
+    /// One image for each kernel and each exported function.
     PerKernel,
-    /// One for each source.
+    /// One image for each source.
     PerSource,
-    /// What DPC++ takes for best: the same as per source.
+    /// DPC++'s default, which is per source.
     Auto,
-    /// One for all.
+    /// One image for all.
     Off,
 }
 
-/// A translation unit that the code comes from.
+/// Translation unit of the code.
 #[derive(Debug, Default)]
 pub struct Source {
-    /// Its code, for itself.
+    /// Code of this unit alone.
     pub code: Code,
-    /// The aspects that its compiler recorded, by SYCL name; none where nothing was.
+    /// Aspects that its compiler recorded, by SYCL name; none where nothing was recorded.
     pub recorded: Option<BTreeSet<String>>,
-    /// The sub-group size that was recorded, which holds for functions too where the source has no kernels.
+    /// Recorded sub-group size, which holds for functions too where the source has no kernels.
     pub sub_group: Option<u32>,
-    /// The targets of `-fsycl-fixed-targets`, where it was compiled so.
+    /// Targets of `-fsycl-fixed-targets`, if it was compiled so.
     pub fixed_targets: Option<BTreeSet<String>>,
 }
 
-/// An image to split.
+/// Image to split.
 #[derive(Debug)]
 pub struct Input<'i, 'k> {
-    /// The image, with its property sets; its payload is not compressed.
+    /// Image with its property sets; its payload is not compressed.
     pub image: &'i Image<'k>,
-    /// What messages call it.
+    /// Name for messages.
     pub label: &'i str,
-    /// The translation units that were linked into it: one where it is as its compiler made it.
+    /// Translation units that were linked into it; one where it is as its compiler made it.
     pub sources: Vec<Source>,
-    /// How its aspects are numbered.
+    /// Epoch of its aspect numbers.
     pub epoch: Epoch,
 }
 
-/// What is wanted.
+/// Options of a split.
 #[derive(Clone, Copy)]
 pub struct Options<'o> {
-    /// The mode.
+    /// Grouping of kernels.
     pub mode: Mode,
-    /// Which explicit group a kernel or function of a name belongs to; all of such a group stay together whatever they
-    /// need.
+    /// Returns the explicit group of a kernel or function by name; an explicit group stays together whatever its
+    /// members require.
     pub explicit: &'o dyn Fn(&str) -> Option<usize>,
-    /// How the aspects of the new images are numbered.
+    /// Epoch of the aspect numbers of the new images.
     pub epoch: Epoch,
-    /// The number of the aspect that stands for a fixed target.
+    /// Returns the number of the aspect that stands for a fixed target.
     pub target_aspect: &'o dyn Fn(&str) -> Option<u32>,
-    /// Where the images of a module of so many bytes wait while others are cut; [`spool::in_memory`] for a module as large
-    /// as a few times the memory allows.
+    /// Returns the spool for the images of a module of this many bytes. [`spool::in_memory`] is for modules that fit
+    /// memory a few times over.
     pub spool: &'o spool::Opening<'o>,
 }
 
-/// The images of one input.
+/// Images of one input.
 #[derive(Debug)]
 pub struct Outcome<'k> {
-    /// The images in order.
+    /// Images in order.
     pub images: Vec<Image<'k>>,
-    /// What is odd about functions of other sources, image by image.
+    /// Warnings about functions of other sources, image by image.
     pub warnings: Vec<Warning>,
 }
 
 /// Splits an image of SPIR-V.
 ///
 /// # Errors
-/// `Input` where the module cannot be taken apart; `Usage` where a device global would be in two images that may have one
-/// only, or the epoch lacks an aspect.
+/// `Input` where the module cannot be split; `Usage` where a device global that only one image may have would be in
+/// two, or where the epoch lacks an aspect.
 pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) -> Result<Outcome<'k>> {
     if is_whole(input.image) {
         return Ok(Outcome { images: vec![input.image.clone()], warnings: Vec::new() });
@@ -117,13 +117,13 @@ pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) 
     split_indexed(arena, input, index, options)
 }
 
-/// Whether an image is found by other means than by the names of kernels, and as a whole.
+/// Whether an image must stay whole because the runtime does not find it by kernel names.
 fn is_whole(image: &Image<'_>) -> bool {
     !image.properties.set(set::DEVICELIB).is_empty()
         || image.properties.get(set::VIRTUAL_FUNCTIONS, "virtual-functions-set").is_some()
 }
 
-/// The same where the index of the image's module is there already, which takes about as much memory as the module.
+/// Splits an image like [`split`], with an index of its module, which takes about as much memory as the module.
 ///
 /// # Errors
 /// Those of [`split`].
@@ -139,7 +139,7 @@ pub fn split_indexed<'k>(
     }
     let (entries, variables) = (entry::entries(&index, &input), entry::variables(&index, image));
     if let [only] = input.sources.as_mut_slice() {
-        // What leads where counts between sources.
+        // The call graph is only needed between sources.
         only.code = Code::default();
     }
     let sources = input.sources.as_slice();
@@ -149,12 +149,12 @@ pub fn split_indexed<'k>(
     };
     let groups = group::groups(&entries, options, &fixed);
     if groups.is_empty() {
-        // A library of functions that are linked by other means than exports: nothing tells them apart.
+        // A library whose functions are linked by other means than exports cannot be divided.
         return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
     }
     let mut cutter = match Cutter::new(&index) {
         Ok(cutter) => cutter,
-        // What cannot be taken apart need not be.
+        // A module that stays whole need not be cut.
         Err(_) if groups.len() <= 1 && index.stopped.is_none() => {
             return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
         }
@@ -196,10 +196,10 @@ pub fn split_indexed<'k>(
         warnings.append(&mut checked.warnings);
         made.push((waiting.add(arena, bytes)?, members, carry::Symbols::of(facts), checked, here));
     }
-    // All is cut: what was needed for it takes several times the module.
+    // Freed early: the cutter takes several times the memory of the module.
     drop(cutter);
     drop(index);
-    // What all parts have in common; the lists of the whole are as long as it has kernels.
+    // Fields that all parts share, without the input's entries and properties, which are as many as it has kernels.
     let common = Image {
         declared: Declared::None,
         inflated: true,
@@ -213,7 +213,7 @@ pub fn split_indexed<'k>(
         images.push(Image { index: images.len(), entries, stored, ..common.clone() });
     }
     waiting.end(arena, &mut images)?;
-    // Constants that no part uses are nobody's, and stay with all.
+    // Constants that no part uses stay with all parts.
     let constants: HashSet<u32> =
         made.iter().flat_map(|(_, _, symbols, ..)| symbols.spec_constants.iter().copied()).collect();
     let whole = carry::Whole { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
@@ -226,7 +226,7 @@ pub fn split_indexed<'k>(
     Ok(Outcome { images, warnings })
 }
 
-/// The name of an entry, for as long as the module is there.
+/// Returns the name of an entry, copied to the arena.
 fn name_of<'k>(arena: &'k Arena, entry: &Entry<'k>) -> Result<&'k str> {
     match &entry.name {
         Cow::Borrowed(name) => Ok(name),
@@ -234,7 +234,7 @@ fn name_of<'k>(arena: &'k Arena, entry: &Entry<'k>) -> Result<&'k str> {
     }
 }
 
-/// What the functions of a module are called.
+/// Returns the names of the functions of a module.
 fn names(index: &Index<'_>) -> HashSet<String> {
     index.functions.iter().filter_map(|function| index.name(function.id)).collect()
 }

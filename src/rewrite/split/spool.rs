@@ -1,31 +1,31 @@
-//! Where do the images of a split wait while others are cut?
+//! Where are the images of a split stored while others are cut?
 //!
-//! Together they are larger than the module, and nothing but their names is needed until all are there. In memory they
-//! would be what a large module costs most; whoever splits one can have them written to a file, and mapped when it is full.
+//! Together they are larger than the module, and only their names are needed until all are cut. In memory they would
+//! dominate the cost of a large module, so a caller can have them written to a file that is mapped at the end.
 
 use crate::bundle::image::Image;
 use crate::container::arena::{Arena, Owner};
 use crate::error::{Error, Result};
 
-/// A place that bytes are appended to, and read from once it is full.
+/// Storage that bytes are appended to, and that is read once it is complete.
 pub trait Spool {
     /// Appends bytes.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// An error of writing.
     fn append(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// All that was appended.
+    /// Returns everything that was appended.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// An error of reading.
     fn finish(self: Box<Self>) -> Result<Owner>;
 }
 
-/// Gives a spool for the images of a module of so many bytes, or none where they are to wait in memory.
+/// Opens a spool for the images of a module of this many bytes, or returns none where they stay in memory.
 pub type Opening<'o> = dyn Fn(u64) -> Result<Option<Box<dyn Spool + 'o>>> + 'o;
 
-/// No spool, whatever the module's size.
+/// Returns no spool, whatever the module's size.
 ///
 /// # Errors
 /// None.
@@ -33,10 +33,10 @@ pub fn in_memory<'o>(_: u64) -> Result<Option<Box<dyn Spool + 'o>>> {
     Ok(None)
 }
 
-/// The images of one split.
+/// Payloads of the images of one split.
 pub(super) struct Waiting<'o> {
     spool: Option<Box<dyn Spool + 'o>>,
-    /// Bytes of each image in the spool.
+    /// Length of each image in the spool.
     lengths: Vec<usize>,
 }
 
@@ -45,7 +45,7 @@ impl<'o> Waiting<'o> {
         Ok(Waiting { spool: opening(size)?, lengths: Vec::new() })
     }
 
-    /// Takes the next image's bytes; gives them, or nothing where they are in the spool until the end.
+    /// Stores the next image's bytes. Returns them, or nothing where they are in the spool until the end.
     pub(super) fn add<'k>(&mut self, arena: &'k Arena, bytes: Vec<u8>) -> Result<&'k [u8]> {
         match &mut self.spool {
             None => arena.keep(bytes),
@@ -57,7 +57,7 @@ impl<'o> Waiting<'o> {
         }
     }
 
-    /// Gives all images their bytes.
+    /// Sets the payloads of all images.
     pub(super) fn end<'k>(self, arena: &'k Arena, images: &mut [Image<'k>]) -> Result<()> {
         let Some(spool) = self.spool else { return Ok(()) };
         let mut rest = arena.keep_owner(spool.finish()?)?;
