@@ -20,6 +20,7 @@ use program::Program;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The names of the library, the development package's first.
 const LIBRARIES: [&str; 2] = ["libocloc.so", "libocloc.so.1"];
@@ -30,6 +31,13 @@ const LOG: &str = "stdout.log";
 
 /// GPUs that one or another ocloc knows: each dropped old ones and learned new ones.
 const PROBES: [&str; 4] = ["tgllp", "pvc", "bmg-g21", "skl"];
+
+/// How the names of GPUs begin whose kernels newer compilers make bindless by default. Intel's OpenCL driver refuses such
+/// binaries (`CL_INVALID_BINARY`; `Program::createProgramFromBinary` of compute-runtime), Level Zero's takes both kinds.
+const BINDLESS_BY_DEFAULT: [&str; 10] =
+    ["acm", "dg2", "mtl", "arl", "12.55", "12.56", "12.57", "12.70", "12.71", "12.74"];
+/// The option that chooses; 22.43 has neither the option nor bindless kernels.
+const ADDRESS_MODE: &str = "-stateful_address_mode";
 
 /// A module without functions: `OpCapability Addresses`, `OpCapability Kernel`, `OpMemoryModel Physical64 OpenCL`.
 const LEAST: [u32; 12] = [0x0723_0203, 0x0001_0000, 0, 1, 0, 0x0002_0011, 4, 0x0002_0011, 6, 0x0003_000e, 2, 2];
@@ -50,7 +58,11 @@ pub struct Surroundings {
 }
 
 /// The compiler, found.
-pub struct Ocloc(Kind);
+pub struct Ocloc {
+    kind: Kind,
+    /// Whether it knows [`ADDRESS_MODE`], once that was asked.
+    address_mode: OnceLock<bool>,
+}
 
 enum Kind {
     Library(Library),
@@ -58,6 +70,10 @@ enum Kind {
 }
 
 impl Ocloc {
+    fn new(kind: Kind) -> Ocloc {
+        Ocloc { kind, address_mode: OnceLock::new() }
+    }
+
     /// Finds the compiler: the library or program at a path, else the library that the system finds, else the program.
     ///
     /// # Errors
@@ -66,18 +82,19 @@ impl Ocloc {
         if let Some(path) = path {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             if name.contains(".so") {
-                return load(path.as_os_str().to_owned()).map(|library| Ocloc(Kind::Library(library)));
+                return load(path.as_os_str().to_owned()).map(|library| Ocloc::new(Kind::Library(library)));
             }
-            return Program::find(path, surroundings).map(|program| Ocloc(Kind::Program(program)));
+            return Program::find(path, surroundings).map(|program| Ocloc::new(Kind::Program(program)));
         }
         let mut first = None;
         for name in LIBRARIES {
             match load(name.into()) {
-                Ok(library) => return Ok(Ocloc(Kind::Library(library))),
+                Ok(library) => return Ok(Ocloc::new(Kind::Library(library))),
                 Err(error) => first = first.or(Some(error)),
             }
         }
-        Program::find(Path::new("ocloc"), surroundings).map(|program| Ocloc(Kind::Program(program))).map_err(|error| {
+        let program = Program::find(Path::new("ocloc"), surroundings);
+        program.map(|program| Ocloc::new(Kind::Program(program))).map_err(|error| {
             let library = first.map(|error| format!("{}; ", error.message())).unwrap_or_default();
             Error::new(ErrorKind::Environment, format!("{library}{}", error.message())).with_remedy(REMEDY)
         })
@@ -85,7 +102,7 @@ impl Ocloc {
 
     /// What it is like, and which of these devices it does not know; asked about none, also the files it consists of.
     pub fn describe(&self, devices: &[Cow<'_, str>]) -> Offline {
-        let known = |device: &str| match &self.0 {
+        let known = |device: &str| match &self.kind {
             Kind::Library(library) => {
                 let args = ["ocloc", "ids", device].map(str::to_owned);
                 invoke(library, &args, None).is_ok_and(|done| done.status == 0)
@@ -94,7 +111,7 @@ impl Ocloc {
         };
         let unknown: Vec<String> =
             devices.iter().filter(|device| !known(device)).map(|device| device.clone().into_owned()).collect();
-        let files = match &self.0 {
+        let files = match &self.kind {
             Kind::Library(_) if !devices.is_empty() => Vec::new(),
             Kind::Library(_) => {
                 // What does the work (IGC) is loaded with the first module, and stays; of no bytes at all ocloc 22.43 says
@@ -106,14 +123,14 @@ impl Ocloc {
             }
             Kind::Program(program) => vec![program.path().to_owned()],
         };
-        Offline { version: self.version(), files, unknown, in_process: matches!(self.0, Kind::Library(_)) }
+        Offline { version: self.version(), files, unknown, in_process: matches!(self.kind, Kind::Library(_)) }
     }
 
     /// The version of the compiler, as it tells it.
     fn version(&self) -> String {
         // Newer ones call it so as well, and tell more by other names, which older ones refuse.
         let args = ["ocloc", "query", "OCL_DRIVER_VERSION"].map(str::to_owned);
-        match &self.0 {
+        match &self.kind {
             Kind::Library(library) => invoke(library, &args, None)
                 .ok()
                 .and_then(|done| done.outputs.into_iter().find(|(name, _)| name == "OCL_DRIVER_VERSION"))
@@ -123,11 +140,25 @@ impl Ocloc {
         }
     }
 
+    /// Whether kernels for a GPU have to be asked for in the form that both of Intel's drivers take.
+    fn bindful(&self, device: &str) -> bool {
+        let asks = || match &self.kind {
+            Kind::Library(library) => {
+                let help = invoke(library, &["ocloc", "compile", "--help"].map(str::to_owned), None);
+                let outputs = help.map(|done| done.outputs).unwrap_or_default();
+                outputs.iter().any(|(_, text)| String::from_utf8_lossy(text).contains(ADDRESS_MODE))
+            }
+            Kind::Program(program) => program.help().contains(ADDRESS_MODE),
+        };
+        BINDLESS_BY_DEFAULT.iter().any(|family| device.starts_with(family)) && *self.address_mode.get_or_init(asks)
+    }
+
     /// Compiles a module for a GPU, by the name that `-device` takes.
     pub fn compile(&self, il: &[u8], device: &str, options: &str) -> Compiled {
-        match &self.0 {
+        let bindful = self.bindful(device);
+        match &self.kind {
             Kind::Library(library) => {
-                let args = arguments(device, options, INPUT);
+                let args = arguments(device, options, INPUT, bindful);
                 match invoke(library, &args, Some(il)) {
                     Ok(done) => {
                         let log = done.outputs.iter().find(|(name, _)| name == LOG);
@@ -137,7 +168,7 @@ impl Ocloc {
                     Err(reason) => Compiled::Hollow { reason, log: String::new() },
                 }
             }
-            Kind::Program(program) => program.compile(il, device, options),
+            Kind::Program(program) => program.compile(il, device, options, bindful),
         }
     }
 }
@@ -172,10 +203,13 @@ fn device_binary(outputs: impl IntoIterator<Item = (String, Vec<u8>)>) -> Vec<u8
 }
 
 /// The command line. One module for one GPU gives the bare binary; without `-exclude_ir` it would hold the module too.
-fn arguments(device: &str, options: &str, input: &str) -> Vec<String> {
+fn arguments(device: &str, options: &str, input: &str, bindful: bool) -> Vec<String> {
     let fixed = ["ocloc", "compile", "-q", "-spirv_input", "-exclude_ir", "-output_no_suffix", "-output", OUTPUT];
     let mut args: Vec<String> = fixed.map(str::to_owned).to_vec();
     args.extend(["-file", input, "-device", device].map(str::to_owned));
+    if bindful {
+        args.extend([ADDRESS_MODE, "bindful"].map(str::to_owned));
+    }
     if !options.is_empty() {
         args.extend(["-options".to_owned(), options.to_owned()]);
     }

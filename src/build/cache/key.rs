@@ -5,9 +5,9 @@ use super::super::{Job, Step};
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// What a key is of: part of what is digested.
-const EXACT: &str = "sycl-bundle 2026-11 compiled module";
-const SHARED: &str = "sycl-bundle 2026-11 compiled module under any name of its kernel, 1";
+/// What a key is of: part of what is digested. Changes with what the tool asks of a compiler for the same module.
+const EXACT: &str = "sycl-bundle 2026-11 compiled module, bindful";
+const SHARED: &str = "sycl-bundle 2026-11 compiled module under any name of its kernel, bindful";
 
 /// The compiler, as far as its results depend on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

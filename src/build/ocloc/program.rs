@@ -90,19 +90,26 @@ impl Program {
         asked.unwrap_or_default().trim_matches(['\0', '\n', ' ']).to_owned()
     }
 
-    /// Compiles a module for a GPU.
-    pub fn compile(&self, il: &[u8], device: &str, options: &str) -> Compiled {
-        self.try_compile(il, device, options).unwrap_or_else(|error| Compiled::Hollow {
+    /// The help of its compiling, which lists the options that it knows.
+    pub fn help(&self) -> String {
+        let asked = Scratch::new(&self.surroundings.scratch)
+            .and_then(|scratch| self.run(&scratch, &["compile".to_owned(), "--help".to_owned()]));
+        asked.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).unwrap_or_default()
+    }
+
+    /// Compiles a module for a GPU; `bindful` asks for kernels that the OpenCL driver takes, too.
+    pub fn compile(&self, il: &[u8], device: &str, options: &str, bindful: bool) -> Compiled {
+        self.try_compile(il, device, options, bindful).unwrap_or_else(|error| Compiled::Hollow {
             reason: format!("`{}` could not be run: {error}", self.path.display()),
             log: String::new(),
         })
     }
 
-    fn try_compile(&self, il: &[u8], device: &str, options: &str) -> std::io::Result<Compiled> {
+    fn try_compile(&self, il: &[u8], device: &str, options: &str, bindful: bool) -> std::io::Result<Compiled> {
         let scratch = Scratch::new(&self.surroundings.scratch)?;
         let module = scratch.0.join(INPUT);
         std::fs::write(&module, il)?;
-        let mut args = arguments(device, options, &module.to_string_lossy());
+        let mut args = arguments(device, options, &module.to_string_lossy(), bindful);
         args.remove(0);
         args.extend(["-out_dir".to_owned(), scratch.0.to_string_lossy().into_owned()]);
         let done = self.run(&scratch, &args)?;
