@@ -26,7 +26,7 @@ use sycl_bundle::native::Native;
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{self as embedding, Addition, FORMAT_NATIVE};
 use sycl_bundle::rewrite::image_data::OutImage;
-use sycl_bundle::rewrite::specialize::Stated;
+use sycl_bundle::rewrite::specialize::RecordedValues;
 use sycl_bundle::rewrite::{layers, native_name};
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::link::{Options, Source};
@@ -207,7 +207,7 @@ pub fn native(bytes: &[u8]) -> bool {
     assert!(native.problems.iter().all(|problem| problem.offset().is_some()), "{:?}", native.problems);
     let _ = native.devices();
     for name in native.kernel_names() {
-        let common = native_name::common(name);
+        let common = native_name::shared_name(name);
         if let Ok(renamed) = native_name::rename(bytes, name, &common) {
             assert_eq!(native_name::rename(&renamed, &common, name).as_deref(), Ok(bytes));
         }
@@ -294,7 +294,7 @@ pub fn embed(bytes: &[u8]) -> bool {
         source: bundle.images.first().map_or(0, |image| image.index),
         target: "spir64_x86_64",
         compile_target: None,
-        constants: Stated::Nothing,
+        constants: RecordedValues::Nothing,
         linked: false,
         format: FORMAT_NATIVE,
         payload: b"native code",

@@ -6,7 +6,7 @@
 
 use super::{Artifact, Job, Outcome, Step, Unit};
 use crate::container::address::find_all;
-use crate::rewrite::native_name::{self, Kept, TAIL};
+use crate::rewrite::native_name::{self, RenameError, TAIL};
 use crate::spirv::op;
 use crate::spirv::words::Words;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -33,7 +33,7 @@ pub enum Apart {
     /// The kernel's name stands in the module for something else too.
     Module,
     /// The native code cannot be renamed.
-    Native(Kept),
+    Native(RenameError),
 }
 
 impl Apart {
@@ -93,7 +93,7 @@ impl Folding {
                         folding.clones.push(job.unit());
                         continue;
                     }
-                    Apart::Native(Kept::Names)
+                    Apart::Native(RenameError::Names)
                 }
                 Err(apart) => apart,
             };
@@ -158,10 +158,10 @@ impl Folding {
         match leader {
             Ok(artifact) => {
                 let names = self.name(artifact.unit()).zip(self.name(job.unit()));
-                let (from, to) = names.ok_or(Apart::Native(Kept::Names))?;
+                let (from, to) = names.ok_or(Apart::Native(RenameError::Names))?;
                 let binary = native_name::rename(&artifact.binary, &from.text, &to.text).map_err(Apart::Native)?;
                 if job.flaw(&binary).is_some() {
-                    return Err(Apart::Native(Kept::Form));
+                    return Err(Apart::Native(RenameError::Form));
                 }
                 Ok(Ok(Artifact { image: job.image, binary, log: String::new(), ..artifact.clone() }))
             }
@@ -214,7 +214,7 @@ fn look(job: &Job<'_>) -> Option<(u64, Result<Name, Apart>)> {
     let options = [&job.compile_options, &job.link_options];
     let debug = options.iter().flat_map(|options| options.split_whitespace()).any(|option| option == "-g");
     let entry = if !native_name::replaceable(&one.text) {
-        Err(Apart::Native(Kept::Names))
+        Err(Apart::Native(RenameError::Names))
     } else if debug {
         Err(Apart::Debug)
     } else if find_all(&job.il, one.text.as_bytes()) != [one.at] {

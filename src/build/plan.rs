@@ -131,7 +131,7 @@ struct Library<'l, 'a> {
 impl<'l, 'a> Library<'l, 'a> {
     fn of(all: &'l [Examined<'l, 'a>]) -> Self {
         let places = all.iter().enumerate().map(|(place, examined)| (examined.image.index, place)).collect();
-        Library { all, places, providers: Providers::of_examined(all) }
+        Library { all, places, providers: Providers::from_images(all) }
     }
 
     /// The modules that an image has to be linked with; none where one is missing, or cannot be compiled.

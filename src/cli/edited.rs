@@ -98,7 +98,7 @@ impl Linked {
                     .with_remedy("`--drop-signature` removes it; sign the result again where that is needed");
                 return Err(error.context(named()));
             }
-            unsigned = Some(signature::without(input.bytes()).context(named)?);
+            unsigned = Some(signature::remove(input.bytes()).context(named)?);
         }
         Ok(Linked { path: path.to_owned(), input, unsigned })
     }

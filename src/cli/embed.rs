@@ -219,9 +219,9 @@ fn settle<'k>(
     as_target: Option<&'k str>,
     untold: bool,
 ) -> Result<Image<'k>> {
-    let mut image = rewrite::settle::own_listed(arena, examined, untold)?;
+    let mut image = rewrite::prepare::copy_with_symbols(arena, examined, untold)?;
     if let Some(target) = as_target {
-        rewrite::settle::retarget(arena, &mut image, target)?;
+        rewrite::prepare::retarget(arena, &mut image, target)?;
     }
     if image.target.is_empty() {
         image.target = match examined.format {

@@ -149,7 +149,7 @@ impl Args {
                 Some(stem) => stem.to_owned(),
             }
         } else {
-            set.stems.of(facts.path.strip_prefix(&argument).unwrap_or(facts.path))
+            set.stems.unique(facts.path.strip_prefix(&argument).unwrap_or(facts.path))
         };
         let folder = match &mut set.folder {
             Some(folder) => folder,
@@ -203,7 +203,7 @@ impl Args {
 
     /// Makes all parts of an image before the first is written, so that one that fails leaves none.
     fn image(&self, folder: &mut Folder, path: &str, stem: &str, image: &Examined<'_, '_>) -> Result<Written> {
-        let names = Names::of(stem, image, self.stored);
+        let names = Names::for_image(stem, image, self.stored);
         let code = extract::code(image, self.stored)?;
         let properties = extract::properties(image)?;
         folder.add(&names.code, &code)?;

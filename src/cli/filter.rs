@@ -30,7 +30,7 @@ use sycl_bundle::report::name;
 use sycl_bundle::rewrite::convert::out_image;
 use sycl_bundle::rewrite::empty::empty;
 use sycl_bundle::rewrite::extract::{self, Names};
-use sycl_bundle::rewrite::settle;
+use sycl_bundle::rewrite::prepare;
 
 const AFTER_HELP: &str = "\
 Each `-t TARGET,TABLE` writes a file table (as `sycl-post-link -o TARGET,TABLE` does): the images in
@@ -217,7 +217,8 @@ impl Args {
             let mut earlier = Earlier::default();
             if one.form.emit == Emit::Table {
                 let (stem, _) = emit::stem_and_folder(&one.path);
-                let names: Vec<Names> = made.iter().map(|image| Names::of_settled(&stem, image.index, image)).collect();
+                let names: Vec<Names> =
+                    made.iter().map(|image| Names::for_prepared(&stem, image.index, image)).collect();
                 earlier = emit::check_parts(names.iter().flat_map(Names::all), &one.path, &inputs)?;
             }
             ready.push((one, made, findings, earlier));
@@ -252,7 +253,7 @@ impl Args {
         let gone: Vec<&Examined<'_, '_>> =
             images.iter().zip(&findings).filter(|(_, found)| !found.is_empty()).map(|(image, _)| image).collect();
         let made = gone.iter().map(|image| {
-            let own = settle::own(&arena, image, false)?;
+            let own = prepare::copy(&arena, image, false)?;
             emptied(&arena, &own).context(|| format!("image {}", image.image.index))
         });
         let made = made.collect::<Result<Vec<Image<'_>>>>()?;

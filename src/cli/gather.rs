@@ -16,7 +16,7 @@ use sycl_bundle::container::Kind;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
-use sycl_bundle::rewrite::settle;
+use sycl_bundle::rewrite::prepare;
 
 /// The selected images of all inputs, numbered through.
 pub struct Gathered<'k> {
@@ -130,7 +130,7 @@ impl Gathering<'_> {
             if examined.image.compression().is_some() && examined.image.contents().is_err() {
                 continue;
             }
-            let own = if self.listed { settle::own_listed } else { settle::own };
+            let own = if self.listed { prepare::copy_with_symbols } else { prepare::copy };
             let mut image = own(self.arena, examined, untold).context(|| format!("image {}", examined.image.index))?;
             image.index = image.index.saturating_add(self.next);
             self.number(&image, bundle.epoch, facts.path)?;

@@ -12,7 +12,7 @@ use sycl_bundle::error::Result;
 use sycl_bundle::report::name::display;
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::fold::fold;
-use sycl_bundle::rewrite::join::{Joined, join};
+use sycl_bundle::rewrite::join::{InputBundle, join};
 
 const AFTER_HELP: &str = "\
 The union holds all images of all inputs, and copies of an image once: those of which payload,
@@ -71,7 +71,7 @@ impl Args {
         let bundles = gathered
             .files
             .into_iter()
-            .map(|(label, count)| Joined { images: images.by_ref().take(count).collect(), label });
+            .map(|(label, count)| InputBundle { images: images.by_ref().take(count).collect(), label });
         let union = join(bundles.collect())?;
         let copies: usize = union.copies.values().sum();
         let images = if self.fold_clones { folded(global, &arena, union.images)? } else { union.images };

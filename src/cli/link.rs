@@ -159,7 +159,7 @@ impl Args {
             .zip(&gathered.labels)
             .map(|(image, label)| Input { image, label, internal: true })
             .collect();
-        let providers = Providers::of(&gathered.images);
+        let providers = Providers::from_property_sets(&gathered.images);
         let mut groups: Vec<(usize, Vec<Input<'_, '_>>)> = Vec::new();
         let mut failed = false;
         if self.each {
@@ -258,7 +258,7 @@ fn tell(global: &Global, gathered: &Gathered<'_>, outcome: &Outcome<'_>) {
 
 /// Every image with imports linked with what defines them; the others as they are. Whether some could not be.
 fn each<'k>(global: &Global, arena: &'k Arena, gathered: &Gathered<'k>, options: &Options) -> (Vec<Image<'k>>, bool) {
-    let providers = Providers::of(&gathered.images);
+    let providers = Providers::from_property_sets(&gathered.images);
     let label = |at: usize| gathered.labels.get(at).map_or("", String::as_str);
     let mut made = Vec::with_capacity(gathered.images.len());
     let mut failed = false;

@@ -13,7 +13,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
-use sycl_bundle::rewrite::embed::numbers;
+use sycl_bundle::rewrite::embed::original_indexes;
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::select::Selector;
 
@@ -167,7 +167,7 @@ impl Numbers {
         embedded: Option<&Bundle<'_>>,
     ) -> Result<Vec<Examined<'b, 'a>>> {
         let Some(embedded) = embedded else { return selection::keep(selector, all) };
-        let numbers = numbers(embedded, bundle);
+        let numbers = original_indexes(embedded, bundle);
         for image in &embedded.images {
             // An added image comes after the one it was compiled from.
             if let Some(restored) = numbers.get(&image.index) {

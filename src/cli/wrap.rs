@@ -13,7 +13,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::extract::{self, Names};
-use sycl_bundle::rewrite::settle::retarget;
+use sycl_bundle::rewrite::prepare::retarget;
 
 const AFTER_HELP: &str = "\
 Without --emit the form is told by the output's name: `.o` and `.obj` object, `.so` shared,
@@ -131,7 +131,7 @@ impl Inputs<'_> {
         if form.emit == Emit::Table {
             let (stem, _) = emit::stem_and_folder(output);
             let names: Vec<Names> =
-                gathered.images.iter().map(|image| Names::of_settled(&stem, image.index, image)).collect();
+                gathered.images.iter().map(|image| Names::for_prepared(&stem, image.index, image)).collect();
             let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
             earlier = emit::check_parts(names.iter().flat_map(Names::all), output, &inputs)?;
         }

@@ -68,22 +68,25 @@ pub fn syclbin(images: &[Image<'_>], envelope: Envelope, state: State) -> Result
 /// # Errors
 /// `Input` where property sets cannot be written as text, or a string holds a NUL.
 pub fn offload_binary(images: &[Image<'_>], version: Version) -> Result<Vec<u8>> {
-    let said = images.iter().enumerate().map(|(index, image)| Said::of(image).context(|| format!("image {index}")));
-    let said = said.collect::<Result<Vec<_>>>()?;
-    let entries: Vec<Entry<'_>> = images.iter().zip(&said).map(|(image, said)| said.entry(image)).collect();
+    let strings = images
+        .iter()
+        .enumerate()
+        .map(|(index, image)| EntryStrings::collect(image).context(|| format!("image {index}")));
+    let strings = strings.collect::<Result<Vec<_>>>()?;
+    let entries: Vec<Entry<'_>> = images.iter().zip(&strings).map(|(image, strings)| strings.entry(image)).collect();
     offload_binary::write(version, &entries)
 }
 
 /// Strings that an entry borrows.
-struct Said {
+struct EntryStrings {
     triple: String,
     symbols: String,
     properties: String,
 }
 
-impl Said {
-    fn of(image: &Image<'_>) -> Result<Said> {
-        Ok(Said {
+impl EntryStrings {
+    fn collect(image: &Image<'_>) -> Result<EntryStrings> {
+        Ok(EntryStrings {
             triple: triple(image.target),
             symbols: image.entries.join("\n"),
             properties: property_text::write(&image.properties)?,
@@ -130,7 +133,7 @@ pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -
         }
     }
     let data = groups.iter().map(|(_, group)| match group.as_slice() {
-        [image] if says_no_more(image) => Ok(image.stored.to_vec()),
+        [image] if is_payload_only(image) => Ok(image.stored.to_vec()),
         images => offload_binary(images, Version::V1),
     });
     let data = data.collect::<Result<Vec<_>>>()?;
@@ -157,13 +160,13 @@ fn id(image: &Image<'_>) -> String {
 }
 
 /// Whether the payload and the entry's id are all that an image has.
-fn says_no_more(image: &Image<'_>) -> bool {
+fn is_payload_only(image: &Image<'_>) -> bool {
     let bare = image.properties.sets.is_empty() && image.compile_options.is_empty() && image.link_options.is_empty();
-    bare && (image.entries.is_empty() || speaks_for_itself(image))
+    bare && (image.entries.is_empty() || lists_its_kernels(image))
 }
 
 /// Whether the listed entries are the kernels of the module.
-fn speaks_for_itself(image: &Image<'_>) -> bool {
+fn lists_its_kernels(image: &Image<'_>) -> bool {
     image.format() == Format::SpirV
         && Module::parse(image.stored).is_ok_and(|module| module.kernels().eq(image.entries.iter().copied()))
 }

@@ -27,7 +27,7 @@ pub struct Names {
 
 impl Names {
     /// Returns the names for an image of a file with this stem.
-    pub fn of(stem: &str, image: &Examined<'_, '_>, stored: bool) -> Names {
+    pub fn for_image(stem: &str, image: &Examined<'_, '_>, stored: bool) -> Names {
         let base = format!("{stem}_{}", image.image.index);
         let compressed = stored && image.image.compression().is_some();
         Names {
@@ -40,7 +40,7 @@ impl Names {
 
 impl Names {
     /// Returns the names for a prepared image, by its number among those that are written.
-    pub fn of_settled(stem: &str, number: usize, image: &Image<'_>) -> Names {
+    pub fn for_prepared(stem: &str, number: usize, image: &Image<'_>) -> Names {
         let base = format!("{stem}_{number}");
         Names {
             code: format!("{base}{}", image.format().extension()),
@@ -65,7 +65,7 @@ const MAX_STEM: usize = 180;
 impl Stems {
     /// Returns a unique stem for a path. It has only ASCII letters, digits, `.`, `-` and `_`, and does not begin with a
     /// dot, so it never leaves its folder.
-    pub fn of(&mut self, path: &str) -> String {
+    pub fn unique(&mut self, path: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' };
         let clean: String = path.trim_start_matches(['!', '/', '.']).chars().map(plain).collect();
         // The end of a path says more than its beginning. The text is ASCII, so any index is a character boundary.
@@ -135,8 +135,8 @@ mod tests {
         let mut stems = Stems::default();
         let paths = ["!lib/x.so", "!lib_x.so", "!../../etc/passwd", "!/abs|\u{1b}", "!..", "!a.deb!data.tar!x"];
         let expected = ["lib_x.so", "lib_x.so-2", "etc_passwd", "abs__", "file", "a.deb_data.tar_x"];
-        assert_eq!(paths.map(|path| stems.of(path)), expected);
-        assert!(stems.of(&"x".repeat(5000)).len() <= MAX_STEM);
+        assert_eq!(paths.map(|path| stems.unique(path)), expected);
+        assert!(stems.unique(&"x".repeat(5000)).len() <= MAX_STEM);
     }
 
     #[test]

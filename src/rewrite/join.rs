@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Bundle to join.
 #[derive(Debug)]
-pub struct Joined<'k> {
+pub struct InputBundle<'k> {
     /// Images of the bundle.
     pub images: Vec<Image<'k>>,
     /// Name for error messages.
@@ -30,7 +30,7 @@ pub struct Union<'k> {
 /// # Errors
 /// `Usage` (SYCL's `errc::invalid`) where the bundles are not of one state, or not for the same targets; `Input` where a
 /// payload is damaged.
-pub fn join<'k>(bundles: Vec<Joined<'k>>) -> Result<Union<'k>> {
+pub fn join<'k>(bundles: Vec<InputBundle<'k>>) -> Result<Union<'k>> {
     let invalid = |message: String, label: &str, remedy: &str| {
         let error = Error::new(ErrorKind::Usage, format!("{message} (SYCL: errc::invalid)"));
         Err(error.with_remedy(remedy.to_owned()).context(label.to_owned()))
@@ -73,7 +73,8 @@ pub fn join<'k>(bundles: Vec<Joined<'k>>) -> Result<Union<'k>> {
             let contents =
                 image.contents().map_err(|error| error.context(format!("image {}", image.index)))?.into_owned();
             let places = known.entry(contents).or_default();
-            let copy = places.iter().find(|place| union.images.get(**place).is_some_and(|other| same(other, &image)));
+            let copy =
+                places.iter().find(|place| union.images.get(**place).is_some_and(|other| is_copy(other, &image)));
             match copy {
                 Some(place) => {
                     let count = union.copies.entry(*place).or_default();
@@ -91,7 +92,7 @@ pub fn join<'k>(bundles: Vec<Joined<'k>>) -> Result<Union<'k>> {
 }
 
 /// Whether two images of equal contents are copies.
-fn same(one: &Image<'_>, other: &Image<'_>) -> bool {
+fn is_copy(one: &Image<'_>, other: &Image<'_>) -> bool {
     (one.target, one.arch, one.compile_options, one.link_options)
         == (other.target, other.arch, other.compile_options, other.link_options)
         && one.entries == other.entries

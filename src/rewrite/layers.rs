@@ -11,7 +11,7 @@ use super::embed::{self, Addition};
 use super::image_data::{OutImage, OutValue};
 use super::pe;
 use super::prune::prune;
-use super::specialize::Stated;
+use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property::{self, Value};
@@ -88,13 +88,13 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
     let base_drop: HashSet<usize> =
         base.images.iter().map(|image| image.index).filter(|index| !base_stays.contains(index)).collect();
 
-    let mut plan = Plan { wholes: Vec::new(), natives: Vec::new() };
-    let mut wholes_of = HashMap::new();
+    let mut plan = Plan { standalone: Vec::new(), natives: Vec::new() };
+    let mut standalone_at = HashMap::new();
     let mut gone = 0usize;
     for image in middle.images.iter().filter(|image| !in_base.contains_key(&image.index)) {
         if stays.contains(&image.index) {
-            wholes_of.insert(image.index, plan.wholes.len());
-            plan.wholes.push(whole(image));
+            standalone_at.insert(image.index, plan.standalone.len());
+            plan.standalone.push(standalone_copy(image));
         } else {
             gone = gone.saturating_add(1);
         }
@@ -110,11 +110,11 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
             // Its source is removed, and with it the shared tables, so it takes a copy of them along.
             None => {
                 orphans = orphans.saturating_add(1);
-                plan.wholes.push(whole(image));
+                plan.standalone.push(standalone_copy(image));
             }
         }
     }
-    plan.wholes.extend(add.iter().cloned());
+    plan.standalone.extend(add.iter().cloned());
     // In the order in which they were added, which is the order of their payloads.
     plan.natives.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
     let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
@@ -134,7 +134,7 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
     let bytes = if plan.natives.is_empty() {
         lower.bytes
     } else {
-        let places = Places { middle: &middle, in_base: &in_base, base: &base, wholes_of: &wholes_of };
+        let places = Places { middle: &middle, in_base: &in_base, base: &base, standalone_at: &standalone_at };
         plan.upper(&lower.bytes, &places, of_natives)?
     };
     Ok(Edited { bytes, zeroed: lower.zeroed, left: lower.left, lifted, changed })
@@ -142,7 +142,7 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
 
 struct Plan<'p, 'a> {
     /// Images with tables of their own.
-    wholes: Vec<OutImage<'p>>,
+    standalone: Vec<OutImage<'p>>,
     /// Native images with the index of their source in the middle layer.
     natives: Vec<(usize, &'p Image<'a>)>,
 }
@@ -163,10 +163,10 @@ impl Plan<'_, '_> {
         notes: &[(String, String)],
     ) -> Result<Lower> {
         let some_left = base.images.iter().any(|image| !drop.contains(&image.index) && image.origin.is_some());
-        if !drop.is_empty() && !some_left && !self.wholes.is_empty() {
+        if !drop.is_empty() && !some_left && !self.standalone.is_empty() {
             // The list must never be empty, so the new images are added first. The old images are removed after that,
             // so the record could not restore them.
-            let joined = add_images(host, base, &self.wholes, notes)?;
+            let joined = add_images(host, base, &self.standalone, notes)?;
             let after = Host::read(&joined)?;
             let bundle = Bundle::read(&after)?;
             let own = below(&bundle, base);
@@ -181,9 +181,9 @@ impl Plan<'_, '_> {
             let pruned = prune(host, base, drop)?;
             lower = Lower { bytes: pruned.bytes, zeroed: pruned.zeroed, left: pruned.left };
         }
-        if !self.wholes.is_empty() {
+        if !self.standalone.is_empty() {
             let host = Host::read(&lower.bytes)?;
-            lower.bytes = add_images(&host, &Bundle::read(&host)?, &self.wholes, notes)?;
+            lower.bytes = add_images(&host, &Bundle::read(&host)?, &self.standalone, notes)?;
         }
         Ok(lower)
     }
@@ -194,13 +194,13 @@ impl Plan<'_, '_> {
         let bundle = Bundle::read(&host)?;
         let own = below(&bundle, places.base);
         let by_base: HashMap<usize, usize> = own.iter().map(|(new, old)| (*old, *new)).collect();
-        let wholes: Vec<usize> =
+        let standalone: Vec<usize> =
             bundle.images.iter().map(|image| image.index).filter(|index| !own.contains_key(index)).collect();
         let mut additions = Vec::new();
         for (source, image) in &self.natives {
             let index = match places.in_base.get(source) {
                 Some(index) => by_base.get(index).copied(),
-                None => places.wholes_of.get(source).and_then(|nth| wholes.get(*nth)).copied(),
+                None => places.standalone_at.get(source).and_then(|nth| standalone.get(*nth)).copied(),
             };
             let index = index.ok_or_else(|| {
                 Error::input(format!("image {} of {} is not where it was", source, places.middle.images.len()))
@@ -210,7 +210,7 @@ impl Plan<'_, '_> {
                 source: index,
                 target: image.target,
                 compile_target: None,
-                constants: Stated::Nothing,
+                constants: RecordedValues::Nothing,
                 linked: false,
                 format,
                 payload: image.stored,
@@ -226,11 +226,11 @@ struct Places<'p, 'a> {
     in_base: &'p HashMap<usize, usize>,
     base: &'p Bundle<'a>,
     /// Positions among the images from elsewhere.
-    wholes_of: &'p HashMap<usize, usize>,
+    standalone_at: &'p HashMap<usize, usize>,
 }
 
 /// Returns an image unchanged, for writing it again.
-fn whole<'p>(image: &'p Image<'_>) -> OutImage<'p> {
+fn standalone_copy<'p>(image: &'p Image<'_>) -> OutImage<'p> {
     with_payload(image, image.target, image.declared.number(), Cow::Borrowed(image.stored))
 }
 

@@ -29,7 +29,7 @@ const RELOCATABLE: u16 = 1;
 
 /// Reason why a binary cannot be renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kept {
+pub enum RenameError {
     /// The names are no identifiers, too short, or differ in length or ending.
     Names,
     /// The container has an unknown form or version.
@@ -42,15 +42,15 @@ pub enum Kept {
     Order,
 }
 
-impl Kept {
+impl RenameError {
     /// Returns the reason as the end of a sentence.
     pub fn reason(self) -> &'static str {
         match self {
-            Kept::Names => "the names of their kernels are short, or differ in length or in how they end",
-            Kept::Form => "the driver's native code is not of the form that is known",
-            Kept::Debug => "the native code holds debug information, which holds names",
-            Kept::Elsewhere => "the native code holds the kernel's name where it cannot be replaced",
-            Kept::Order => "the native code sorts its strings by the kernel's name",
+            RenameError::Names => "the names of their kernels are short, or differ in length or in how they end",
+            RenameError::Form => "the driver's native code is not of the form that is known",
+            RenameError::Debug => "the native code holds debug information, which holds names",
+            RenameError::Elsewhere => "the native code holds the kernel's name where it cannot be replaced",
+            RenameError::Order => "the native code sorts its strings by the kernel's name",
         }
     }
 }
@@ -62,7 +62,7 @@ pub fn replaceable(name: &str) -> bool {
 }
 
 /// Returns the name under which the code of many kernels is cached: as long as theirs, with the same end.
-pub fn common(name: &str) -> String {
+pub fn shared_name(name: &str) -> String {
     let kept = name.len().saturating_sub(TAIL);
     let filler = "sycl_bundle_kernel_".chars().cycle().take(kept);
     filler.chain(name.chars().skip(kept)).collect()
@@ -72,29 +72,29 @@ pub fn common(name: &str) -> String {
 ///
 /// # Errors
 /// The reason why the binary cannot be renamed.
-pub fn rename(binary: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Kept> {
+pub fn rename(binary: &[u8], from: &str, to: &str) -> Result<Vec<u8>, RenameError> {
     let tail = |name: &str| name.len().checked_sub(TAIL).and_then(|at| name.get(at..)).map(str::to_owned);
     if !replaceable(from) || !replaceable(to) || from.len() != to.len() || tail(from) != tail(to) {
-        return Err(Kept::Names);
+        return Err(RenameError::Names);
     }
-    let sections = Sections::of(binary).ok_or(Kept::Form)?;
+    let sections = Sections::find(binary).ok_or(RenameError::Form)?;
     let places = find_all(binary, from.as_bytes());
     let inside = |data: &[u8]| find_all(data, from.as_bytes()).len();
     let known = [sections.meta, sections.object, sections.code].map(inside);
     if known.iter().sum::<usize>() != places.len() {
-        return Err(Kept::Elsewhere);
+        return Err(RenameError::Elsewhere);
     }
-    notes(sections.meta, from)?;
-    object(sections.object, from, to)?;
-    code(sections.code, from)?;
+    check_metadata(sections.meta, from)?;
+    check_object(sections.object, from, to)?;
+    check_bitcode(sections.code, from)?;
     // The result must be renameable back: if the new name occurred elsewhere, it could not be replaced again.
     if from != to && find(binary, to.as_bytes()).is_some() {
-        return Err(Kept::Elsewhere);
+        return Err(RenameError::Elsewhere);
     }
     let mut renamed = binary.to_vec();
     for at in places {
         let end = at.saturating_add(to.len());
-        renamed.get_mut(at..end).ok_or(Kept::Form)?.copy_from_slice(to.as_bytes());
+        renamed.get_mut(at..end).ok_or(RenameError::Form)?.copy_from_slice(to.as_bytes());
     }
     Ok(renamed)
 }
@@ -108,7 +108,7 @@ struct Sections<'b> {
 
 impl<'b> Sections<'b> {
     /// Returns the sections, or none unless the container has exactly these, each once, without overlap.
-    fn of(binary: &'b [u8]) -> Option<Sections<'b>> {
+    fn find(binary: &'b [u8]) -> Option<Sections<'b>> {
         CpuArch::of_binary(binary)?;
         let elf = DeviceElf::parse(binary).ok()?;
         let mut names: Vec<&str> = elf.sections.iter().map(|section| section.name).collect();
@@ -133,7 +133,7 @@ impl<'b> Sections<'b> {
 const SIGNATURE: usize = 96;
 
 /// Checks the names in the driver's metadata, where a text follows its length (32 bits) and precedes a NUL.
-fn notes(meta: &[u8], name: &str) -> Result<(), Kept> {
+fn check_metadata(meta: &[u8], name: &str) -> Result<(), RenameError> {
     let places = find_all(meta, name.as_bytes());
     let whole = |at: &usize| {
         let end = at.saturating_add(name.len());
@@ -148,33 +148,33 @@ fn notes(meta: &[u8], name: &str) -> Result<(), Kept> {
         let vectorized = vector && at.checked_sub(signature.len()).is_some_and(begins);
         meta.get(end) == Some(&0) && (begins(*at) || vectorized)
     };
-    if places.is_empty() || !places.iter().all(whole) { Err(Kept::Elsewhere) } else { Ok(()) }
+    if places.is_empty() || !places.iter().all(whole) { Err(RenameError::Elsewhere) } else { Ok(()) }
 }
 
 /// Checks the object file: the name is one whole string, that of one function, in sorted order with the others.
-fn object(data: &[u8], from: &str, to: &str) -> Result<(), Kept> {
-    let elf = DeviceElf::parse(data).map_err(|_| Kept::Form)?;
+fn check_object(data: &[u8], from: &str, to: &str) -> Result<(), RenameError> {
+    let elf = DeviceElf::parse(data).map_err(|_| RenameError::Form)?;
     if elf.kind != RELOCATABLE || elf.machine != EM_X86_64 {
-        return Err(Kept::Form);
+        return Err(RenameError::Form);
     }
-    let symbols = elf.symbols().map_err(|_| Kept::Form)?;
+    let symbols = elf.symbols().map_err(|_| RenameError::Form)?;
     let tables: Vec<_> = elf.sections.iter().filter(|section| section.kind == 2).collect();
-    let [table] = tables.as_slice() else { return Err(Kept::Form) };
-    let strings = elf.sections.get(table.link as usize).map(|section| section.data).ok_or(Kept::Form)?;
+    let [table] = tables.as_slice() else { return Err(RenameError::Form) };
+    let strings = elf.sections.get(table.link as usize).map(|section| section.data).ok_or(RenameError::Form)?;
     let is_debug = |name: &str| name.starts_with(".debug") || name.starts_with(".zdebug") || name == ".stab";
     if elf.sections.iter().any(|section| is_debug(section.name)) {
-        return Err(Kept::Debug);
+        return Err(RenameError::Debug);
     }
     let places = find_all(data, from.as_bytes());
     let within = find_all(strings, from.as_bytes());
-    let ([_], [at]) = (places.as_slice(), within.as_slice()) else { return Err(Kept::Elsewhere) };
+    let ([_], [at]) = (places.as_slice(), within.as_slice()) else { return Err(RenameError::Elsewhere) };
     let before = at.checked_sub(1).and_then(|at| strings.get(at));
     if before != Some(&0) || c_string(strings, *at as u64, usize::MAX) != Some(from) {
-        return Err(Kept::Elsewhere);
+        return Err(RenameError::Elsewhere);
     }
     let named: Vec<_> = symbols.iter().filter(|symbol| symbol.name == from).collect();
     if !matches!(named.as_slice(), [symbol] if symbol.is_global_function()) {
-        return Err(Kept::Elsewhere);
+        return Err(RenameError::Elsewhere);
     }
     // Strings may share their ends and are sorted by them; the order must be the same with both names.
     let others = symbols.iter().map(|symbol| symbol.name).chain(elf.sections.iter().map(|section| section.name));
@@ -182,30 +182,30 @@ fn object(data: &[u8], from: &str, to: &str) -> Result<(), Kept> {
         let shares = |name: &str| name.ends_with(other) || other.ends_with(name);
         let order = |name: &str| name.bytes().rev().cmp(other.bytes().rev());
         if shares(from) || shares(to) || order(from) != order(to) {
-            return Err(Kept::Order);
+            return Err(RenameError::Order);
         }
     }
     Ok(())
 }
 
 /// Checks the bitcode: the name is that of its only kernel, and occurs only in the string table.
-fn code(data: &[u8], name: &str) -> Result<(), Kept> {
+fn check_bitcode(data: &[u8], name: &str) -> Result<(), RenameError> {
     if data.get(..4) != Some(b"BC\xc0\xde") {
-        return Err(Kept::Form);
+        return Err(RenameError::Form);
     }
-    let (kernels, strings) = bitcode::kernels_and_strings(data).ok_or(Kept::Form)?;
+    let (kernels, strings) = bitcode::kernels_and_strings(data).ok_or(RenameError::Form)?;
     if kernels != [name] {
-        return Err(Kept::Form);
+        return Err(RenameError::Form);
     }
     let wanted = name.as_bytes();
-    if find_all(data, wanted).len() != find_all(strings, wanted).len() || packed(data, wanted) {
-        return Err(Kept::Elsewhere);
+    if find_all(data, wanted).len() != find_all(strings, wanted).len() || contains_packed(data, wanted) {
+        return Err(RenameError::Elsewhere);
     }
     Ok(())
 }
 
 /// Whether a bitstream contains the beginning of a name off its byte boundaries, or in characters of six or seven bits.
-fn packed(data: &[u8], name: &[u8]) -> bool {
+fn contains_packed(data: &[u8], name: &[u8]) -> bool {
     let six = |byte: u8| match byte {
         b'a'..=b'z' => Some(byte.wrapping_sub(b'a')),
         b'A'..=b'Z' => Some(byte.wrapping_sub(b'A').wrapping_add(26)),

@@ -146,7 +146,7 @@ pub fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result
 ///
 /// # Errors
 /// Those of [`requirements`].
-pub fn of_code<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<Properties<'k>> {
+pub fn implied_by_code<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<Properties<'k>> {
     let list = |set, all: &[String]| names(arena, set, &all.iter().map(String::as_str).collect::<Vec<_>>());
     let kernels: Vec<&str> = facts.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let sets = [

@@ -46,11 +46,11 @@ pub struct Specialized {
 
 impl Specialized {
     /// Returns the values that its property sets record.
-    pub fn stated(&self) -> Stated<'_> {
+    pub fn recorded_values(&self) -> RecordedValues<'_> {
         match &self.values {
-            _ if !self.named => Stated::Nothing,
-            Some(values) => Stated::Values(values),
-            None => Stated::Defaults,
+            _ if !self.named => RecordedValues::Nothing,
+            Some(values) => RecordedValues::Values(values),
+            None => RecordedValues::Defaults,
         }
     }
 }
@@ -82,16 +82,16 @@ pub fn specialized(
             Some(default) => default.to_vec(),
             None => from_module(constant, &scalars)?,
         };
-        let by_name: Vec<(usize, &Setting)> = of_name(settings, constant, source_name).collect();
+        let by_name: Vec<(usize, &Setting)> = settings_by_name(settings, constant, source_name).collect();
         // A setting that a later one overrides counts as used too.
         used.extend(by_name.iter().map(|(number, _)| *number));
-        let by_id = |leaf: &SpecConstant| of_id(settings, leaf.id);
+        let by_id = |leaf: &SpecConstant| settings_by_id(settings, leaf.id);
         used.extend(constant.parts().flat_map(by_id).map(|(number, _)| number));
         let mut value = match by_name.last() {
             Some((_, setting)) => values::bytes(setting, constant, &scalars, &default)?,
             None if settings.defaults || constant.parts().all(|leaf| by_id(leaf).next().is_some()) => default.clone(),
             None => {
-                missing.push(shown(constant.name, source_name));
+                missing.push(display_name(constant.name, source_name));
                 continue;
             }
         };
@@ -112,8 +112,8 @@ pub fn specialized(
     }
     let has_name: BTreeSet<u32> = named.iter().flat_map(|one| one.parts().map(|leaf| leaf.id)).collect();
     for one in open.iter().filter(|one| !has_name.contains(&one.id)) {
-        used.extend(of_id(settings, one.id).map(|(number, _)| number));
-        match of_id(settings, one.id).last() {
+        used.extend(settings_by_id(settings, one.id).map(|(number, _)| number));
+        match settings_by_id(settings, one.id).last() {
             Some((_, setting)) => {
                 let value = values::scalar(setting, one.scalar)?;
                 values.insert(one.id, value);
@@ -150,39 +150,39 @@ fn from_module(constant: &Constant<'_>, scalars: &BTreeMap<u32, SettableConstant
 }
 
 /// Returns the settings that name a constant, with their numbers.
-fn of_name<'s>(
+fn settings_by_name<'s>(
     settings: &'s Settings,
     constant: &'s Constant<'_>,
     source_name: &'s dyn Fn(&str) -> String,
 ) -> impl Iterator<Item = (usize, &'s Setting)> {
-    settings.given.iter().enumerate().filter(move |(_, one)| names(&one.which, constant, source_name))
+    settings.given.iter().enumerate().filter(move |(_, one)| refers_to(&one.which, constant, source_name))
 }
 
 /// Returns the settings of a `SpecId`, with their numbers.
-fn of_id(settings: &Settings, id: u32) -> impl Iterator<Item = (usize, &Setting)> {
+fn settings_by_id(settings: &Settings, id: u32) -> impl Iterator<Item = (usize, &Setting)> {
     settings.given.iter().enumerate().filter(move |(_, given)| given.which == Which::Id(id))
 }
 
 /// Whether a setting names this constant.
-fn names(which: &Which, constant: &Constant<'_>, source_name: &dyn Fn(&str) -> String) -> bool {
+fn refers_to(which: &Which, constant: &Constant<'_>, source_name: &dyn Fn(&str) -> String) -> bool {
     match which {
         Which::Id(_) => false,
         Which::Name(name) if name == constant.name => true,
         Which::Name(name) => {
-            let full = shown(constant.name, source_name);
+            let full = display_name(constant.name, source_name);
             full == *name || full.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with("::"))
         }
     }
 }
 
 /// Returns a constant's name as in the source.
-pub fn shown(symbol: &str, source_name: &dyn Fn(&str) -> String) -> String {
+pub fn display_name(symbol: &str, source_name: &dyn Fn(&str) -> String) -> String {
     let mangled = symbol.strip_prefix(UNIQUE).and_then(|rest| rest.split_once("___")).map_or(symbol, |(_, name)| name);
     source_name(mangled)
 }
 
 /// Returns the error for a setting that matches no constant of any image; `known` are the existing names.
-pub fn no_such(setting: &Setting, known: &BTreeSet<String>) -> Error {
+pub fn unknown_constant(setting: &Setting, known: &BTreeSet<String>) -> Error {
     let which = setting.which.text();
     let error = Error::new(ErrorKind::Usage, format!("no selected image has the specialization constant `{which}`"));
     let list = || match known.is_empty() {
@@ -194,7 +194,7 @@ pub fn no_such(setting: &Setting, known: &BTreeSet<String>) -> Error {
 
 /// Record, in an image's property sets, of the constant values that it was compiled with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Stated<'a> {
+pub enum RecordedValues<'a> {
     /// No record: its constants can still be set, or it has none.
     #[default]
     Nothing,
@@ -204,31 +204,31 @@ pub enum Stated<'a> {
     Values(&'a [u8]),
 }
 
-impl<'a> Stated<'a> {
+impl<'a> RecordedValues<'a> {
     /// Reads the record from the property sets of an image.
-    pub fn of(all: &Properties<'a>) -> Stated<'a> {
+    pub fn read(all: &Properties<'a>) -> RecordedValues<'a> {
         match all.get(set::SPEC_VALUES, "all").and_then(|value| value.payload()) {
-            Some(values) => Stated::Values(values),
+            Some(values) => RecordedValues::Values(values),
             None if all.get(set::MISC, key::SPEC_REPLACED).and_then(|value| value.number()) == Some(1) => {
-                Stated::Defaults
+                RecordedValues::Defaults
             }
-            None => Stated::Nothing,
+            None => RecordedValues::Nothing,
         }
     }
 
     /// Returns the set and the property of the record, with the value as stored.
-    pub fn property(self) -> Option<(&'static str, &'static str, Written)> {
+    pub fn property(self) -> Option<(&'static str, &'static str, StoredValue)> {
         match self {
-            Stated::Nothing => None,
-            Stated::Defaults => Some((set::MISC, key::SPEC_REPLACED, Written::Flag)),
-            Stated::Values(values) => Some((set::SPEC_VALUES, "all", Written::Bytes(byte_array(values)))),
+            RecordedValues::Nothing => None,
+            RecordedValues::Defaults => Some((set::MISC, key::SPEC_REPLACED, StoredValue::Flag)),
+            RecordedValues::Values(values) => Some((set::SPEC_VALUES, "all", StoredValue::Bytes(byte_array(values)))),
         }
     }
 }
 
 /// Value of a property as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
+pub enum StoredValue {
     /// Number 1.
     Flag,
     /// Bytes, stored behind their length.
@@ -239,12 +239,12 @@ pub enum Written {
 ///
 /// # Errors
 /// `Input` where there is no room for them.
-pub fn properties<'k>(arena: &'k Arena, all: &Properties<'k>, stated: Stated<'_>) -> Result<Properties<'k>> {
+pub fn properties<'k>(arena: &'k Arena, all: &Properties<'k>, stated: RecordedValues<'_>) -> Result<Properties<'k>> {
     let mut all = all.clone();
     let Some((set, name, value)) = stated.property() else { return Ok(all) };
     let value = match value {
-        Written::Flag => Value::U32(1),
-        Written::Bytes(bytes) => Value::Bytes(arena.keep(bytes)?),
+        StoredValue::Flag => Value::U32(1),
+        StoredValue::Bytes(bytes) => Value::Bytes(arena.keep(bytes)?),
     };
     all.put(set, Property { name, value });
     Ok(all)

@@ -22,7 +22,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Result;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed, possible};
-use sycl_bundle::rewrite::specialize::Stated;
+use sycl_bundle::rewrite::specialize::RecordedValues;
 
 /// An image to add, with its own bytes.
 struct Native {
@@ -56,7 +56,7 @@ fn additions(natives: &[Native]) -> Vec<Addition<'_>> {
             source: native.source,
             target: native.target,
             compile_target: None,
-            constants: Stated::Nothing,
+            constants: RecordedValues::Nothing,
             linked: false,
             format: FORMAT_NATIVE,
             payload: &native.payload,

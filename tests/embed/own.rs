@@ -7,8 +7,8 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::Host;
 use sycl_bundle::rewrite::embed::record::Record;
-use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, embed, numbers, possible};
-use sycl_bundle::rewrite::specialize::Stated;
+use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, embed, original_indexes, possible};
+use sycl_bundle::rewrite::specialize::RecordedValues;
 
 use crate::support::host::{Fixture, Kind, Linker, LoadedImage, Strip, fnv1a, load, matrix};
 use crate::{Folder, notes, read};
@@ -31,7 +31,7 @@ fn borrowed<'a>(all: &'a [Native]) -> Vec<Addition<'a>> {
         source: *source,
         target: if device.is_some() { "spir64_gen" } else { "spir64_x86_64" },
         compile_target: *device,
-        constants: Stated::Nothing,
+        constants: RecordedValues::Nothing,
         linked: false,
         format: FORMAT_NATIVE,
         payload,
@@ -122,7 +122,7 @@ fn a_later_run_finds_their_sources_and_replaces_them() {
         all.iter().map(|(source, device, payload)| (*source, *device, payload.clone())).collect();
     expected.sort();
     assert_eq!(found, expected);
-    let numbers = numbers(&embedded, &restored);
+    let numbers = original_indexes(&embedded, &restored);
     assert_eq!(numbers.len(), embedded.images.len());
 
     // Without a way back to the original, an addition takes the place of the one of its device.

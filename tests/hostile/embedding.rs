@@ -11,7 +11,7 @@ use sycl_bundle::error::{Error, ErrorKind};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed};
 use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::layers;
-use sycl_bundle::rewrite::specialize::Stated;
+use sycl_bundle::rewrite::specialize::RecordedValues;
 
 use crate::meter::Meter;
 use crate::sample;
@@ -28,7 +28,7 @@ fn embedded(file: &[u8]) -> Result<usize, Error> {
         source,
         target: "spir64_x86_64",
         compile_target: None,
-        constants: Stated::Nothing,
+        constants: RecordedValues::Nothing,
         linked: false,
         format: FORMAT_NATIVE,
         payload: b"native code",

@@ -157,7 +157,7 @@ fn a_signature_is_refused_or_removed() {
     assert_eq!((signature::size(&original).unwrap(), signature::size(&signed).unwrap()), (0, 24));
     let error = joined(&signed, 1).unwrap_err();
     assert!(error.to_string().contains("is signed"), "{error}");
-    assert!(signature::without(&signed).unwrap() == original);
+    assert!(signature::remove(&signed).unwrap() == original);
 
     // The program takes the flag for it.
     let folder = tempfile::tempdir().unwrap();
@@ -186,7 +186,7 @@ fn a_signature_is_refused_or_removed() {
     assert_eq!(images(&written) + 1, images(&original));
 
     signed.push(0);
-    assert!(signature::without(&signed).unwrap_err().to_string().contains("not at the end"));
+    assert!(signature::remove(&signed).unwrap_err().to_string().contains("not at the end"));
 }
 
 /// A file whose headers have room for `left` bytes more.

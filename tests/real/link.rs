@@ -163,7 +163,7 @@ fn imports_of_vector_math_are_resolved() {
     let bytes = std::fs::read(&library).unwrap();
     let host = Host::read(&bytes).unwrap();
     let bundle = Bundle::read(&host).unwrap();
-    let providers = Providers::of(&bundle.images);
+    let providers = Providers::from_property_sets(&bundle.images);
     let importing = |at: &usize| !bundle.images[*at].imports().is_empty() && !bundle.images[*at].kernels().is_empty();
     let importers: Vec<usize> = (0..bundle.images.len()).filter(importing).collect();
     assert!(importers.len() > 4_000);

@@ -20,7 +20,7 @@ use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::container::Host;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::rewrite::link::{Input, link};
-use sycl_bundle::rewrite::settle::{Payload, store};
+use sycl_bundle::rewrite::prepare::{Payload, store};
 use sycl_bundle::rewrite::split::Mode;
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::kernel::{body, kernels};

@@ -16,7 +16,7 @@ use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::compat::aspects::{Code, Graph};
 use sycl_bundle::container::Host;
 use sycl_bundle::container::arena::Arena;
-use sycl_bundle::rewrite::settle::{Payload, store};
+use sycl_bundle::rewrite::prepare::{Payload, store};
 use sycl_bundle::rewrite::split::{Input, Mode, Options, Source, split, spool};
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;

@@ -49,10 +49,10 @@ impl Key {
     }
 
     /// The key of what all jobs share that are the same code but for the name of their kernel: of its name count the
-    /// length and the end. The binary is kept under [`native_name::common`] and renamed for whom it is. No key of
+    /// length and the end. The binary is kept under [`native_name::shared_name`] and renamed for whom it is. No key of
     /// [`Key::of`] is one of these, so entries of the two kinds are never taken for each other.
     ///
-    /// [`native_name::common`]: crate::rewrite::native_name::common
+    /// [`native_name::shared_name`]: crate::rewrite::native_name::common
     pub fn shared(compiler: &Compiler, job: &Job<'_>, name: &Name) -> Key {
         Key::with(SHARED, compiler, job, |field| {
             field(&(name.at as u64).to_le_bytes());

@@ -7,7 +7,7 @@ use super::super::Job;
 use super::super::fold::{Folding, Name};
 use super::{Cache, Compiler, Key};
 use crate::error::Result;
-use crate::rewrite::native_name::{common, rename};
+use crate::rewrite::native_name::{rename, shared_name};
 
 /// The keys of one module.
 #[derive(Debug, Clone)]
@@ -30,7 +30,8 @@ impl Keys {
 
     /// The module's binary, under its own name.
     pub fn get(&self, cache: &Cache) -> Option<Vec<u8>> {
-        let shared = self.shared.as_ref().and_then(|(key, name)| rename(&cache.get(key)?, &common(name), name).ok());
+        let shared =
+            self.shared.as_ref().and_then(|(key, name)| rename(&cache.get(key)?, &shared_name(name), name).ok());
         shared.or_else(|| cache.get(&self.exact))
     }
 
@@ -40,7 +41,7 @@ impl Keys {
     /// As [`Cache::put`].
     pub fn put(&self, cache: &Cache, binary: &[u8]) -> Result<()> {
         let shared =
-            self.shared.as_ref().and_then(|(key, name)| Some((key, rename(binary, name, &common(name)).ok()?)));
+            self.shared.as_ref().and_then(|(key, name)| Some((key, rename(binary, name, &shared_name(name)).ok()?)));
         match shared {
             Some((key, binary)) => cache.put(key, &binary),
             None => cache.put(&self.exact, binary),

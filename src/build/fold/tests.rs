@@ -82,7 +82,7 @@ fn what_falls_short_is_compiled_and_counted() {
     let count = jobs.len();
     let (found, folding) = groups(jobs);
     assert_eq!(found.len(), count, "{found:?}");
-    let apart = [(Apart::Kernels, 1), (Apart::Debug, 1), (Apart::Native(Kept::Names), 3)];
+    let apart = [(Apart::Kernels, 1), (Apart::Debug, 1), (Apart::Native(RenameError::Names), 3)];
     assert_eq!(folding.apart, BTreeMap::from(apart));
     // For a device whose code is not renamed nothing is folded, and it is said what would be.
     let jobs = [job(0, module(&[ONE], 7)), job(1, module(&[TWO], 7))];
@@ -104,5 +104,5 @@ fn a_failure_is_that_of_all_and_a_binary_of_no_known_form_of_none() {
     assert_eq!(followed, Err(Failure { image: 9, ..failure }));
     let binary = ONE.as_bytes().to_vec();
     let built = Artifact { image: 4, target: 0, binary, log: String::new(), elapsed: Duration::ZERO, attempts: 1 };
-    assert_eq!(folding.follow(&Ok(built), &jobs[1]), Err(Apart::Native(Kept::Form)));
+    assert_eq!(folding.follow(&Ok(built), &jobs[1]), Err(Apart::Native(RenameError::Form)));
 }

@@ -14,7 +14,7 @@ use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier};
-use sycl_bundle::rewrite::specialize::{Specialized, Stated};
+use sycl_bundle::rewrite::specialize::{RecordedValues, Specialized};
 
 /// Whether the code alone tells for which GPU it is.
 fn is_live_gpu(wanted: &[Wanted], binary: &Binary) -> bool {
@@ -93,7 +93,7 @@ pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payloa
         source: unit.0,
         target: target.spec,
         compile_target: target.compile_target.as_deref(),
-        constants: plans.specialized.get(&unit).map_or(Stated::Nothing, Specialized::stated),
+        constants: plans.specialized.get(&unit).map_or(RecordedValues::Nothing, Specialized::stated),
         linked: plans.linked.contains(&unit.0),
         format: FORMAT_NATIVE,
         payload,

@@ -11,7 +11,7 @@ use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::yaml::Place;
 use sycl_bundle::error::Result;
 use sycl_bundle::policy::rules::{Rule, Rules, Wanted};
-use sycl_bundle::rewrite::specialize::{no_such, shown};
+use sycl_bundle::rewrite::specialize::{shown, unknown_constant};
 
 /// What the command line says.
 #[derive(Debug, clap::Args)]
@@ -117,6 +117,6 @@ impl Recipes {
                 false => named.iter().map(|one| shown(one.name, source_name)).collect(),
             }
         };
-        Err(no_such(missing, &images.iter().flat_map(of_image).collect()))
+        Err(unknown_constant(missing, &images.iter().flat_map(of_image).collect()))
     }
 }

@@ -9,7 +9,7 @@ use sycl_bundle::compat::offers::Offers;
 use sycl_bundle::container::Kind;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::Result;
-use sycl_bundle::rewrite::settle;
+use sycl_bundle::rewrite::prepare;
 use sycl_bundle::select::Selector;
 
 /// Reads the files again, and copies what others may be linked to into `arena`. What is wrong with them has been said.
@@ -28,7 +28,7 @@ pub fn collect<'k>(global: &Global, files: &[PathBuf], arena: &'k Arena) -> Resu
         for image in bundle.images.iter().filter(linked) {
             let examined = examine_image(image, bundle.epoch);
             if Offers::wants(&examined) && examined.problem.is_none() {
-                let copy = settle::own_listed(arena, &examined, false)?;
+                let copy = prepare::copy_with_symbols(arena, &examined, false)?;
                 offers.add(file.clone(), copy, &examined, bundle.epoch);
             }
         }

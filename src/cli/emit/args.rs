@@ -11,7 +11,7 @@ use sycl_bundle::bundle::syclbin::Envelope;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion};
 use sycl_bundle::rewrite::object_file::ObjectFormat;
-use sycl_bundle::rewrite::settle::ZSTD_LEVEL;
+use sycl_bundle::rewrite::prepare::ZSTD_LEVEL;
 use sycl_bundle::rewrite::shared::Machine;
 
 /// The forms of an output.

@@ -23,11 +23,11 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind, elf};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::rewrite::embed::{Addition, embed, numbers};
+use sycl_bundle::rewrite::embed::{Addition, embed, original_indexes};
 use sycl_bundle::rewrite::extract::Names;
 use sycl_bundle::rewrite::layers;
 use sycl_bundle::rewrite::object_file::ObjectFormat;
-use sycl_bundle::rewrite::settle::{Payload, entries, retarget, store, target_of};
+use sycl_bundle::rewrite::prepare::{Payload, entries, retarget, store, target_of};
 use sycl_bundle::rewrite::shared::Machine;
 use sycl_bundle::rewrite::specialize;
 
@@ -103,7 +103,7 @@ pub fn check_parts(
     let (stem, _) = stem_and_folder(path);
     let mut names = Vec::new();
     for image in images {
-        let parts = Names::of(&stem, image, false);
+        let parts = Names::for_image(&stem, image, false);
         names.extend(parts.all().map(str::to_owned));
         names.push(format!("{stem}_{}{}", image.image.index, Format::Elf.extension()));
     }
@@ -162,7 +162,7 @@ fn is_bare(compiled: &Compiled<'_, '_>) -> bool {
 fn without(compiled: &Compiled<'_, '_>, bytes: Vec<u8>) -> Result<Vec<u8>> {
     let host = Host::read(&bytes)?;
     let bundle = Bundle::read(&host)?;
-    let sources = numbers(&bundle, compiled.bundle);
+    let sources = original_indexes(&bundle, compiled.bundle);
     let is_bare = |image: &&Image<'_>| {
         image.format() == Format::SpirV && sources.get(&image.index).is_some_and(|own| compiled.bare.contains(own))
     };

@@ -12,7 +12,7 @@ use sycl_bundle::rewrite::extract::{self, Names};
 /// What the files of all images are called.
 pub(super) fn names(images: &[Image<'_>], stem: &str, origin: &Origin) -> Vec<Names> {
     let name = |(number, image): (usize, &Image<'_>)| {
-        let names = Names::of_settled(stem, image.index, image);
+        let names = Names::for_prepared(stem, image.index, image);
         origin.pass(number);
         names
     };
@@ -75,7 +75,7 @@ pub(super) fn spirv(images: &[Image<'_>], origin: &Origin, path: &Path) -> Resul
     let mut folder = Folder::begin(path)?;
     let mut total = 0u64;
     for (number, image) in images.iter().enumerate() {
-        folder.add(&Names::of_settled(&stem, image.index, image).code, image.stored)?;
+        folder.add(&Names::for_prepared(&stem, image.index, image).code, image.stored)?;
         total = total.saturating_add(image.stored.len() as u64);
         origin.pass(number);
     }

@@ -15,7 +15,7 @@ use sycl_bundle::rewrite::convert::out_image;
 use sycl_bundle::rewrite::extract::Names;
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage};
 use sycl_bundle::rewrite::object_file::{ObjectOptions, object_file};
-use sycl_bundle::rewrite::settle::{Payload, store};
+use sycl_bundle::rewrite::prepare::{Payload, store};
 use sycl_bundle::rewrite::shared::{SharedOptions, shared_library};
 
 /// What is known of where images come from.

@@ -16,7 +16,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::device;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::rewrite::link::{self, link};
-use sycl_bundle::rewrite::settle::{Payload, store};
+use sycl_bundle::rewrite::prepare::{Payload, store};
 use sycl_bundle::rewrite::split::{Input, Mode, Source};
 use sycl_bundle::spirv::Module;
 use sycl_bundle::spirv::index::Index;

@@ -5,7 +5,7 @@ use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, Origin};
 use crate::bundle::property::{Value, key, set};
-use crate::rewrite::specialize::Stated;
+use crate::rewrite::specialize::RecordedValues;
 use std::collections::HashMap;
 
 /// Images of the restored file, by what identifies them in the embedded one.
@@ -37,24 +37,24 @@ impl Restored {
 
 /// Maps each image of `embedded` (by index) to its index in `restored`, the same file before images were added. An
 /// added image maps to the one it was compiled from.
-pub fn numbers(embedded: &Bundle<'_>, restored: &Bundle<'_>) -> HashMap<usize, usize> {
+pub fn original_indexes(embedded: &Bundle<'_>, restored: &Bundle<'_>) -> HashMap<usize, usize> {
     let index = Restored::new(restored);
-    let mut likeness = ByLikeness::new(restored);
+    let mut shared_facts = BySharedFacts::new(restored);
     let mut number =
-        |image, origin| index.own(origin).or_else(|| index.source(origin)).or_else(|| likeness.source(image));
+        |image, origin| index.own(origin).or_else(|| index.source(origin)).or_else(|| shared_facts.source(image));
     embedded.images.iter().filter_map(|image| Some((image.index, number(image, image.origin?)?))).collect()
 }
 
 /// Returns the images that are in `embedded` but not in `restored`, as additions to it.
 pub fn earlier<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) -> Vec<Addition<'a>> {
     let index = Restored::new(restored);
-    let mut likeness = ByLikeness::new(restored);
+    let mut shared_facts = BySharedFacts::new(restored);
     let added = embedded.images.iter().filter_map(|image| Some((image, image.origin?)));
     added
         .filter(|(_, origin)| index.own(*origin).is_none())
         .filter_map(|(image, origin)| {
             let shared = index.source(origin);
-            let source = shared.or_else(|| likeness.source(image))?;
+            let source = shared.or_else(|| shared_facts.source(image))?;
             let own = shared.is_none();
             let imports = |image: &Image<'_>| !image.properties.set(set::IMPORTED).is_empty();
             let of_source = restored.images.iter().find(|image| image.index == source);
@@ -62,7 +62,7 @@ pub fn earlier<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) -> Vec<Addit
                 source,
                 target: image.target,
                 compile_target: image.compile_target().filter(|_| own),
-                constants: if own { Stated::of(&image.properties) } else { Stated::Nothing },
+                constants: if own { RecordedValues::read(&image.properties) } else { RecordedValues::Nothing },
                 linked: own && !imports(image) && of_source.is_some_and(imports),
                 format: image.declared.number(),
                 payload: image.stored,
@@ -72,39 +72,39 @@ pub fn earlier<'a>(embedded: &'a Bundle<'_>, restored: &Bundle<'_>) -> Vec<Addit
 }
 
 /// Facts that an added image with tables of its own shares with its source: entries, options and property sets.
-type Likeness<'a> = (&'a [&'a str], &'a str, &'a str, Vec<(&'a str, Vec<(&'a str, &'a Value<'a>)>)>);
+type SharedFacts<'a> = (&'a [&'a str], &'a str, &'a str, Vec<(&'a str, Vec<(&'a str, &'a Value<'a>)>)>);
 
 /// Finds the sources of added images that have property sets of their own, in the order in which they were added. Such
 /// an image agrees with its source in all but the properties that the addition changed. Of several that agree in
 /// everything, each has its own source, in order.
-struct ByLikeness<'a> {
-    sources: HashMap<Likeness<'a>, Vec<usize>>,
+struct BySharedFacts<'a> {
+    sources: HashMap<SharedFacts<'a>, Vec<usize>>,
     /// Number of images of each kind so far, by device.
-    taken: HashMap<(Likeness<'a>, &'a str, Option<&'a str>), usize>,
+    taken: HashMap<(SharedFacts<'a>, &'a str, Option<&'a str>), usize>,
 }
 
-impl<'a> ByLikeness<'a> {
-    fn new(restored: &'a Bundle<'_>) -> ByLikeness<'a> {
-        let mut sources: HashMap<Likeness<'a>, Vec<usize>> = HashMap::new();
+impl<'a> BySharedFacts<'a> {
+    fn new(restored: &'a Bundle<'_>) -> BySharedFacts<'a> {
+        let mut sources: HashMap<SharedFacts<'a>, Vec<usize>> = HashMap::new();
         for image in restored.images.iter().filter(|image| image.origin.is_some()) {
             if image.format() == Format::SpirV {
-                sources.entry(likeness(image)).or_default().push(image.index);
+                sources.entry(shared_facts(image)).or_default().push(image.index);
             }
         }
-        ByLikeness { sources, taken: HashMap::new() }
+        BySharedFacts { sources, taken: HashMap::new() }
     }
 
     fn source(&mut self, image: &'a Image<'_>) -> Option<usize> {
-        let likeness = likeness(image);
-        let sources = self.sources.get(&likeness)?;
-        let taken = self.taken.entry((likeness, image.target, image.compile_target())).or_default();
+        let shared_facts = shared_facts(image);
+        let sources = self.sources.get(&shared_facts)?;
+        let taken = self.taken.entry((shared_facts, image.target, image.compile_target())).or_default();
         let source = sources.get(*taken).or(sources.last()).copied();
         *taken = taken.saturating_add(1);
         source
     }
 }
 
-fn likeness<'a>(image: &'a Image<'_>) -> Likeness<'a> {
+fn shared_facts<'a>(image: &'a Image<'_>) -> SharedFacts<'a> {
     let sets = image.properties.sets.iter().filter_map(|known| {
         // Additions replace these sets.
         if known.name == set::SPEC_VALUES || known.name == set::IMPORTED {

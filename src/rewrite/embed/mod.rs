@@ -24,16 +24,16 @@ pub(in crate::rewrite) mod whole;
 mod write;
 
 use super::image_data::OutImage;
-use super::specialize::Stated;
+use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use arrays::source;
-pub use earlier::{earlier, numbers};
+pub use earlier::{earlier, original_indexes};
 use plan::{New, Plan};
 use record::Layer;
 use std::collections::HashMap;
-use whole::Wholes;
+use whole::StandaloneImages;
 
 /// `sycl_device_binary_type` of native code.
 pub const FORMAT_NATIVE: u8 = 1;
@@ -48,7 +48,7 @@ pub struct Addition<'a> {
     /// `compile_target`, which tells devices of one target apart; none where it is that of the source.
     pub compile_target: Option<&'a str>,
     /// Specialization constant values that it was compiled with, for its property sets.
-    pub constants: Stated<'a>,
+    pub constants: RecordedValues<'a>,
     /// Whether the imports of its source are linked in, so that it imports nothing.
     pub linked: bool,
     /// `sycl_device_binary_type` of the payload.
@@ -60,7 +60,7 @@ pub struct Addition<'a> {
 impl Addition<'_> {
     /// Whether its property sets differ from those of its source.
     fn has_own_sets(&self) -> bool {
-        self.compile_target.is_some() || self.constants != Stated::Nothing || self.linked
+        self.compile_target.is_some() || self.constants != RecordedValues::Nothing || self.linked
     }
 }
 
@@ -81,10 +81,10 @@ pub fn embed(
     })?;
     let (shared, own): (Vec<Addition<'_>>, Vec<Addition<'_>>) =
         additions.iter().partition(|addition| !addition.has_own_sets());
-    let values = own::Values::of(&own);
+    let values = own::ChangedProperties::collect(&own);
     let images = own::images(bundle, &own, &values)?;
-    let wholes = if images.is_empty() { None } else { Some(Wholes::new(bundle, &images)?) };
-    let new = New { additions: &shared, wholes: wholes.as_ref(), layer: Layer::Native, replacing: additions };
+    let standalone = if images.is_empty() { None } else { Some(StandaloneImages::new(bundle, &images)?) };
+    let new = New { additions: &shared, standalone: standalone.as_ref(), layer: Layer::Native, replacing: additions };
     let plan = Plan::new(host, elf, bundle, &new, notes)?;
     let out = plan.write(host, elf)?;
     verify(&out, bundle, additions).context(|| "checking the rewritten file".to_owned())?;
@@ -102,8 +102,8 @@ pub fn embed_images(
     notes: &[(String, String)],
 ) -> Result<Vec<u8>> {
     let elf = host.elf.as_ref().ok_or_else(|| Error::input("this is no linked ELF file"))?;
-    let wholes = Wholes::new(bundle, images)?;
-    let new = New { additions: &[], wholes: Some(&wholes), layer: Layer::Images, replacing: &[] };
+    let standalone = StandaloneImages::new(bundle, images)?;
+    let new = New { additions: &[], standalone: Some(&standalone), layer: Layer::Images, replacing: &[] };
     let out = Plan::new(host, elf, bundle, &new, notes)?.write(host, elf)?;
     whole::verify(&out, bundle, images).context(|| "checking the rewritten file".to_owned())?;
     Ok(out)

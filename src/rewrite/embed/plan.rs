@@ -6,7 +6,7 @@ use super::place;
 use super::record::{Layer, Patch, Record};
 use super::relocations::Table;
 use super::trailing;
-use super::whole::Wholes;
+use super::whole::StandaloneImages;
 use crate::bundle::Bundle;
 use crate::bytes;
 use crate::container::Host;
@@ -34,7 +34,7 @@ pub(super) struct New<'p> {
     /// Images that share the tables of others.
     pub additions: &'p [Addition<'p>],
     /// Images with tables of their own.
-    pub wholes: Option<&'p Wholes<'p>>,
+    pub standalone: Option<&'p StandaloneImages<'p>>,
     /// All of them, to find the images that they replace.
     pub replacing: &'p [Addition<'p>],
     /// Purpose of the segment, for the record.
@@ -94,7 +94,7 @@ impl<'p> Plan<'p> {
     ) -> Result<Plan<'p>> {
         let additions = new.additions;
         trailing::check(host.bytes, elf)?;
-        let table = Table::of(host, elf)?;
+        let table = Table::find(host, elf)?;
         let (offset, address) = place::place(host.bytes.len() as u64, elf)?;
         let kept = arrays::kept(bundle, new.replacing);
         let unlisted = arrays::unlisted(host, bundle, &kept);
@@ -120,7 +120,8 @@ impl<'p> Plan<'p> {
         let mut sizes = Vec::new();
         for (place, descriptor) in bundle.descriptors.iter().enumerate() {
             let added = additions.iter().filter(|addition| source_place(bundle, addition) == Some(place)).count();
-            let whole = new.wholes.filter(|wholes| wholes.descriptor == place).map_or(0, Wholes::len);
+            let whole =
+                new.standalone.filter(|standalone| standalone.descriptor == place).map_or(0, StandaloneImages::len);
             let count = kept.get(place).map_or(0, Vec::len).saturating_add(added).saturating_add(whole);
             if count > usize::from(u16::MAX) {
                 return Err(Error::input(format!("a list of images would hold {count}; its count is a 16-bit field"))
@@ -130,7 +131,7 @@ impl<'p> Plan<'p> {
         }
         let (targets, target_offsets) = target_strings(additions);
         let targets_address = cursor.take(targets.len() as u64, 1)?;
-        let tables_sizes = new.wholes.map_or((0, 0), |wholes| wholes.table_sizes());
+        let tables_sizes = new.standalone.map_or((0, 0), |standalone| standalone.table_sizes());
         let structures_address = cursor.take(tables_sizes.0, 8)?;
         let constants_address = cursor.take(tables_sizes.1, 8)?;
         let relocations_address = cursor.take(0, 8)?;
@@ -141,7 +142,8 @@ impl<'p> Plan<'p> {
         for addition in additions {
             payloads.push((payload_cursor.take(addition.payload.len() as u64, PAYLOAD_ALIGN)?, addition));
         }
-        let whole_payloads = payload_cursor.take(new.wholes.map_or(0, Wholes::payload_size), PAYLOAD_ALIGN)?;
+        let whole_payloads =
+            payload_cursor.take(new.standalone.map_or(0, StandaloneImages::payload_size), PAYLOAD_ALIGN)?;
         let bases = |base: u64| Bases {
             constants: constants_address,
             structures: structures_address,
@@ -165,8 +167,8 @@ impl<'p> Plan<'p> {
                     let target = targets_address.saturating_add(*target);
                     structures.push(arrays::added(host, descriptor, source, addition.format, target, payload)?);
                 }
-                if let Some(wholes) = new.wholes.filter(|wholes| wholes.descriptor == place) {
-                    structures.extend(wholes.structures(&bases(base)));
+                if let Some(standalone) = new.standalone.filter(|standalone| standalone.descriptor == place) {
+                    structures.extend(standalone.structures(&bases(base)));
                 }
                 let address = sizes.get(place).copied().unwrap_or(0);
                 arrays.push(Array { descriptor: descriptor.address, address, structures });
@@ -176,7 +178,7 @@ impl<'p> Plan<'p> {
         // Any base but 0 gives the same non-null pointers, and so the same number of relocations.
         let relocations = |arrays: &[Array], base: u64| -> Result<(Vec<u8>, usize)> {
             let mut places = places(arrays);
-            places.extend(new.wholes.map_or_else(Vec::new, |wholes| wholes.places(&bases(base))));
+            places.extend(new.standalone.map_or_else(Vec::new, |standalone| standalone.places(&bases(base))));
             let moved: Vec<(u64, u64)> =
                 arrays.iter().map(|array| (array.descriptor.saturating_add(8), array.address)).collect();
             Ok((table.extended(host, elf, &places, &moved)?, places.len()))
@@ -197,9 +199,9 @@ impl<'p> Plan<'p> {
             })
             .collect();
         let mut tables = Vec::new();
-        if let Some(wholes) = new.wholes {
-            payloads.extend(wholes.payloads(&bases(payload_base)));
-            tables = wholes.tables(&bases(payload_base));
+        if let Some(standalone) = new.standalone {
+            payloads.extend(standalone.payloads(&bases(payload_base)));
+            tables = standalone.tables(&bases(payload_base));
         }
         Ok(Plan {
             table,

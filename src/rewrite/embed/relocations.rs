@@ -42,7 +42,7 @@ impl Table {
     ///
     /// # Errors
     /// `Input`, with a remedy, where the file's relocations are of a form that cannot be extended.
-    pub fn of(host: &Host<'_>, elf: &Elf<'_>) -> Result<Table> {
+    pub fn find(host: &Host<'_>, elf: &Elf<'_>) -> Result<Table> {
         if !elf.is_position_independent() {
             return Ok(Table::None);
         }

@@ -13,7 +13,7 @@ use crate::rewrite::image_data::loose::{Bases, Loose};
 use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage};
 
 /// Images with tables of their own, laid out for a list.
-pub(in crate::rewrite) struct Wholes<'p> {
+pub(in crate::rewrite) struct StandaloneImages<'p> {
     /// Index of the descriptor.
     pub descriptor: usize,
     /// Version of the list's first structure.
@@ -34,12 +34,12 @@ pub(in crate::rewrite) fn list(bundle: &Bundle<'_>) -> Result<usize> {
     })
 }
 
-impl<'p> Wholes<'p> {
+impl<'p> StandaloneImages<'p> {
     /// Lays out images for the list of a file.
     ///
     /// # Errors
     /// `Input` where the file has no list, or an image cannot be written.
-    pub fn new(bundle: &Bundle<'_>, images: &'p [OutImage<'p>]) -> Result<Wholes<'p>> {
+    pub fn new(bundle: &Bundle<'_>, images: &'p [OutImage<'p>]) -> Result<StandaloneImages<'p>> {
         let descriptor = list(bundle)?;
         let layout = bundle.descriptors.get(descriptor).map(|descriptor| descriptor.layout);
         let version = if layout == Some(ImageLayout::WithManifest) { ImageVersion::V2 } else { ImageVersion::V3 };
@@ -48,7 +48,7 @@ impl<'p> Wholes<'p> {
         let first =
             bundle.images.iter().filter_map(|image| image.origin).find(|origin| origin.descriptor == descriptor);
         let number = first.map_or(if version == ImageVersion::V2 { 2 } else { 3 }, |origin| origin.version);
-        Ok(Wholes { descriptor, version: number, loose: Loose::new(images, version, entries)? })
+        Ok(StandaloneImages { descriptor, version: number, loose: Loose::new(images, version, entries)? })
     }
 
     pub fn len(&self) -> usize {

@@ -13,15 +13,15 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Kernel with the numbers of its hidden aspects.
-pub type OfKernel<'i> = (&'i str, Vec<u32>);
+pub type KernelAspects<'i> = (&'i str, Vec<u32>);
 
 /// Returns the aspects that images require and their modules do not show, by kernel. Empty where all images have the
 /// same ones.
 ///
 /// # Errors
 /// `Input` where a module has no whole header.
-pub fn hidden<'i>(inputs: &'i [Input<'_, '_>], contents: &[Cow<'_, [u8]>]) -> Result<Vec<OfKernel<'i>>> {
-    let mut all: Vec<OfKernel<'i>> = Vec::new();
+pub fn hidden_aspects<'i>(inputs: &'i [Input<'_, '_>], contents: &[Cow<'_, [u8]>]) -> Result<Vec<KernelAspects<'i>>> {
+    let mut all: Vec<KernelAspects<'i>> = Vec::new();
     for (input, module) in inputs.iter().zip(contents) {
         let kernels = input.image.kernels();
         if kernels.is_empty() {

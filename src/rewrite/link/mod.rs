@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::spirv::Module;
 use crate::spirv::link::{Linked, Options, Source, link as link_modules};
 use constants::Plan;
-use hidden::OfKernel;
+use hidden::KernelAspects;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -80,7 +80,7 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
     }
     let mut linked = link_modules(&sources, options)?;
     let module = std::mem::take(&mut linked.bytes);
-    let hidden = hidden::hidden(inputs, &contents).map_err(|error| vec![error])?;
+    let hidden = hidden::hidden_aspects(inputs, &contents).map_err(|error| vec![error])?;
     let image = combine(arena, inputs, module, &linked, (&constants, &hidden))?;
     Ok(Outcome { image, linked })
 }
@@ -104,7 +104,7 @@ fn combine<'k>(
     inputs: &[Input<'_, '_>],
     payload: Vec<u8>,
     linked: &Linked,
-    (constants, hidden): (&Plan, &[OfKernel<'_>]),
+    (constants, hidden): (&Plan, &[KernelAspects<'_>]),
 ) -> Result<Image<'k>, Vec<Error>> {
     let one = |error| vec![error];
     let properties = properties::merge(arena, inputs, linked, (constants, hidden))?;

@@ -2,7 +2,7 @@
 
 use super::Input;
 use super::constants::Plan;
-use super::hidden::OfKernel;
+use super::hidden::KernelAspects;
 use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,7 +29,7 @@ pub fn merge<'k>(
     arena: &'k Arena,
     inputs: &[Input<'_, '_>],
     linked: &Linked,
-    (constants, hidden): (&Plan, &[OfKernel<'_>]),
+    (constants, hidden): (&Plan, &[KernelAspects<'_>]),
 ) -> Result<Properties<'k>, Vec<Error>> {
     let mut merge = Merge { arena, inputs, errors: Vec::new() };
     let mut names: Vec<&str> = Vec::new();
@@ -187,7 +187,7 @@ impl<'m, 'k> Merge<'m, 'k> {
     }
 
     /// Merges the aspects listed by kernel by an earlier link with those of this one.
-    fn kernel_aspects(&mut self, hidden: &[OfKernel<'_>]) -> Result<Vec<Property<'k>>> {
+    fn kernel_aspects(&mut self, hidden: &[KernelAspects<'_>]) -> Result<Vec<Property<'k>>> {
         let mut properties = self.united(set::KERNEL_ASPECTS)?;
         let mut there: HashSet<&str> = properties.iter().map(|property| property.name).collect();
         for (kernel, numbers) in hidden {

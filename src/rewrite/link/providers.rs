@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Imports and exports of an image.
 #[derive(Debug)]
-struct Says<'p> {
+struct Symbols<'p> {
     target: &'p str,
     imports: Vec<&'p str>,
     /// Whether it is a device library for devices with bfloat16 instructions.
@@ -19,7 +19,7 @@ struct Says<'p> {
 /// Images that export each symbol.
 #[derive(Debug, Default)]
 pub struct Providers<'p> {
-    images: Vec<Says<'p>>,
+    images: Vec<Symbols<'p>>,
     /// Numbers of images by target and symbol.
     exporters: HashMap<(&'p str, &'p str), Vec<usize>>,
 }
@@ -35,7 +35,7 @@ pub struct Needs {
 
 impl<'p> Providers<'p> {
     /// Collects the exports of images from their property sets.
-    pub fn of(images: &'p [Image<'_>]) -> Providers<'p> {
+    pub fn from_property_sets(images: &'p [Image<'_>]) -> Providers<'p> {
         let mut providers = Providers::default();
         for image in images {
             providers.add(image, image.exports(), image.imports());
@@ -44,7 +44,7 @@ impl<'p> Providers<'p> {
     }
 
     /// Collects the exports of images from their property sets, or from the module where there are none.
-    pub fn of_examined(images: &'p [Examined<'_, '_>]) -> Providers<'p> {
+    pub fn from_images(images: &'p [Examined<'_, '_>]) -> Providers<'p> {
         let mut providers = Providers::default();
         for examined in images {
             let texts = |names: &'p [String]| names.iter().map(String::as_str).collect::<Vec<&'p str>>();
@@ -58,7 +58,7 @@ impl<'p> Providers<'p> {
             self.exporters.entry((image.target, symbol)).or_default().push(self.images.len());
         }
         let flavour = image.properties.get(set::DEVICELIB, "bfloat16").and_then(|value| value.number());
-        self.images.push(Says { target: image.target, imports, is_native_library: flavour == Some(1) });
+        self.images.push(Symbols { target: image.target, imports, is_native_library: flavour == Some(1) });
     }
 
     /// Returns the needs of one of the images. Of several exporters of a symbol the first is taken; of device libraries

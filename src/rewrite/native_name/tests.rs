@@ -177,19 +177,19 @@ fn what_comes_out_is_what_would_have_been_made() {
     assert_eq!(rename(&Made::of(FROM).binary(), FROM, FROM), Ok(Made::of(FROM).binary()));
     let vectorized = |name: &str| Made { notes: signed("_ZGVdN8uuuuuuu_", name), ..Made::of(name) }.binary();
     assert_eq!(rename(&vectorized(FROM), FROM, TO), Ok(vectorized(TO)));
-    let shared = rename(&Made::of(FROM).binary(), FROM, &common(FROM)).unwrap();
-    assert_eq!(common(FROM), common(TO));
-    assert_eq!(rename(&shared, &common(TO), TO), Ok(Made::of(TO).binary()));
+    let shared = rename(&Made::of(FROM).binary(), FROM, &shared_name(FROM)).unwrap();
+    assert_eq!(shared_name(FROM), shared_name(TO));
+    assert_eq!(rename(&shared, &shared_name(TO), TO), Ok(Made::of(TO).binary()));
 }
 
 #[test]
 fn names_that_cannot_be_swapped_are_refused() {
     let binary = Made::of(FROM).binary();
     for to in ["_ZTSN5other6kernelILi2EE_", "_ZTSN5other6kernelILi22EEE", "", "short", "_ZTSN5other6kernel(Li2EEE"] {
-        assert_eq!(rename(&binary, FROM, to), Err(Kept::Names), "{to}");
-        assert_eq!(rename(&binary, to, FROM), Err(Kept::Names), "{to}");
+        assert_eq!(rename(&binary, FROM, to), Err(RenameError::Names), "{to}");
+        assert_eq!(rename(&binary, to, FROM), Err(RenameError::Names), "{to}");
     }
-    assert_eq!(rename(&binary, TO, FROM), Err(Kept::Elsewhere), "the binary is not that kernel's");
+    assert_eq!(rename(&binary, TO, FROM), Err(RenameError::Elsewhere), "the binary is not that kernel's");
 }
 
 #[test]
@@ -199,21 +199,21 @@ fn what_may_be_more_than_the_name_is_refused() {
         change(&mut made);
         rename(&made.binary(), FROM, TO).unwrap_err()
     };
-    assert_eq!(refused(&|made| made.version = 24), Kept::Form);
-    assert_eq!(refused(&|made| made.section = ".debug_info"), Kept::Debug);
-    assert_eq!(refused(&|made| made.text = FROM.into()), Kept::Elsewhere);
-    assert_eq!(refused(&|made| made.text = TO.into()), Kept::Elsewhere);
-    assert_eq!(refused(&|made| made.notes = FROM.into()), Kept::Elsewhere);
-    assert_eq!(refused(&|made| made.notes = notes(&format!("{FROM}x"))), Kept::Elsewhere);
-    assert_eq!(refused(&|made| made.notes.clear()), Kept::Elsewhere);
-    assert_eq!(refused(&|made| made.notes = signed("_ZGX_", FROM)), Kept::Elsewhere);
-    assert_eq!(refused(&|made| made.notes = signed("", &format!("_ZGV_{FROM}_"))), Kept::Elsewhere);
-    assert_eq!(refused(&|made| made.code = bitcode(TO, &[], 8)), Kept::Form);
-    assert_eq!(refused(&|made| made.code.truncate(40)), Kept::Form);
-    assert_eq!(refused(&|made| made.symbols.push(format!("{FROM}.part"))), Kept::Elsewhere);
+    assert_eq!(refused(&|made| made.version = 24), RenameError::Form);
+    assert_eq!(refused(&|made| made.section = ".debug_info"), RenameError::Debug);
+    assert_eq!(refused(&|made| made.text = FROM.into()), RenameError::Elsewhere);
+    assert_eq!(refused(&|made| made.text = TO.into()), RenameError::Elsewhere);
+    assert_eq!(refused(&|made| made.notes = FROM.into()), RenameError::Elsewhere);
+    assert_eq!(refused(&|made| made.notes = notes(&format!("{FROM}x"))), RenameError::Elsewhere);
+    assert_eq!(refused(&|made| made.notes.clear()), RenameError::Elsewhere);
+    assert_eq!(refused(&|made| made.notes = signed("_ZGX_", FROM)), RenameError::Elsewhere);
+    assert_eq!(refused(&|made| made.notes = signed("", &format!("_ZGV_{FROM}_"))), RenameError::Elsewhere);
+    assert_eq!(refused(&|made| made.code = bitcode(TO, &[], 8)), RenameError::Form);
+    assert_eq!(refused(&|made| made.code.truncate(40)), RenameError::Form);
+    assert_eq!(refused(&|made| made.symbols.push(format!("{FROM}.part"))), RenameError::Elsewhere);
     // Strings that share their end with the name, and one that stands between the two names.
-    assert_eq!(refused(&|made| made.symbols.push("kernelILi1EEE".to_owned())), Kept::Order);
-    assert_eq!(refused(&|made| made.symbols.push("N_ZTSN5between1EEE".to_owned())), Kept::Order);
+    assert_eq!(refused(&|made| made.symbols.push("kernelILi1EEE".to_owned())), RenameError::Order);
+    assert_eq!(refused(&|made| made.symbols.push("N_ZTSN5between1EEE".to_owned())), RenameError::Order);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn letters_packed_into_bits_are_found() {
     let eight: Vec<u64> = FROM.bytes().map(u64::from).collect();
     for (letters, width) in [(&six, 6), (&eight, 7), (&eight, 8)] {
         let made = Made { code: bitcode(FROM, letters, width), ..Made::of(FROM) };
-        assert_eq!(rename(&made.binary(), FROM, TO), Err(Kept::Elsewhere), "{width} bits");
+        assert_eq!(rename(&made.binary(), FROM, TO), Err(RenameError::Elsewhere), "{width} bits");
     }
 }
 

@@ -6,7 +6,7 @@
 //! section. Certificates must be removed first; other data behind the sections stays at the end of the file.
 
 use super::headers::{BASE_RELOCATIONS, CERTIFICATES, DEBUG, Headers, SECTION, update_checksum};
-use super::relocations::{self, DIR64, Place};
+use super::relocations::{self, BaseRelocation, DIR64};
 use super::room;
 use crate::bundle::Bundle;
 use crate::bytes;
@@ -14,7 +14,7 @@ use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use crate::rewrite::embed::arrays::{self, Structure};
 use crate::rewrite::embed::record::{Layer, PE_SECTION, Patch, Record};
-use crate::rewrite::embed::whole::{self, Wholes};
+use crate::rewrite::embed::whole::{self, StandaloneImages};
 use crate::rewrite::image_data::loose::Bases;
 use crate::rewrite::image_data::{OutImage, PAYLOAD_ALIGN};
 use std::collections::BTreeSet;
@@ -34,14 +34,14 @@ pub fn embed_images(
     images: &[OutImage<'_>],
     notes: &[(String, String)],
 ) -> Result<Vec<u8>> {
-    let roomy = room::make(host.bytes)?;
+    let roomy = room::make_header_room(host.bytes)?;
     let file: &[u8] = &roomy;
     let headers = Headers::parse(file)?;
     let overlay = check(file, &headers)?;
-    let wholes = Wholes::new(bundle, images)?;
+    let standalone = StandaloneImages::new(bundle, images)?;
     let mut new = Section::place(&headers, overlay)?;
-    let array = new.fill(host, bundle, &wholes)?;
-    let places = new.places(&wholes)?;
+    let array = new.fill(host, bundle, &standalone)?;
+    let places = new.places(&standalone)?;
     let mut edits = Edits::default();
     let moved = extend_relocations(&headers, file, &places, &new, &mut edits)?;
     if let Some(table) = &moved {
@@ -50,9 +50,9 @@ pub fn embed_images(
         let directory = headers.directory_at(BASE_RELOCATIONS).ok_or_else(too_large)?;
         edits.put(directory, &[new.relative(at)?.to_le_bytes(), size.to_le_bytes()].concat());
     }
-    new.take_payloads(&wholes)?;
+    new.take_payloads(&standalone)?;
 
-    let descriptor = bundle.descriptors.get(wholes.descriptor).map_or(0, |descriptor| descriptor.address);
+    let descriptor = bundle.descriptors.get(standalone.descriptor).map_or(0, |descriptor| descriptor.address);
     if moved.is_some() || !places.is_empty() && headers.directory(file, BASE_RELOCATIONS).is_some() {
         let known = headers.relocations(file)?.map(|(_, table)| relocations::decode(table)).transpose()?;
         let pointer = relative_to(&headers, descriptor.saturating_add(8))?;
@@ -143,51 +143,57 @@ impl Section {
     }
 
     /// Lays out and writes everything but the payloads, which are written once the relocations are known.
-    fn fill(&mut self, host: &Host<'_>, bundle: &Bundle<'_>, wholes: &Wholes<'_>) -> Result<(u64, usize)> {
-        let descriptor = bundle.descriptors.get(wholes.descriptor).ok_or_else(|| Error::input("no list of images"))?;
+    fn fill(
+        &mut self,
+        host: &Host<'_>,
+        bundle: &Bundle<'_>,
+        standalone: &StandaloneImages<'_>,
+    ) -> Result<(u64, usize)> {
+        let descriptor =
+            bundle.descriptors.get(standalone.descriptor).ok_or_else(|| Error::input("no list of images"))?;
         let stride = descriptor.layout.stride();
         for nth in 0..u64::from(descriptor.count) {
             let address = descriptor.images.saturating_add(nth.saturating_mul(stride));
             self.structures.push(arrays::existing(host, descriptor, address)?);
         }
-        let count = self.structures.len().saturating_add(wholes.len());
+        let count = self.structures.len().saturating_add(standalone.len());
         if count > usize::from(u16::MAX) {
             return Err(Error::input(format!("a list of images would hold {count}; its count is a 16-bit field")));
         }
-        let (structures, constants) = wholes.table_sizes();
+        let (structures, constants) = standalone.table_sizes();
         // Payloads come first, since all other sizes are independent of them.
-        self.bases.payloads = self.reserve(wholes.payload_size(), PAYLOAD_ALIGN)?;
+        self.bases.payloads = self.reserve(standalone.payload_size(), PAYLOAD_ALIGN)?;
         self.array = self.reserve((count as u64).saturating_mul(stride), 8)?;
         self.bases.structures = self.reserve(structures, 8)?;
         self.bases.constants = self.reserve(constants, 8)?;
-        self.structures.extend(wholes.structures(&self.bases));
+        self.structures.extend(standalone.structures(&self.bases));
         let mut at = self.array;
         for structure in std::mem::take(&mut self.structures) {
             self.put(at, &structure.bytes)?;
             at = at.saturating_add(structure.bytes.len() as u64);
             self.structures.push(structure);
         }
-        for (address, table) in wholes.tables(&self.bases) {
+        for (address, table) in standalone.tables(&self.bases) {
             self.put(address, &table)?;
         }
         Ok((self.array, count))
     }
 
-    fn take_payloads(&mut self, wholes: &Wholes<'_>) -> Result<()> {
-        wholes.payloads(&self.bases).iter().try_for_each(|payload| self.put(payload.address, payload.bytes))
+    fn take_payloads(&mut self, standalone: &StandaloneImages<'_>) -> Result<()> {
+        standalone.payloads(&self.bases).iter().try_for_each(|payload| self.put(payload.address, payload.bytes))
     }
 
     /// Returns the addresses of the pointers in the section.
-    fn places(&self, wholes: &Wholes<'_>) -> Result<Vec<Place>> {
+    fn places(&self, standalone: &StandaloneImages<'_>) -> Result<Vec<BaseRelocation>> {
         let mut addresses = Vec::new();
         let mut base = self.array;
         for structure in &self.structures {
             addresses.extend(structure.pointers().map(|at| base.saturating_add(at)));
             base = base.saturating_add(structure.bytes.len() as u64);
         }
-        addresses.extend(wholes.places(&self.bases).into_iter().map(|(place, _)| place));
+        addresses.extend(standalone.places(&self.bases).into_iter().map(|(place, _)| place));
         addresses.sort_unstable();
-        addresses.into_iter().map(|place| Ok(Place { address: self.relative(place)?, kind: DIR64 })).collect()
+        addresses.into_iter().map(|place| Ok(BaseRelocation { address: self.relative(place)?, kind: DIR64 })).collect()
     }
 }
 
@@ -215,7 +221,7 @@ impl Edits {
 fn extend_relocations(
     headers: &Headers,
     file: &[u8],
-    places: &[Place],
+    places: &[BaseRelocation],
     new: &Section,
     edits: &mut Edits,
 ) -> Result<Option<Vec<u8>>> {

@@ -15,7 +15,7 @@ const HIGHADJ: u8 = 4;
 
 /// Base relocation: an address that the loader relocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct BaseRelocation {
     /// Address relative to the image base.
     pub address: u32,
     /// Kind of the relocation.
@@ -26,7 +26,7 @@ pub struct Place {
 ///
 /// # Errors
 /// `Input` where a block is malformed or of a kind that is not known.
-pub fn decode(table: &[u8]) -> Result<Vec<Place>> {
+pub fn decode(table: &[u8]) -> Result<Vec<BaseRelocation>> {
     let mut places = Vec::new();
     let mut rest = table;
     while rest.len() >= 8 {
@@ -41,7 +41,7 @@ pub fn decode(table: &[u8]) -> Result<Vec<Place>> {
             match kind {
                 ABSOLUTE => {}
                 HIGHADJ => return Err(Error::input("base relocations of a kind that no 64-bit file has")),
-                _ => places.push(Place { address: page.saturating_add((word & 0xfff).into()), kind }),
+                _ => places.push(BaseRelocation { address: page.saturating_add((word & 0xfff).into()), kind }),
             }
         }
         rest = after;
@@ -50,7 +50,7 @@ pub fn decode(table: &[u8]) -> Result<Vec<Place>> {
 }
 
 /// Writes a table of sorted relocations.
-pub fn encode(places: &[Place]) -> Vec<u8> {
+pub fn encode(places: &[BaseRelocation]) -> Vec<u8> {
     let mut out = Vec::new();
     for block in places.chunk_by(|one, next| one.address >> 12 == next.address >> 12) {
         let page = block.first().map_or(0, |place| place.address & !0xfff);
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_block_is_padded_to_four_bytes() {
-        let place = |address| Place { address, kind: DIR64 };
+        let place = |address| BaseRelocation { address, kind: DIR64 };
         let table = encode(&[place(0x1008), place(0x1ff8), place(0x1010), place(0x3000)]);
         assert_eq!(table.len(), 16 + 12);
         assert_eq!(table[..8], [0, 0x10, 0, 0, 16, 0, 0, 0]);
@@ -96,7 +96,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read(mut addresses in prop::collection::vec(0u32..0x20_0000, 0..300)) {
             addresses.sort_unstable();
-            let places: Vec<Place> = addresses.into_iter().map(|address| Place { address, kind: DIR64 }).collect();
+            let places: Vec<BaseRelocation> = addresses.into_iter().map(|address| BaseRelocation { address, kind: DIR64 }).collect();
             prop_assert_eq!(decode(&encode(&places)).unwrap(), places);
         }
     }

@@ -19,7 +19,7 @@ const POINTER: usize = 60;
 ///
 /// # Errors
 /// `Input` where there is no room and none can be made.
-pub fn make(file: &[u8]) -> Result<Cow<'_, [u8]>> {
+pub fn make_header_room(file: &[u8]) -> Result<Cow<'_, [u8]>> {
     let headers = Headers::parse(file)?;
     let end = headers.table.saturating_add(headers.sections.len().saturating_mul(SECTION));
     let refuse = || {

@@ -19,7 +19,7 @@ pub fn size(file: &[u8]) -> Result<u64> {
 ///
 /// # Errors
 /// `Input` where they are elsewhere.
-pub fn without(file: &[u8]) -> Result<Vec<u8>> {
+pub fn remove(file: &[u8]) -> Result<Vec<u8>> {
     let headers = Headers::parse(file)?;
     let Some((offset, size)) = headers.directory(file, CERTIFICATES) else { return Ok(file.to_vec()) };
     let at_end = u64::from(offset).checked_add(size.into()) == Some(file.len() as u64);

@@ -32,7 +32,7 @@ impl Relocations {
     ///
     /// # Errors
     /// `Input` where they are of an unknown form.
-    pub fn of(host: &Host<'_>, file: &Elf<'_>) -> Result<Relocations> {
+    pub fn read(host: &Host<'_>, file: &Elf<'_>) -> Result<Relocations> {
         if !file.is_position_independent() {
             return Ok(Relocations::default());
         }
@@ -63,7 +63,7 @@ impl Relocations {
     ///
     /// # Errors
     /// `Input` where there is no room for a new relocation.
-    pub fn follow(&self, moves: &Moves, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
+    pub fn apply(&self, moves: &Moves, host: &Host<'_>, file: &Elf<'_>, out: &mut [u8]) -> Result<()> {
         let Some(machine) = self.machine else { return Ok(()) };
         let mut put = |at: usize, place: u64, value: u64| {
             let done = bytes::put(out, at, &entry(place, machine.relative(), value));

@@ -54,16 +54,16 @@ pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>) -> Res
     let mut out = host.bytes.to_vec();
     match (&host.elf, host.kind) {
         (Some(file), _) => {
-            let relocations = elf::Relocations::of(host, file)?;
+            let relocations = elf::Relocations::read(host, file)?;
             let moves = Moves::new(host, bundle, &kept, &|place| relocations.covers(place))?;
             moves.write(host, &mut out)?;
-            relocations.follow(&moves, host, file, &mut out)?;
+            relocations.apply(&moves, host, file, &mut out)?;
         }
         (None, Kind::Pe) => {
-            let relocations = pe::Relocations::of(host)?;
+            let relocations = pe::Relocations::read(host)?;
             let moves = Moves::new(host, bundle, &kept, &|place| relocations.covers(place))?;
             moves.write(host, &mut out)?;
-            relocations.follow(&moves, &mut out)?;
+            relocations.apply(&moves, &mut out)?;
         }
         _ => return Err(Error::input("only a linked ELF or PE file has a list of images of its own")),
     }

@@ -8,14 +8,14 @@ use crate::bytes;
 use crate::container::Host;
 use crate::error::{Error, Result};
 use crate::rewrite::pe::headers::{BASE_RELOCATIONS, Headers};
-use crate::rewrite::pe::relocations::{self, DIR64, Place};
+use crate::rewrite::pe::relocations::{self, BaseRelocation, DIR64};
 use std::collections::HashSet;
 
 /// Addresses that a file relocates.
 #[derive(Debug)]
 pub struct Relocations {
     headers: Headers,
-    places: Vec<Place>,
+    places: Vec<BaseRelocation>,
     /// Addresses of 64-bit pointers.
     pointers: HashSet<u64>,
 }
@@ -25,7 +25,7 @@ impl Relocations {
     ///
     /// # Errors
     /// `Input` where headers or list are malformed.
-    pub fn of(host: &Host<'_>) -> Result<Relocations> {
+    pub fn read(host: &Host<'_>) -> Result<Relocations> {
         let headers = Headers::parse(host.bytes)?;
         let places = match headers.relocations(host.bytes)? {
             Some((_, table)) => relocations::decode(table)?,
@@ -45,7 +45,7 @@ impl Relocations {
     ///
     /// # Errors
     /// `Input` where it would not fit.
-    pub fn follow(&self, moves: &Moves, out: &mut [u8]) -> Result<()> {
+    pub fn apply(&self, moves: &Moves, out: &mut [u8]) -> Result<()> {
         let missing: Vec<u64> =
             moves.pointers.iter().map(|(place, _)| *place).filter(|place| !self.covers(*place)).collect();
         let excess: HashSet<u64> =
@@ -56,14 +56,14 @@ impl Relocations {
         let refuse = || Error::input("this file cannot be rewritten: its base relocations have no room for a change");
         let unused: HashSet<u64> = moves.unused.iter().copied().collect();
         let base = self.headers.image_base;
-        let stays = |place: &Place| {
+        let stays = |place: &BaseRelocation| {
             let address = base.saturating_add(place.address.into());
             !excess.contains(&address) && !unused.contains(&address)
         };
-        let mut places: Vec<Place> = self.places.iter().copied().filter(stays).collect();
+        let mut places: Vec<BaseRelocation> = self.places.iter().copied().filter(stays).collect();
         for place in missing {
             let address = place.checked_sub(base).and_then(|at| u32::try_from(at).ok()).ok_or_else(refuse)?;
-            places.push(Place { address, kind: DIR64 });
+            places.push(BaseRelocation { address, kind: DIR64 });
         }
         places.sort_by_key(|place| place.address);
         let mut new = relocations::encode(&places);

@@ -11,13 +11,13 @@ use crate::rewrite::image_data::{Block, ImageData, Location, PAYLOAD_ALIGN, Word
 
 /// Range in the file and in memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Extent {
     pub(super) offset: u64,
     pub(super) address: u64,
     pub(super) size: u64,
 }
 
-impl Place {
+impl Extent {
     pub(super) fn end(self) -> u64 {
         self.offset + self.size
     }
@@ -36,19 +36,19 @@ pub(super) struct Layout<'a> {
     pub(super) soname: StringId,
     pub(super) runtime: StringId,
     pub(super) functions: [StringId; 2],
-    pub(super) hash: Place,
-    pub(super) dynsym: Place,
-    pub(super) dynstr: Place,
-    pub(super) rela: Place,
-    pub(super) constants: Place,
-    pub(super) payloads: Vec<Place>,
-    pub(super) text: Place,
-    pub(super) init: Place,
-    pub(super) fini: Place,
-    pub(super) tgtimg: Place,
-    pub(super) structures: Place,
-    pub(super) dynamic: Place,
-    pub(super) got: Place,
+    pub(super) hash: Extent,
+    pub(super) dynsym: Extent,
+    pub(super) dynstr: Extent,
+    pub(super) rela: Extent,
+    pub(super) constants: Extent,
+    pub(super) payloads: Vec<Extent>,
+    pub(super) text: Extent,
+    pub(super) init: Extent,
+    pub(super) fini: Extent,
+    pub(super) tgtimg: Extent,
+    pub(super) structures: Extent,
+    pub(super) dynamic: Extent,
+    pub(super) got: Extent,
     pub(super) comment: Vec<u8>,
     pub(super) comment_offset: u64,
     pub(super) sections: Vec<Section>,
@@ -88,7 +88,7 @@ impl<'a> Layout<'a> {
         // the offset.
         let page = page_size(options.machine);
         let (read, execute, write) = (0, page, 2 * page);
-        let place = |bias: u64, offset: u64, size: u64| Place { offset, address: offset + bias, size };
+        let place = |bias: u64, offset: u64, size: u64| Extent { offset, address: offset + bias, size };
         let after = |writer: &Writer<'a>, bias, offset| place(bias, offset, writer.reserved_len() - offset);
 
         let offset = writer.reserve_hash(HASH_BUCKETS, SYMBOLS);
@@ -157,10 +157,10 @@ impl<'a> Layout<'a> {
     }
 
     /// Returns the segments that are read, executed, and written by the loader.
-    pub(super) fn segments(&self) -> [Place; 3] {
+    pub(super) fn segments(&self) -> [Extent; 3] {
         let read_end = self.payloads.last().unwrap_or(&self.constants).end();
-        let read = Place { offset: 0, address: 0, size: read_end };
-        let write = Place { size: self.got.end() - self.init.offset, ..self.init };
+        let read = Extent { offset: 0, address: 0, size: read_end };
+        let write = Extent { size: self.got.end() - self.init.offset, ..self.init };
         [read, self.text, write]
     }
 }

@@ -6,7 +6,7 @@ use object::elf;
 use object::write::StringId;
 use object::write::elf::{SectionHeader, SectionIndex, Writer};
 
-use super::layout::{Layout, Place, RELA_SIZE};
+use super::layout::{Extent, Layout, RELA_SIZE};
 use crate::rewrite::image_data::{ImageData, PAYLOAD_ALIGN};
 
 /// Names of sections that depend on the images.
@@ -55,7 +55,7 @@ pub(super) fn plan<'a>(writer: &mut Writer<'a>, layout: &Layout<'a>, names: &'a 
     plan.writer.reserve_dynamic_section_index();
     plan.sections.push(Section::Dynamic);
     plan.table(".got", elf::SHT_PROGBITS, write, layout.got, 8, NONE);
-    let comment = Place { offset: layout.comment_offset, address: 0, size: layout.comment.len() as u64 };
+    let comment = Extent { offset: layout.comment_offset, address: 0, size: layout.comment.len() as u64 };
     plan.add(".comment", elf::SHT_PROGBITS, text, comment, |header| header.sh_entsize = 1);
     plan.sections
 }
@@ -69,7 +69,7 @@ struct Plan<'w, 'a> {
 }
 
 impl<'a> Plan<'_, 'a> {
-    fn bytes(&mut self, name: &'a str, flags: elf::SectionFlags, place: Place, align: u64) {
+    fn bytes(&mut self, name: &'a str, flags: elf::SectionFlags, place: Extent, align: u64) {
         self.add(name, elf::SHT_PROGBITS, flags, place, |header| header.sh_addralign = align);
     }
 
@@ -79,7 +79,7 @@ impl<'a> Plan<'_, 'a> {
         name: &'a str,
         kind: elf::SectionType,
         flags: elf::SectionFlags,
-        place: Place,
+        place: Extent,
         entry: u64,
         link: SectionIndex,
     ) {
@@ -95,7 +95,7 @@ impl<'a> Plan<'_, 'a> {
         name: &'a str,
         sh_type: elf::SectionType,
         sh_flags: elf::SectionFlags,
-        place: Place,
+        place: Extent,
         rest: impl FnOnce(&mut SectionHeader),
     ) {
         let mut header = SectionHeader {

@@ -4,7 +4,7 @@ use object::elf;
 use object::write::elf::{FileHeader, ProgramHeader, Rel, SectionHeader, Sym, Writer};
 
 use super::code::{self, FUNCTION_SIZE, Machine};
-use super::layout::{FUNCTIONS, HASH_BUCKETS, Layout, Place, SYMBOLS, page_size};
+use super::layout::{Extent, FUNCTIONS, HASH_BUCKETS, Layout, SYMBOLS, page_size};
 use super::sections::Section;
 use super::writing;
 use crate::error::Result;
@@ -84,7 +84,7 @@ fn headers(writer: &mut Writer<'_>, layout: &Layout<'_>) -> Result<()> {
     writer.write_file_header(&header).map_err(writing)?;
     writer.write_align_program_headers();
     let page = page_size(layout.machine);
-    let mut segment = |kind, flags, place: Place, memory: u64, align| {
+    let mut segment = |kind, flags, place: Extent, memory: u64, align| {
         writer.write_program_header(&ProgramHeader {
             p_type: kind,
             p_flags: flags,
@@ -104,7 +104,7 @@ fn headers(writer: &mut Writer<'_>, layout: &Layout<'_>) -> Result<()> {
     segment(elf::PT_LOAD, elf::PF_R | elf::PF_W, write, protected, page);
     segment(elf::PT_DYNAMIC, elf::PF_R | elf::PF_W, layout.dynamic, layout.dynamic.size, 8);
     segment(elf::PT_GNU_RELRO, elf::PF_R, write, protected, 1);
-    segment(elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, Place { offset: 0, address: 0, size: 0 }, 0, 16);
+    segment(elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, Extent { offset: 0, address: 0, size: 0 }, 0, 16);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use crate::bundle::subject;
 use crate::compat::built_in::can_be_imported;
 use crate::container::arena::Arena;
 use crate::error::Result;
-use crate::rewrite::property_sets::{ImageFacts, KernelFacts, names, of_code, requirements};
+use crate::rewrite::property_sets::{ImageFacts, KernelFacts, implied_by_code, names, requirements};
 use crate::spirv::Module;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -49,14 +49,14 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    pub(super) fn of(module: Module) -> Symbols {
+    pub(super) fn from_module(module: Module) -> Symbols {
         let Module { exports, imports, spec_constants, .. } = module;
         Symbols { exports, imports, spec_constants }
     }
 }
 
 /// Facts of the module that is split.
-pub(super) struct Whole<'w> {
+pub(super) struct SplitModule<'w> {
     pub(super) variables: &'w [Variable],
     /// Names of its kernels.
     pub(super) kernels: &'w HashSet<Cow<'w, str>>,
@@ -68,7 +68,7 @@ pub(super) struct Whole<'w> {
 
 /// Subject of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum About<'n> {
+enum Subject<'n> {
     Kernel(&'n str),
     Function(&'n str),
     Export(&'n str),
@@ -79,10 +79,10 @@ enum About<'n> {
 }
 
 /// Property sets of an input, by subject.
-pub(super) struct Carried<'c, 'k> {
+pub(super) struct InputProperties<'c, 'k> {
     input: &'c Input<'c, 'k>,
     /// Positions (set, property) by subject, in order.
-    about: HashMap<About<'c>, Vec<(usize, usize)>>,
+    about: HashMap<Subject<'c>, Vec<(usize, usize)>>,
     /// Position of each symbol in the list of exported ones.
     listed: HashMap<&'k str, usize>,
     /// Position of each variable, by symbol.
@@ -90,12 +90,12 @@ pub(super) struct Carried<'c, 'k> {
     constants: Constants<'k>,
 }
 
-impl<'c, 'k> Carried<'c, 'k> {
-    pub(super) fn of(input: &'c Input<'c, 'k>, whole: &Whole<'c>) -> Self {
+impl<'c, 'k> InputProperties<'c, 'k> {
+    pub(super) fn collect(input: &'c Input<'c, 'k>, whole: &SplitModule<'c>) -> Self {
         let unique =
             whole.variables.iter().filter_map(|variable| Some((variable.unique.as_deref()?, &*variable.symbol)));
         let symbols: HashMap<&str, &str> = unique.collect();
-        let mut about: HashMap<About<'c>, Vec<(usize, usize)>> = HashMap::new();
+        let mut about: HashMap<Subject<'c>, Vec<(usize, usize)>> = HashMap::new();
         for (number, set) in input.image.properties.sets.iter().enumerate() {
             for (place, property) in set.properties.iter().enumerate() {
                 about.entry(subject(set.name, property, whole, &symbols)).or_default().push((number, place));
@@ -106,12 +106,12 @@ impl<'c, 'k> Carried<'c, 'k> {
             listed.entry(symbol).or_insert(place);
         }
         let places = whole.variables.iter().enumerate();
-        Carried {
+        InputProperties {
             input,
             about,
             listed,
             variables: places.map(|(place, variable)| (variable.symbol.as_str(), place)).collect(),
-            constants: Constants::of(&input.image.properties, whole.constants),
+            constants: Constants::collect(&input.image.properties, whole.constants),
         }
     }
 
@@ -128,7 +128,7 @@ impl<'c, 'k> Carried<'c, 'k> {
         let facts = self.facts(part);
         let theirs = &self.input.image.properties;
         if theirs.sets.is_empty() {
-            return of_code(arena, &facts, options.epoch);
+            return implied_by_code(arena, &facts, options.epoch);
         }
         let mut own = requirements(arena, &facts, options.epoch)?;
         let recorded = theirs.set(set::REQUIREMENTS).iter();
@@ -143,7 +143,7 @@ impl<'c, 'k> Carried<'c, 'k> {
                 set::REQUIREMENTS | set::SPEC_DEFAULTS => {}
                 // For a single kernel the image's requirements hold this.
                 set::KERNEL_ASPECTS if part.members.len() < 2 => {}
-                set::SPEC_CONSTANTS => sets.extend(self.constants.of_part(arena, &part.symbols.spec_constants)?),
+                set::SPEC_CONSTANTS => sets.extend(self.constants.for_numbers(arena, &part.symbols.spec_constants)?),
                 set::EXPORTED => {
                     let symbols: Vec<&str> = facts.exported.iter().map(String::as_str).collect();
                     sets.extend(names(arena, set::EXPORTED, &symbols)?);
@@ -162,11 +162,11 @@ impl<'c, 'k> Carried<'c, 'k> {
 
     /// Returns the positions of the properties that a part gets, in order.
     fn places(&self, part: &Part<'_>, facts: &ImageFacts) -> Vec<(usize, usize)> {
-        let kernels = facts.kernels.iter().map(|kernel| About::Kernel(&kernel.name));
-        let functions = part.functions.iter().map(|name| About::Function(name));
-        let exports = part.symbols.exports.iter().map(|symbol| About::Export(symbol));
-        let imports = part.symbols.imports.iter().map(|symbol| About::Import(symbol));
-        let subjects = std::iter::once(About::All).chain(kernels).chain(functions).chain(exports).chain(imports);
+        let kernels = facts.kernels.iter().map(|kernel| Subject::Kernel(&kernel.name));
+        let functions = part.functions.iter().map(|name| Subject::Function(name));
+        let exports = part.symbols.exports.iter().map(|symbol| Subject::Export(symbol));
+        let imports = part.symbols.imports.iter().map(|symbol| Subject::Import(symbol));
+        let subjects = std::iter::once(Subject::All).chain(kernels).chain(functions).chain(exports).chain(imports);
         let mut places: Vec<(usize, usize)> =
             subjects.filter_map(|subject| self.about.get(&subject)).flatten().copied().collect();
         places.sort_unstable();
@@ -213,19 +213,24 @@ impl<'c, 'k> Carried<'c, 'k> {
 }
 
 /// Returns the subject of a property. `symbols` maps the names that list device globals to their symbols.
-fn subject<'c>(set: &str, property: &Property<'c>, whole: &Whole<'c>, symbols: &HashMap<&str, &'c str>) -> About<'c> {
+fn subject<'c>(
+    set: &str,
+    property: &Property<'c>,
+    whole: &SplitModule<'c>,
+    symbols: &HashMap<&str, &'c str>,
+) -> Subject<'c> {
     match set {
         // Rewritten from code.
-        set::REQUIREMENTS | set::SPEC_DEFAULTS | set::SPEC_CONSTANTS | set::EXPORTED => About::Nobody,
-        set::IMPORTED => About::Import(property.name),
+        set::REQUIREMENTS | set::SPEC_DEFAULTS | set::SPEC_CONSTANTS | set::EXPORTED => Subject::Nobody,
+        set::IMPORTED => Subject::Import(property.name),
         // DPC++ also lists functions, whose unused arguments it removes too.
-        set::PARAM_OPT if whole.kernels.contains(property.name) => About::Kernel(property.name),
-        set::PARAM_OPT if whole.functions.contains(property.name) => About::Function(property.name),
-        set::PARAM_OPT => About::All,
+        set::PARAM_OPT if whole.kernels.contains(property.name) => Subject::Kernel(property.name),
+        set::PARAM_OPT if whole.functions.contains(property.name) => Subject::Function(property.name),
+        set::PARAM_OPT => Subject::All,
         set::PROGRAM_METADATA if property.name.ends_with("@global_id_mapping") => {
-            property.value.text().map_or(About::All, About::Export)
+            property.value.text().map_or(Subject::All, Subject::Export)
         }
-        set::DEVICE_GLOBALS => symbols.get(property.name).map_or(About::All, |symbol| About::Export(symbol)),
-        _ => subject::kernel(set, property).map_or(About::All, About::Kernel),
+        set::DEVICE_GLOBALS => symbols.get(property.name).map_or(Subject::All, |symbol| Subject::Export(symbol)),
+        _ => subject::kernel(set, property).map_or(Subject::All, Subject::Kernel),
     }
 }

@@ -73,7 +73,7 @@ pub(super) struct Checked {
 }
 
 /// Functions of all sources, with the requirements of each by its own source alone, and the call graph.
-pub(super) struct Linked<'s> {
+pub(super) struct LinkedSources<'s> {
     /// Aspects by source and position of the function.
     needs: Vec<Vec<BTreeSet<String>>>,
     /// Source and position of the function that defines a symbol.
@@ -82,8 +82,8 @@ pub(super) struct Linked<'s> {
     kernels: HashMap<(usize, &'s str), usize>,
 }
 
-impl<'s> Linked<'s> {
-    pub(super) fn of(sources: &'s [Source]) -> Linked<'s> {
+impl<'s> LinkedSources<'s> {
+    pub(super) fn collect(sources: &'s [Source]) -> LinkedSources<'s> {
         let (mut definitions, mut kernels) = (HashMap::new(), HashMap::new());
         let mut needs = Vec::with_capacity(sources.len());
         // The compiler of a single source has seen everything.
@@ -101,7 +101,7 @@ impl<'s> Linked<'s> {
             }
             needs.push(needs_of(source));
         }
-        Linked { needs, definitions, kernels }
+        LinkedSources { needs, definitions, kernels }
     }
 
     /// Returns all functions with a body that the members of an image reach, in the order of sources and modules.
@@ -164,7 +164,7 @@ fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
 /// # Errors
 /// `Usage` where a fixed target has no aspect.
 pub(super) fn check(
-    linked: &Linked<'_>,
+    linked: &LinkedSources<'_>,
     sources: &[Source],
     members: &[&Entry<'_>],
     options: &Options<'_>,

@@ -24,7 +24,7 @@ pub(super) struct Constants<'k> {
 
 impl<'k> Constants<'k> {
     /// Collects the constants of an input; `used` are the numbers that any part of the split uses.
-    pub(super) fn of(all: &Properties<'k>, used: &HashSet<u32>) -> Constants<'k> {
+    pub(super) fn collect(all: &Properties<'k>, used: &HashSet<u32>) -> Constants<'k> {
         let has_defaults = all.get(set::SPEC_DEFAULTS, "all").and_then(|value| value.payload()).is_some();
         let mut found = Constants { all: Vec::new(), by_number: HashMap::new(), unused: Vec::new(), has_defaults };
         for (place, (property, constant)) in all.set(set::SPEC_CONSTANTS).iter().zip(constants(all)).enumerate() {
@@ -46,7 +46,7 @@ impl<'k> Constants<'k> {
     ///
     /// # Errors
     /// `Input` where the arena is full.
-    pub(super) fn of_part(&self, arena: &'k Arena, numbers: &[u32]) -> Result<Vec<PropertySet<'k>>> {
+    pub(super) fn for_numbers(&self, arena: &'k Arena, numbers: &[u32]) -> Result<Vec<PropertySet<'k>>> {
         let mut places: Vec<usize> =
             numbers.iter().filter_map(|number| self.by_number.get(number)).flatten().copied().collect();
         places.extend(&self.unused);

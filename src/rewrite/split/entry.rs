@@ -111,9 +111,9 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
 /// functions. A property set of exports overrides the module's linkage.
 pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry<'k>> {
     let of_kernels = listed_aspects(input);
-    let needs: Vec<Needs> = input.sources.iter().map(|source| Needs::of(source, &of_kernels)).collect();
+    let needs: Vec<Needs> = input.sources.iter().map(|source| Needs::collect(source, &of_kernels)).collect();
     let recorded = Requirements::of(input.image, input.epoch);
-    let dimensions = Dimensions::of(input.image, &recorded);
+    let dimensions = Dimensions::read(input.image, &recorded);
     let told = !input.image.properties.sets.is_empty();
     let listed: HashSet<&str> = input.image.exports().into_iter().collect();
     let mut entries = Vec::new();
@@ -162,7 +162,7 @@ struct Dimensions<'i> {
 }
 
 impl<'i> Dimensions<'i> {
-    fn of(image: &Image<'i>, recorded: &'i Requirements) -> Dimensions<'i> {
+    fn read(image: &Image<'i>, recorded: &'i Requirements) -> Dimensions<'i> {
         let metadata = image.properties.set(set::PROGRAM_METADATA);
         let of_kernel = |property: &Property<'i>| {
             Some((property.name.strip_suffix("@work_group_num_dim")?, property.value.number()?))
@@ -195,7 +195,7 @@ struct Needs {
 
 impl Needs {
     /// Collects the aspects of a source. `listed` are those that a linked image lists by kernel.
-    fn of(source: &Source, listed: &HashMap<&str, Vec<String>>) -> Needs {
+    fn collect(source: &Source, listed: &HashMap<&str, Vec<String>>) -> Needs {
         let graph = Graph::of(std::slice::from_ref(&source.code));
         let used = |node: Option<usize>| -> BTreeSet<Aspect> {
             node.map(|node| graph.used(0, node).into_iter().collect()).unwrap_or_default()

@@ -110,7 +110,7 @@ pub struct Outcome<'k> {
 /// `Input` where the module cannot be split; `Usage` where a device global that only one image may have would be in
 /// two, or where the epoch lacks an aspect.
 pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) -> Result<Outcome<'k>> {
-    if is_whole(input.image) {
+    if must_stay_whole(input.image) {
         return Ok(Outcome { images: vec![input.image.clone()], warnings: Vec::new() });
     }
     let index = Index::read(input.image.stored)?;
@@ -118,7 +118,7 @@ pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) 
 }
 
 /// Whether an image must stay whole because the runtime does not find it by kernel names.
-fn is_whole(image: &Image<'_>) -> bool {
+fn must_stay_whole(image: &Image<'_>) -> bool {
     !image.properties.set(set::DEVICELIB).is_empty()
         || image.properties.get(set::VIRTUAL_FUNCTIONS, "virtual-functions-set").is_some()
 }
@@ -134,7 +134,7 @@ pub fn split_indexed<'k>(
     options: &Options<'_>,
 ) -> Result<Outcome<'k>> {
     let image = input.image;
-    if is_whole(image) {
+    if must_stay_whole(image) {
         return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
     }
     let (entries, variables) = (entry::entries(&index, &input), entry::variables(&index, image));
@@ -160,7 +160,7 @@ pub fn split_indexed<'k>(
         }
         Err(error) => return Err(error),
     };
-    let linked = check::Linked::of(sources);
+    let linked = check::LinkedSources::collect(sources);
     let all: HashSet<Cow<'k, str>> = index.entry_points.iter().map(|point| point.name.clone()).collect();
     let of_functions = image.properties.set(set::PARAM_OPT).iter().any(|property| !all.contains(property.name));
     let functions = if of_functions { names(&index) } else { HashSet::new() };
@@ -194,7 +194,7 @@ pub fn split_indexed<'k>(
         let here = if of_functions { names(&Index::read(&bytes)?) } else { HashSet::new() };
         let mut checked = check::check(&linked, sources, &members, options)?;
         warnings.append(&mut checked.warnings);
-        made.push((waiting.add(arena, bytes)?, members, carry::Symbols::of(facts), checked, here));
+        made.push((waiting.add(arena, bytes)?, members, carry::Symbols::from_module(facts), checked, here));
     }
     // Freed early: the cutter takes several times the memory of the module.
     drop(cutter);
@@ -216,8 +216,9 @@ pub fn split_indexed<'k>(
     // Constants that no part uses stay with all parts.
     let constants: HashSet<u32> =
         made.iter().flat_map(|(_, _, symbols, ..)| symbols.spec_constants.iter().copied()).collect();
-    let whole = carry::Whole { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
-    let carried = carry::Carried::of(&input, &whole);
+    let whole =
+        carry::SplitModule { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
+    let carried = carry::InputProperties::collect(&input, &whole);
     for (part, (_, members, symbols, checked, functions)) in images.iter_mut().zip(&made) {
         part.properties = carried.properties(arena, options, &carry::Part { members, symbols, checked, functions })?;
         let carried = part.properties.sets.iter().map(|set| size_of_val(set.properties.as_slice()));

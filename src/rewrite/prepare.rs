@@ -36,7 +36,7 @@ const ZSTD_THRESHOLD: usize = 512;
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> Result<Image<'k>> {
+pub fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: bool) -> Result<Image<'k>> {
     let image = examined.image;
     if examined.format == Format::NativeCpu {
         let error = Error::new(ErrorKind::Usage, "native CPU code is part of its host program, and cannot leave it");
@@ -46,7 +46,7 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
         // The bytes come from a `str`, so they are valid UTF-8.
         Ok(if text.is_empty() { "" } else { std::str::from_utf8(arena.keep(text.into())?).unwrap_or_default() })
     };
-    let target = if untold { target_of(examined) } else { None }.unwrap_or(image.target);
+    let target = if infer_target { target_of(examined) } else { None }.unwrap_or(image.target);
     let entries = entries(examined).into_iter().map(text).collect::<Result<Vec<_>>>()?;
     let property = |property: &Property<'_>| -> Result<Property<'k>> {
         let keep = |bytes: &[u8]| arena.keep(bytes.to_vec());
@@ -78,8 +78,8 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
         copy.properties.sets.push(PropertySet { name: text(set.name)?, properties });
     }
     let arch = copy.arch;
-    if named_arch(arch) && copy.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_none() {
-        compile_target(arena, &mut copy, Some(arch))?;
+    if is_compile_target(arch) && copy.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).is_none() {
+        set_compile_target(arena, &mut copy, Some(arch))?;
     }
     Ok(copy)
 }
@@ -88,11 +88,11 @@ pub fn own<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> R
 /// property sets are listed too. Code that splits or links modules reads them from the module instead.
 ///
 /// # Errors
-/// Those of [`own`]; `Input` where the module is damaged.
-pub fn own_listed<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: bool) -> Result<Image<'k>> {
-    let mut copy = own(arena, examined, untold)?;
-    if speaks_for_itself(examined.image) {
-        linkage(arena, examined, &mut copy)?;
+/// Those of [`copy`]; `Input` where the module is damaged.
+pub fn copy_with_symbols<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: bool) -> Result<Image<'k>> {
+    let mut copy = copy(arena, examined, infer_target)?;
+    if lacks_property_sets(examined.image) {
+        list_linkage(arena, examined, &mut copy)?;
         if copy.entries.is_empty() {
             // The runtime ignores an image without entries.
             copy.entries = copy.exports();
@@ -104,7 +104,7 @@ pub fn own_listed<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, untold: boo
 /// Returns the entries of an image. For a module without any these are its kernels, and for one without kernels its
 /// exports, since the runtime ignores an image without entries.
 pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
-    if !speaks_for_itself(examined.image) {
+    if !lacks_property_sets(examined.image) {
         examined.image.entries.clone()
     } else if examined.kernels.is_empty() {
         examined.image.exports()
@@ -114,13 +114,13 @@ pub fn entries<'b>(examined: &'b Examined<'_, '_>) -> Vec<&'b str> {
 }
 
 /// Whether an image has no property sets, so that the runtime must be told the symbols of its module.
-fn speaks_for_itself(image: &Image<'_>) -> bool {
+fn lacks_property_sets(image: &Image<'_>) -> bool {
     image.origin.is_none() && image.entries.is_empty()
 }
 
 /// Lists the functions that the module exports and imports, where no property set does. As in DPC++'s lists these are
 /// functions only, without those that the device defines.
-fn linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Image<'k>) -> Result<()> {
+fn list_linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Image<'k>) -> Result<()> {
     if examined.module.is_none() || examined.exports.is_empty() && examined.imports.is_empty() {
         return Ok(());
     }
@@ -129,7 +129,8 @@ fn linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Image<'
     let exported: Vec<String> = subset::exported(&index).into_iter().map(|(_, symbol)| symbol).collect();
     let declared = index.functions.iter().filter(|function| !function.defined);
     let linked = declared.filter_map(|function| index.linkage(function.id));
-    let imported = linked.filter(|linkage| linkage.kind == LinkageKind::Import).map(|linkage| linkage.name);
+    let imported =
+        linked.filter(|list_linkage| list_linkage.kind == LinkageKind::Import).map(|list_linkage| list_linkage.name);
     let imported = imported.filter(|symbol| can_be_imported(symbol)).collect();
     for (set, symbols) in [(set::EXPORTED, exported), (set::IMPORTED, imported)] {
         let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
@@ -148,7 +149,7 @@ pub fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
     if !matches!(image.target, "" | "spir64") {
         return None;
     }
-    let named = image.compile_target().and_then(spec_of).map(|(target, _)| target);
+    let named = image.compile_target().and_then(target_spec).map(|(target, _)| target);
     let by_format = || match examined.format {
         Format::Zebin | Format::PatchTokens => Some("spir64_gen"),
         Format::Ptx => Some("nvptx64"),
@@ -158,7 +159,7 @@ pub fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
 }
 
 /// Returns the `DeviceTargetSpec` of a target of `-fsycl-targets`, and whether the architecture is stated separately.
-fn spec_of(target: &str) -> Option<(&'static str, bool)> {
+fn target_spec(target: &str) -> Option<(&'static str, bool)> {
     let prefixes = [
         ("intel_gpu_", "spir64_gen"),
         ("nvidia_gpu_", "nvptx64"),
@@ -170,8 +171,8 @@ fn spec_of(target: &str) -> Option<(&'static str, bool)> {
 }
 
 /// Whether an architecture from a container is one that `compile_target` holds.
-fn named_arch(arch: &str) -> bool {
-    spec_of(arch).is_some_and(|(_, family)| family)
+fn is_compile_target(arch: &str) -> bool {
+    target_spec(arch).is_some_and(|(_, family)| family)
 }
 
 /// Changes the target of an image: `intel_gpu_pvc` becomes `spir64_gen` with the architecture stated separately, as
@@ -180,14 +181,14 @@ fn named_arch(arch: &str) -> bool {
 /// # Errors
 /// `Input` where the arena is full.
 pub fn retarget<'k>(arena: &'k Arena, image: &mut Image<'k>, target: &'k str) -> Result<()> {
-    let (spec, family) = spec_of(target).unwrap_or(("", false));
+    let (spec, family) = target_spec(target).unwrap_or(("", false));
     image.target = if family { spec } else { target };
     image.arch = "";
-    compile_target(arena, image, family.then_some(target))
+    set_compile_target(arena, image, family.then_some(target))
 }
 
 /// Sets or removes `compile_target`.
-fn compile_target<'k>(arena: &'k Arena, image: &mut Image<'k>, name: Option<&str>) -> Result<()> {
+fn set_compile_target<'k>(arena: &'k Arena, image: &mut Image<'k>, name: Option<&str>) -> Result<()> {
     if let Some(name) = name {
         let value = byte_array(arena, name.as_bytes())?;
         image.properties.put(set::REQUIREMENTS, Property { name: key::COMPILE_TARGET, value });
