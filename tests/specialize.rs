@@ -104,7 +104,7 @@ fn defaults_are_said_to_be_defaults() {
     let (parts, blob) = stored();
     let arena = Arena::default();
     let sets = sets(&parts, &blob);
-    let all = properties(&arena, &sets, done.stated()).unwrap();
+    let all = properties(&arena, &sets, done.recorded_values()).unwrap();
     assert_eq!(all.get(set::MISC, "specConstsReplacedWithDefault"), Some(Value::U32(1)));
     assert_eq!(all.sets[..2], sets.sets[..]);
 }
@@ -122,7 +122,7 @@ fn values_are_set_by_every_kind_of_name() {
     let (parts, blob) = stored();
     let arena = Arena::default();
     let sets = sets(&parts, &blob);
-    let all = properties(&arena, &sets, done.stated()).unwrap();
+    let all = properties(&arena, &sets, done.recorded_values()).unwrap();
     assert_eq!(all.get(set::SPEC_VALUES, "all").unwrap().payload(), Some(&expected[..]));
     assert_eq!(all.get(set::SPEC_DEFAULTS, "all"), sets.get(set::SPEC_DEFAULTS, "all"));
     // The value of a default is no change.

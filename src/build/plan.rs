@@ -12,7 +12,7 @@ use crate::compat::fit::Finding;
 use crate::compat::native::{self, Stay};
 use crate::error::{ErrorKind, Problem, Result};
 use crate::policy::rules::Recipe;
-use crate::rewrite::link::providers::Providers;
+use crate::rewrite::link::Providers;
 use crate::rewrite::specialize::{Outcome, Specialized, specialized};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

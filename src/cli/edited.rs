@@ -1,12 +1,11 @@
 //! What do `embed` and `prune` share: a linked file goes in, a changed copy comes out?
 
-use super::emit;
 use super::exit::{Exit, report};
 use super::format::Summary;
 use super::global::Global;
 use super::input::Input;
-use super::output;
 use super::sources::{replaces_input, same_file};
+use super::{emit, output};
 use std::collections::{BTreeSet, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,8 +15,7 @@ use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::edited::Edited;
 use sycl_bundle::rewrite::image_data::OutImage;
-use sycl_bundle::rewrite::layers;
-use sycl_bundle::rewrite::pe::signature;
+use sycl_bundle::rewrite::{layers, pe};
 
 /// The flags of the two verbs.
 #[derive(Debug, clap::Args)]
@@ -91,14 +89,14 @@ impl Linked {
             return Err(error.context(named()));
         }
         let mut unsigned = None;
-        if kind == Kind::Pe && signature::size(input.bytes()).context(named)? > 0 {
+        if kind == Kind::Pe && pe::size(input.bytes()).context(named)? > 0 {
             if !target.drop_signature {
                 let message = "the file is signed, and the signature would be wrong once the file is changed";
                 let error = Error::new(ErrorKind::Usage, message)
                     .with_remedy("`--drop-signature` removes it; sign the result again where that is needed");
                 return Err(error.context(named()));
             }
-            unsigned = Some(signature::remove(input.bytes()).context(named)?);
+            unsigned = Some(pe::remove(input.bytes()).context(named)?);
         }
         Ok(Linked { path: path.to_owned(), input, unsigned })
     }

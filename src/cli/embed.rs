@@ -1,13 +1,12 @@
 //! `embed`: how do images from elsewhere get into a linked file?
 
 use super::edited::{Linked, TargetArgs};
-use super::emit;
 use super::exit::{Exit, report};
 use super::global::Global;
 use super::input::Input;
-use super::output;
 use super::selection::{self, Selection};
 use super::table::Files as Parts;
+use super::{emit, output};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -23,8 +22,7 @@ use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::edited;
 use sycl_bundle::report::units::counted;
-use sycl_bundle::rewrite::convert::with_payload;
-use sycl_bundle::rewrite::image_data::OutImage;
+use sycl_bundle::rewrite::image_data::{OutImage, with_payload};
 use sycl_bundle::rewrite::{self, layers};
 
 const AFTER_HELP: &str = "\

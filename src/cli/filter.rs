@@ -27,9 +27,9 @@ use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::filtered::{self, Against, Emptied, Filtered, Output};
 use sycl_bundle::report::name;
-use sycl_bundle::rewrite::convert::out_image;
 use sycl_bundle::rewrite::empty::empty;
 use sycl_bundle::rewrite::extract::{self, Names};
+use sycl_bundle::rewrite::image_data::out_image;
 use sycl_bundle::rewrite::prepare;
 
 const AFTER_HELP: &str = "\

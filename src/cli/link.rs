@@ -13,8 +13,7 @@ use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units::{bytes, counted};
-use sycl_bundle::rewrite::link::providers::Providers;
-use sycl_bundle::rewrite::link::{Input, Outcome, agree, executable, link, list_symbols};
+use sycl_bundle::rewrite::link::{Input, Outcome, Providers, agree, executable, link, list_symbols};
 use sycl_bundle::spirv::link::Options;
 
 const AFTER_HELP: &str = "\

@@ -22,8 +22,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::name::demangle;
 use sycl_bundle::report::units::{bytes, counted};
-use sycl_bundle::rewrite::convert::out_image;
-use sycl_bundle::rewrite::image_data::OutImage;
+use sycl_bundle::rewrite::image_data::{OutImage, out_image};
 use sycl_bundle::rewrite::split::{Mode, Options, split, split_indexed};
 use sycl_bundle::select::Pattern;
 

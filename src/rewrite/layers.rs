@@ -5,10 +5,9 @@
 //! takes both layers off, prunes the bottom, and puts back what stays. So an undone addition leaves no trace: a layer
 //! that becomes empty leaves the bytes of the file before it.
 
-use super::convert::with_payload;
 use super::embed::record::{Layer, Record};
 use super::embed::{self, Addition};
-use super::image_data::{OutImage, OutValue};
+use super::image_data::{OutImage, OutValue, with_payload};
 use super::pe;
 use super::prune::prune;
 use super::specialize::RecordedValues;
@@ -253,7 +252,7 @@ fn forget(mut bytes: Vec<u8>) -> Result<Vec<u8>> {
     let at = place.and_then(|at| usize::try_from(at).ok());
     if at.is_some_and(|at| crate::bytes::put_u64(&mut bytes, at, 0)) {
         if Kind::identify(&bytes)? == Kind::Pe {
-            pe::headers::update_checksum(&mut bytes)?;
+            pe::update_checksum(&mut bytes)?;
         }
         return Ok(bytes);
     }

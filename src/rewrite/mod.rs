@@ -1,7 +1,6 @@
 //! How does a changed bundle get back into a file?
 
 pub mod blobs;
-pub mod convert;
 pub mod embed;
 pub mod empty;
 pub mod extract;

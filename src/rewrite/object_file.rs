@@ -16,18 +16,19 @@
 //! Names, order and priority are those of DPC++'s wrappers: images are registered before the first constructor of the
 //! program that could use them. All symbols but the runtime's two functions are local, so any number of such objects
 //! link together. The same images and options give the same bytes.
-
-use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
-use object::{
-    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
-    SymbolScope, elf,
-};
+//!
+//! In the machine code, the descriptor's address goes into the first argument's register, and a jump ends in the runtime's function, which
+//! returns to the caller of the constructor. There is no stack frame, so nothing to unwind. Each function is a valid
+//! target of indirect calls where the processor checks them.
 
 use super::image_data::{Block, EntryForm, ImageData, ImageVersion, Location, OutImage, PAYLOAD_ALIGN, Word};
 use super::shared::Machine;
 use crate::error::{Error, ErrorKind, Result};
-
-mod code;
+use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
+    SymbolScope, elf, pe,
+};
 
 /// Format of object files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +156,7 @@ impl<'a> File<'a> {
         let keep = self.object.append_section_data(self.structures, &[0; 8], 8);
         let tgtimg = self.tgtimg;
         let symbol = self.object.section_symbol(tgtimg);
-        self.relocate(self.structures, keep, symbol, 0, code::pointer(self.machine, self.format))?;
+        self.relocate(self.structures, keep, symbol, 0, pointer(self.machine, self.format))?;
         let bytes: Vec<u8> = data.ranges.iter().flat_map(|range| [0, range.size]).flat_map(u64::to_le_bytes).collect();
         self.object.set_section_data(tgtimg, bytes, 16);
         for (at, range) in (0..).step_by(16).zip(&data.ranges) {
@@ -192,7 +193,7 @@ impl<'a> File<'a> {
             let descriptor =
                 self.local(&format!(".sycl_offloading.descriptor{suffix}"), section, descriptor.offset, 32);
             for ((name, function), table) in ["reg", "unreg"].into_iter().zip(functions).zip(tables) {
-                let code = code::function(self.machine, self.format);
+                let code = registration_code(self.machine, self.format);
                 let at = self.object.append_section_data(text, &code.bytes, 16);
                 for fixup in &code.fixups {
                     let symbol = if fixup.of_descriptor { descriptor } else { function };
@@ -201,7 +202,7 @@ impl<'a> File<'a> {
                 let name = format!("sycl.descriptor_{name}{suffix}");
                 let local = self.symbol(&name, SymbolKind::Text, text, at, code.bytes.len() as u64);
                 let slot = self.object.append_section_data(table, &[0; 8], 8);
-                self.relocate(table, slot, local, 0, code::pointer(self.machine, self.format))?;
+                self.relocate(table, slot, local, 0, pointer(self.machine, self.format))?;
             }
         }
         Ok(())
@@ -236,7 +237,7 @@ impl<'a> File<'a> {
         let target = self.section_of(to.block)?;
         let symbol = self.object.section_symbol(target);
         let addend = i64::try_from(to.offset).map_err(|_| Error::input("an offset beyond the address space"))?;
-        self.relocate(section, at, symbol, addend, code::pointer(self.machine, self.format))
+        self.relocate(section, at, symbol, addend, pointer(self.machine, self.format))
     }
 
     fn relocate(
@@ -288,4 +289,95 @@ fn add(object: &mut Object<'_>, name: &str, kind: SectionKind) -> SectionId {
 /// Converts errors of the writer, which concern only extreme sizes.
 fn writing(error: object::write::Error) -> Error {
     Error::input(format!("the object cannot be written: {error}"))
+}
+
+/// Function with its relocations.
+struct Code {
+    bytes: Vec<u8>,
+    fixups: Vec<Fixup>,
+}
+
+/// Relocation of a function.
+struct Fixup {
+    /// Offset in the function, in bytes.
+    offset: u64,
+    /// Whether the target is the descriptor; otherwise it is the runtime's function.
+    of_descriptor: bool,
+    addend: i64,
+    flags: RelocationFlags,
+}
+
+fn registration_code(machine: Machine, format: ObjectFormat) -> Code {
+    match machine {
+        Machine::X86_64 => x86_64(format),
+        Machine::Aarch64 => aarch64(format),
+    }
+}
+
+/// ```text
+/// f3 0f 1e fa             endbr64
+/// 48 8d 3d dd dd dd dd    lea rdi, [rip + descriptor]     Windows: 48 8d 0d, rcx
+/// e9 dd dd dd dd          jmp function
+/// ```
+/// Displacements count from the end of their instruction, hence the addend.
+fn x86_64(format: ObjectFormat) -> Code {
+    let register = match format {
+        ObjectFormat::Elf => 0x3d,
+        ObjectFormat::Coff => 0x0d,
+    };
+    let mut bytes = vec![0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x8d, register, 0, 0, 0, 0];
+    bytes.extend([0xe9, 0, 0, 0, 0]);
+    let (data, call) = match format {
+        ObjectFormat::Elf => (of_elf(elf::R_X86_64_PC32), of_elf(elf::R_X86_64_PLT32)),
+        ObjectFormat::Coff => (of_coff(pe::IMAGE_REL_AMD64_REL32), of_coff(pe::IMAGE_REL_AMD64_REL32)),
+    };
+    let fixups = vec![
+        Fixup { offset: 7, of_descriptor: true, addend: -4, flags: data },
+        Fixup { offset: 12, of_descriptor: false, addend: -4, flags: call },
+    ];
+    Code { bytes, fixups }
+}
+
+/// ```text
+/// d503245f    bti  c
+/// 90000000    adrp x0, descriptor
+/// 91000000    add  x0, x0, :lo12:descriptor
+/// 14000000    b    function
+/// ```
+fn aarch64(format: ObjectFormat) -> Code {
+    let words: [u32; 4] = [0xd503_245f, 0x9000_0000, 0x9100_0000, 0x1400_0000];
+    let flags = match format {
+        ObjectFormat::Elf => {
+            [elf::R_AARCH64_ADR_PREL_PG_HI21, elf::R_AARCH64_ADD_ABS_LO12_NC, elf::R_AARCH64_JUMP26].map(of_elf)
+        }
+        ObjectFormat::Coff => {
+            [pe::IMAGE_REL_ARM64_PAGEBASE_REL21, pe::IMAGE_REL_ARM64_PAGEOFFSET_12A, pe::IMAGE_REL_ARM64_BRANCH26]
+                .map(of_coff)
+        }
+    };
+    let fixups = [4u64, 8, 12].into_iter().zip(flags).map(|(offset, flags)| Fixup {
+        offset,
+        of_descriptor: offset != 12,
+        addend: 0,
+        flags,
+    });
+    Code { bytes: words.into_iter().flat_map(u32::to_le_bytes).collect(), fixups: fixups.collect() }
+}
+
+/// Returns the relocation of a 64-bit address.
+fn pointer(machine: Machine, format: ObjectFormat) -> RelocationFlags {
+    match (format, machine) {
+        (ObjectFormat::Elf, Machine::X86_64) => of_elf(elf::R_X86_64_64),
+        (ObjectFormat::Elf, Machine::Aarch64) => of_elf(elf::R_AARCH64_ABS64),
+        (ObjectFormat::Coff, Machine::X86_64) => of_coff(pe::IMAGE_REL_AMD64_ADDR64),
+        (ObjectFormat::Coff, Machine::Aarch64) => of_coff(pe::IMAGE_REL_ARM64_ADDR64),
+    }
+}
+
+fn of_elf(r_type: elf::RelocationType) -> RelocationFlags {
+    RelocationFlags::Elf { r_type }
+}
+
+fn of_coff(typ: pe::RelocationType) -> RelocationFlags {
+    RelocationFlags::Coff { typ }
 }

@@ -14,21 +14,20 @@
 //!
 //! Sections of payloads and `.tgtimg` have the names and contents that clang-offload-wrapper gives them, so tools that
 //! look for them find them. The same images and options give the same bytes.
+//!
+//! Each descriptor has a constructor and a destructor, which load the descriptor's address into the first argument's
+//! register and jump to the runtime's function through its slot of the global offset table. It is a jump, not a call:
+//! the function returns to the caller of the constructor, and the stack stays aligned.
 
-use object::Endianness;
-use object::write::elf::Writer;
+mod layout;
+mod write;
 
 use super::image_data::{EntryForm, ImageData, ImageVersion, OutImage};
 use crate::error::{Error, ErrorKind, Result};
-
-mod code;
-mod layout;
-mod sections;
-mod write;
-
-pub use code::Machine;
 use layout::Layout;
-use sections::Names;
+use object::Endianness;
+use object::write::elf::Writer;
+use write::Names;
 
 /// Options of a shared library.
 #[derive(Debug, Clone)]
@@ -85,4 +84,99 @@ pub fn shared_library(images: &[OutImage<'_>], options: &SharedOptions<'_>) -> R
 /// Converts errors of the writer, which concern only extreme sizes.
 fn writing(error: object::write::Error) -> Error {
     Error::input(format!("the library cannot be written: {error}"))
+}
+
+/// Processor of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Machine {
+    /// x86-64.
+    X86_64,
+    /// 64-bit ARM, little-endian.
+    Aarch64,
+}
+
+/// Distance from one function to the next in bytes, on every machine.
+const FUNCTION_SIZE: u64 = 32;
+
+/// Returns the code at address `here` that calls the function in the slot `slot` with the address `argument`.
+///
+/// # Errors
+/// `Input` where the argument or the slot is out of reach (2 GiB on x86-64, 4 GiB on ARM).
+fn function(machine: Machine, here: u64, argument: u64, slot: u64) -> Result<Vec<u8>> {
+    let mut code = match machine {
+        Machine::X86_64 => x86_64(here, argument, slot),
+        Machine::Aarch64 => aarch64(here, argument, slot),
+    }
+    .ok_or_else(|| Error::input("the images are too large for one library").with_remedy("write several libraries"))?;
+    // The rest is filled with instructions that trap; it is never executed.
+    let filler = if machine == Machine::X86_64 { INT3 } else { 0 };
+    code.resize(FUNCTION_SIZE as usize, filler);
+    Ok(code)
+}
+
+/// Instruction `int3`. On ARM zeros trap (`udf #0`).
+const INT3: u8 = 0xcc;
+
+/// ```text
+/// 48 8d 3d dd dd dd dd    lea rdi, [rip + argument]
+/// ff 25 dd dd dd dd       jmp [rip + slot]
+/// ```
+/// Displacements count from the end of their instruction.
+fn x86_64(here: u64, argument: u64, slot: u64) -> Option<Vec<u8>> {
+    let displacement = |from: u64, to: u64| {
+        let difference = i64::try_from(to).ok()?.checked_sub(i64::try_from(from).ok()?)?;
+        Some(i32::try_from(difference).ok()?.to_le_bytes())
+    };
+    let mut code = vec![0x48, 0x8d, 0x3d];
+    code.extend(displacement(here.checked_add(7)?, argument)?);
+    code.extend([0xff, 0x25]);
+    code.extend(displacement(here.checked_add(13)?, slot)?);
+    Some(code)
+}
+
+/// ```text
+/// adrp x0, argument           1 immlo:2 10000 immhi:19 rd:5       page of the target, relative to this one's
+/// add  x0, x0, #low12         100100010 0 imm:12 rn:5 rd:5
+/// adrp x16, slot
+/// ldr  x16, [x16, #low12]     1111100101 imm:12 (in units of 8) rn:5 rt:5
+/// br   x16                    1101011000011111000000 rn:5 00000
+/// ```
+/// The procedure call standard reserves x16 for such veneers.
+fn aarch64(here: u64, argument: u64, slot: u64) -> Option<Vec<u8>> {
+    let adrp = |register: u32, at: u64, to: u64| {
+        let pages = i64::try_from(to >> 12).ok()?.checked_sub(i64::try_from(at >> 12).ok()?)?;
+        let bits = (-(1 << 20)..1 << 20).contains(&pages).then_some(pages as u32)?;
+        Some(0x9000_0000 | (bits & 3) << 29 | (bits >> 2 & 0x7_ffff) << 5 | register)
+    };
+    let low = |address: u64| (address & 0xfff) as u32;
+    let words = [
+        adrp(0, here, argument)?,
+        0x9100_0000 | low(argument) << 10,
+        adrp(16, here.checked_add(8)?, slot)?,
+        0xf940_0000 | (low(slot) / 8) << 10 | 16 << 5 | 16,
+        0xd61f_0200,
+    ];
+    Some(words.iter().flat_map(|word| word.to_le_bytes()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x86_64_is_what_an_assembler_makes() {
+        // as: lea rdi, [rip + 0x2ff9]; jmp [rip - 0xfed]
+        let code = function(Machine::X86_64, 0x1000, 0x4000, 0x20).unwrap();
+        assert_eq!(code[..13], [0x48, 0x8d, 0x3d, 0xf9, 0x2f, 0, 0, 0xff, 0x25, 0x13, 0xf0, 0xff, 0xff]);
+        assert!(function(Machine::X86_64, 0x1000, 0x8000_1007, 0x20).is_err());
+    }
+
+    #[test]
+    fn aarch64_is_what_an_assembler_makes() {
+        // llvm-mc --triple=aarch64: adrp x0, #0x5000; add x0, x0, #0x238; adrp x16, #-0x1000; ldr x16, [x16, #0x18]; br x16
+        let code = function(Machine::Aarch64, 0x1ffc, 0x6238, 0x1018).unwrap();
+        let words: Vec<u32> = code.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+        assert_eq!(words[..5], [0xb000_0020, 0x9108_e000, 0xf0ff_fff0, 0xf940_0e10, 0xd61f_0200]);
+        assert!(function(Machine::Aarch64, 0x1000, 1 << 33, 0x20).is_err());
+    }
 }

@@ -1,13 +1,12 @@
 //! What happens to a file that has native images already?
 
+use crate::support::host::{Fixture, ImageSpec, Kind, Linker, Strip, load, matrix, samples, view};
+use crate::{Folder, Native, embedded, expected, natives, read, same};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::ErrorKind;
-use sycl_bundle::rewrite::embed::earlier;
+use sycl_bundle::rewrite::embed::earlier_additions;
 use sycl_bundle::rewrite::embed::record::Record;
-
-use crate::support::host::{Fixture, ImageSpec, Kind, Linker, Strip, load, matrix, samples, view};
-use crate::{Folder, Native, embedded, expected, natives, read, same};
 
 fn with<T>(file: &[u8], look: impl FnOnce(&Bundle) -> T) -> T {
     let host = Host::read(file).unwrap();
@@ -96,7 +95,7 @@ fn images_of_an_earlier_run_are_found_with_their_sources() {
         let rewritten = embedded(&original, &natives);
         with(&rewritten, |after| {
             with(&original, |before| {
-                let found: Vec<_> = earlier(after, before)
+                let found: Vec<_> = earlier_additions(after, before)
                     .iter()
                     .map(|addition| (addition.source, addition.target, addition.format, addition.payload.to_vec()))
                     .collect();
@@ -131,7 +130,7 @@ fn sources_with_the_same_symbols() {
     let rewritten = embedded(&original, &natives);
     with(&rewritten, |after| {
         with(&original, |before| {
-            let sources: Vec<usize> = earlier(after, before).iter().map(|addition| addition.source).collect();
+            let sources: Vec<usize> = earlier_additions(after, before).iter().map(|addition| addition.source).collect();
             assert_eq!(sources, [0, 1, 2, 3, 4]);
         });
     });

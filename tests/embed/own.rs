@@ -1,17 +1,15 @@
 //! Do added images that name a device of their own have their source's everything and that name, beside others that share
 //! their source's tables?
 
+use crate::support::host::{Fixture, Kind, Linker, LoadedImage, Strip, fnv1a, load, matrix};
+use crate::{Folder, notes, read};
 use std::path::Path;
-
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::Host;
 use sycl_bundle::rewrite::embed::record::Record;
-use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier, embed, original_indexes, possible};
+use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier_additions, embed, original_indexes, possible};
 use sycl_bundle::rewrite::specialize::RecordedValues;
-
-use crate::support::host::{Fixture, Kind, Linker, LoadedImage, Strip, fnv1a, load, matrix};
-use crate::{Folder, notes, read};
 
 /// The source, the device and the code.
 type Native = (usize, Option<&'static str>, Vec<u8>);
@@ -113,7 +111,7 @@ fn a_later_run_finds_their_sources_and_replaces_them() {
     let below = Host::read(&restored).unwrap();
     let restored = Bundle::read(&below).unwrap();
 
-    let mut found: Vec<_> = earlier(&embedded, &restored)
+    let mut found: Vec<_> = earlier_additions(&embedded, &restored)
         .iter()
         .map(|addition| (addition.source, addition.compile_target, addition.payload.to_vec()))
         .collect();

@@ -1,19 +1,17 @@
 //! Do images join the list of a library for Windows so that it loads anywhere, and leave it without a trace?
 
-use std::collections::HashSet;
-use std::process::Command;
-
 use crate::library;
 use crate::loader::{Module, checksum, directory, optional, u32_at};
 use crate::support::host::{Entries, Fixture, ImageSpec, LoadedImage, fnv1a, samples, tool};
 use crate::support::spirv;
 use goblin::pe::PE;
+use std::collections::HashSet;
+use std::process::Command;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Result;
 use sycl_bundle::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue};
-use sycl_bundle::rewrite::layers;
-use sycl_bundle::rewrite::pe::signature;
+use sycl_bundle::rewrite::{layers, pe};
 
 /// Where the loader may put a library: where it prefers, lower, and as Windows does.
 pub const BASES: [Option<u64>; 3] = [None, Some(0x1_0000), Some(0x7ff6_1234_0000)];
@@ -154,10 +152,10 @@ fn a_signature_is_refused_or_removed() {
     let start = u32::try_from(signed.len()).unwrap();
     signed[at..at + 8].copy_from_slice(&[start.to_le_bytes(), 24u32.to_le_bytes()].concat());
     signed.extend([7; 24]);
-    assert_eq!((signature::size(&original).unwrap(), signature::size(&signed).unwrap()), (0, 24));
+    assert_eq!((pe::size(&original).unwrap(), pe::size(&signed).unwrap()), (0, 24));
     let error = joined(&signed, 1).unwrap_err();
     assert!(error.to_string().contains("is signed"), "{error}");
-    assert!(signature::remove(&signed).unwrap() == original);
+    assert!(pe::remove(&signed).unwrap() == original);
 
     // The program takes the flag for it.
     let folder = tempfile::tempdir().unwrap();
@@ -181,12 +179,12 @@ fn a_signature_is_refused_or_removed() {
     let done = prune(&["--drop-signature"]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let written = std::fs::read(&output).unwrap();
-    assert_eq!(signature::size(&written).unwrap(), 0);
+    assert_eq!(pe::size(&written).unwrap(), 0);
     let images = |file: &[u8]| Bundle::read(&Host::read(file).unwrap()).unwrap().images.len();
     assert_eq!(images(&written) + 1, images(&original));
 
     signed.push(0);
-    assert!(signature::remove(&signed).unwrap_err().to_string().contains("not at the end"));
+    assert!(pe::remove(&signed).unwrap_err().to_string().contains("not at the end"));
 }
 
 /// A file whose headers have room for `left` bytes more.

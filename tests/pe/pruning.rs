@@ -62,7 +62,7 @@ fn all_of_the_linkers_images_may_go_where_others_come() {
     let bundle = Bundle::read(&host).unwrap();
     let last = bundle.images.last().unwrap();
     let payload = last.stored.to_vec();
-    let new = sycl_bundle::rewrite::convert::with_payload(last, "spir64_gen", 1, payload.into());
+    let new = sycl_bundle::rewrite::image_data::with_payload(last, "spir64_gen", 1, payload.into());
     let all: HashSet<usize> = (0..bundle.images.len()).collect();
     let edited = layers::edit(&original, &all, std::slice::from_ref(&new), &notes()).unwrap();
     let descriptors = descriptors(&original);

@@ -3,19 +3,17 @@
 //! Kernel by kernel: arguments, attributes, memory, and the code with all that it reaches. Of oneMKL, imports of images
 //! are resolved by the images that export them, and Intel's driver compiles what comes of it, and links what it compiled.
 
+use crate::tool::{inspect, tool};
+use crate::world::{succeed, world};
+use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-
-use rayon::prelude::*;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
-use sycl_bundle::rewrite::link::providers::Providers;
+use sycl_bundle::rewrite::link::Providers;
 use sycl_bundle::spirv::index::Index;
 use sycl_bundle::spirv::kernel::{Kernel, body, kernels};
 use sycl_bundle::spirv::link::{Options, Source, link};
-
-use crate::tool::{inspect, tool};
-use crate::world::{succeed, world};
 
 /// Modules of a group; the largest number stands for all of a library.
 const GROUPS: [usize; 3] = [50, 500, usize::MAX];

@@ -1,22 +1,20 @@
 //! Does a bundle that is written and read come back as it was, in every form?
 
+use crate::LINUX;
 use proptest::prelude::*;
-use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Declared;
 use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::bundle::offload_binary::Version;
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value, set};
 use sycl_bundle::bundle::syclbin::Envelope;
+use sycl_bundle::bundle::table::Table;
 use sycl_bundle::bundle::table_images::Row;
-use sycl_bundle::bundle::{property_text, table::Table};
+use sycl_bundle::bundle::{Bundle, property_text};
 use sycl_bundle::container::Host;
 use sycl_bundle::rewrite::blobs;
-use sycl_bundle::rewrite::convert::out_image;
-use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion};
+use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, out_image};
 use sycl_bundle::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file};
 use sycl_bundle::rewrite::shared::{Machine, SharedOptions, shared_library};
-
-use crate::LINUX;
 
 /// An image that owns what it says.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use sycl_bundle::bundle::image::Image;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier};
+use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier_additions};
 use sycl_bundle::rewrite::specialize::{RecordedValues, Specialized};
 
 /// Whether the code alone tells for which GPU it is.
@@ -58,7 +58,7 @@ pub fn kept<'e>(
     embedded: Option<&'e Bundle<'_>>,
 ) -> Result<Vec<Addition<'e>>> {
     let selected: HashSet<usize> = images.iter().map(|image| image.image.index).collect();
-    let mut kept = embedded.map_or_else(Vec::new, |embedded| earlier(embedded, bundle));
+    let mut kept = embedded.map_or_else(Vec::new, |embedded| earlier_additions(embedded, bundle));
     let is_wanted = |addition: &Addition<'_>| {
         wanted.iter().any(|wanted| wanted.target.is_of(addition.target, addition.compile_target))
     };
@@ -93,7 +93,7 @@ pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payloa
         source: unit.0,
         target: target.spec,
         compile_target: target.compile_target.as_deref(),
-        constants: plans.specialized.get(&unit).map_or(RecordedValues::Nothing, Specialized::stated),
+        constants: plans.specialized.get(&unit).map_or(RecordedValues::Nothing, Specialized::recorded_values),
         linked: plans.linked.contains(&unit.0),
         format: FORMAT_NATIVE,
         payload,

@@ -11,7 +11,7 @@ use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::yaml::Place;
 use sycl_bundle::error::Result;
 use sycl_bundle::policy::rules::{Rule, Rules, Wanted};
-use sycl_bundle::rewrite::specialize::{shown, unknown_constant};
+use sycl_bundle::rewrite::specialize::{display_name, unknown_constant};
 
 /// What the command line says.
 #[derive(Debug, clap::Args)]
@@ -114,7 +114,7 @@ impl Recipes {
             let numbers = examined.module.iter().flat_map(|module| &module.spec_constants);
             match named.is_empty() {
                 true => numbers.map(|id| Which::Id(*id).text()).collect::<Vec<String>>(),
-                false => named.iter().map(|one| shown(one.name, source_name)).collect(),
+                false => named.iter().map(|one| display_name(one.name, source_name)).collect(),
             }
         };
         Err(unknown_constant(missing, &images.iter().flat_map(of_image).collect()))

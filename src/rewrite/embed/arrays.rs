@@ -2,14 +2,21 @@
 //!
 //! An array holds, for each descriptor, its own image structures and one structure per added image. An added image
 //! points to the option strings, entries and property sets of the image it was compiled from.
+//!
+//! An added image may differ from its source in property sets too: its own name its device (`compile_target`) and the values of specialization constants that it was compiled with, and they import nothing
+//! where it was linked. Other images of the list keep their sets.
 
-use super::{Addition, whole};
+use super::{Addition, standalone};
 use crate::bundle::Bundle;
 use crate::bundle::descriptor::{Descriptor, ImageLayout, listed_in_tgtimg};
 use crate::bundle::image::Image;
+use crate::bundle::property::{byte_array, key, set};
 use crate::bytes;
 use crate::container::Host;
 use crate::error::{Error, Result};
+use crate::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue, with_payload};
+use crate::rewrite::specialize::StoredValue;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Image structure of the new array.
@@ -38,7 +45,7 @@ pub fn kept(bundle: &Bundle<'_>, additions: &[Addition<'_>]) -> Vec<Vec<u64>> {
     let is_source: HashSet<usize> = additions.iter().map(|addition| addition.source).collect();
     let mut replaced: HashMap<Role<'_>, HashSet<[u64; 4]>> = HashMap::new();
     // Images with tables of their own go to this list, whatever list their source is in.
-    let own = whole::list(bundle).ok();
+    let own = standalone::list(bundle).ok();
     for addition in additions {
         if let Some((image, origin)) = source(bundle, addition).and_then(|image| Some((image, image.origin?))) {
             let list = own.filter(|_| addition.has_own_sets()).unwrap_or(origin.descriptor);
@@ -141,4 +148,66 @@ pub fn source<'b, 'a>(bundle: &'b Bundle<'a>, addition: &Addition<'_>) -> Option
 /// Returns the descriptor that lists the source of an addition.
 pub fn source_place(bundle: &Bundle<'_>, addition: &Addition<'_>) -> Option<usize> {
     source(bundle, addition)?.origin.map(|origin| origin.descriptor)
+}
+
+/// Property that an addition sets.
+struct SetProperty {
+    set: &'static str,
+    key: &'static str,
+    value: StoredValue,
+}
+
+/// Properties that each addition sets.
+pub(super) struct ChangedProperties(Vec<Vec<SetProperty>>);
+
+impl ChangedProperties {
+    /// Returns the properties of additions, in their order.
+    pub fn collect(additions: &[Addition<'_>]) -> ChangedProperties {
+        let one = |addition: &Addition<'_>| {
+            let device = addition.compile_target.map(|name| {
+                let value = StoredValue::Bytes(byte_array(name.as_bytes()));
+                SetProperty { set: set::REQUIREMENTS, key: key::COMPILE_TARGET, value }
+            });
+            let constants = addition.constants.property().map(|(set, key, value)| SetProperty { set, key, value });
+            device.into_iter().chain(constants).collect()
+        };
+        ChangedProperties(additions.iter().map(one).collect())
+    }
+}
+
+/// Returns the images of additions.
+///
+/// # Errors
+/// `Input` where one has no source.
+pub(super) fn images<'i>(
+    bundle: &'i Bundle<'_>,
+    additions: &[Addition<'i>],
+    values: &'i ChangedProperties,
+) -> Result<Vec<OutImage<'i>>> {
+    let one = |(addition, own): (&Addition<'i>, &'i Vec<SetProperty>)| {
+        let source = source(bundle, addition)
+            .ok_or_else(|| Error::input(format!("image {} is in no list of this file", addition.source)))?;
+        let mut image = with_payload(source, addition.target, addition.format, Cow::Borrowed(addition.payload));
+        if addition.linked {
+            image.property_sets.retain(|known| known.name != set::IMPORTED);
+        }
+        own.iter().for_each(|own| set_property(&mut image.property_sets, own));
+        Ok(image)
+    };
+    additions.iter().zip(&values.0).map(one).collect()
+}
+
+/// Sets a property.
+fn set_property<'i>(sets: &mut Vec<OutSet<'i>>, own: &'i SetProperty) {
+    let property = match &own.value {
+        StoredValue::Flag => OutProperty { name: own.key, kind: 1, value: OutValue::U32(1) },
+        StoredValue::Bytes(bytes) => OutProperty { name: own.key, kind: 2, value: OutValue::Bytes(bytes) },
+    };
+    match sets.iter_mut().find(|known| known.name == own.set) {
+        None => sets.push(OutSet { name: own.set, properties: vec![property] }),
+        Some(known) => {
+            known.properties.retain(|other| other.name != own.key);
+            known.properties.push(property);
+        }
+    }
 }

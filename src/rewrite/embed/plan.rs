@@ -1,20 +1,22 @@
 //! Where is everything in the added segment?
+//!
+//! The segment must be at the end of the file, so no other data may be there. Installers, AppImages, PyInstaller programs and signed files carry data behind the last byte that the ELF headers
+//! describe, and find it from the end of the file. A segment added behind it would hide it from them.
 
 use super::Addition;
 use super::arrays::{self, Structure, source, source_place};
-use super::place;
 use super::record::{Layer, Patch, Record};
 use super::relocations::Table;
-use super::trailing;
-use super::whole::StandaloneImages;
+use super::standalone::StandaloneImages;
 use crate::bundle::Bundle;
 use crate::bytes;
 use crate::container::Host;
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};
-use crate::rewrite::image_data::loose::Bases;
+use crate::rewrite::image_data::Bases;
 use object::LittleEndian as LE;
-use object::elf::ProgramHeader64;
+use object::elf::{self, PT_LOAD, ProgramHeader64, SHT_NOBITS};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 
 /// Alignment of payloads; DPC++'s wrapper uses the same.
 pub const PAYLOAD_ALIGN: u64 = 16;
@@ -93,9 +95,9 @@ impl<'p> Plan<'p> {
         notes: &[(String, String)],
     ) -> Result<Plan<'p>> {
         let additions = new.additions;
-        trailing::check(host.bytes, elf)?;
+        check(host.bytes, elf)?;
         let table = Table::find(host, elf)?;
-        let (offset, address) = place::place(host.bytes.len() as u64, elf)?;
+        let (offset, address) = place(host.bytes.len() as u64, elf)?;
         let kept = arrays::kept(bundle, new.replacing);
         let unlisted = arrays::unlisted(host, bundle, &kept);
         let record = Record {
@@ -112,7 +114,7 @@ impl<'p> Plan<'p> {
         let mut cursor = Cursor(address);
         // The program headers come first and belong to no section: GNU strip and objcopy expect them there and would
         // otherwise shift what follows.
-        let header_size = (place::kept_headers(elf).len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
+        let header_size = (kept_headers(elf).len() as u64 + 1) * size_of::<ProgramHeader64<LE>>() as u64;
         let headers = cursor.take(header_size, 8)?;
         let record_address = cursor.take(record.len() as u64, 8)?;
 
@@ -264,4 +266,111 @@ fn target_strings(additions: &[Addition<'_>]) -> (Vec<u8>, Vec<u64>) {
         offsets.push(offset);
     }
     (strings, offsets)
+}
+
+/// Largest hole in the file that moving an executable's program headers may leave. Their file offset must match their
+/// address, so memory without file contents (`.bss`) becomes a hole.
+const MAX_HOLE: u64 = 1 << 28;
+
+/// Largest alignment of the new segment: a large page of x86-64, and more than any page that an ELF file must fit. The
+/// padding is bounded whatever the file declares. The segment may be aligned to less than its neighbours: loaders only
+/// require that address and offset agree modulo the page and the segment's own alignment.
+const MAX_ALIGN: u64 = 2 << 20;
+
+/// Returns the alignment of the new segment: the largest of the file's own segments, at least a page and at most
+/// `MAX_ALIGN`.
+pub fn segment_align(elf: &Elf<'_>) -> u64 {
+    elf.program_headers
+        .iter()
+        .filter(|header| header.p_type(LE) == PT_LOAD)
+        .map(|header| header.p_align(LE))
+        .filter(|align| align.is_power_of_two())
+        .max()
+        .unwrap_or(1)
+        .clamp(0x1000, MAX_ALIGN)
+}
+
+/// Whether the file can be executed: a program, or a library with an entry point.
+fn is_executable(elf: &Elf<'_>) -> bool {
+    let interpreted = || elf.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
+    elf.header.e_type(LE) == elf::ET_EXEC || interpreted()
+}
+
+/// Returns the program headers that are moved, in order. A library's own `PT_PHDR`, which lld writes and nothing needs,
+/// is left out: patchelf assumes that its address and file offset differ as those of the first segment do.
+pub fn kept_headers(elf: &Elf<'_>) -> Vec<ProgramHeader64<LE>> {
+    let keep = |header: &&ProgramHeader64<LE>| header.p_type(LE) != elf::PT_PHDR || is_executable(elf);
+    elf.program_headers.iter().filter(keep).copied().collect()
+}
+
+/// Returns the file offset and address of the new segment.
+pub fn place(len: u64, elf: &Elf<'_>) -> Result<(u64, u64)> {
+    let loads = || elf.program_headers.iter().filter(|header| header.p_type(LE) == PT_LOAD);
+    let align = segment_align(elf);
+    let overflow = || Error::input("the file's segments reach the end of the address space");
+    let end = loads().map(|header| header.p_vaddr(LE).saturating_add(header.p_memsz(LE))).max().unwrap_or(0);
+    let page = bytes::align_up(end, align).ok_or_else(overflow)?;
+    let offset = bytes::align_up(len, PAYLOAD_ALIGN).ok_or_else(overflow)?;
+    // Address and offset must agree modulo the page. GNU strip packs the segment right behind the previous one without
+    // checking, so only that end keeps a stripped file correct.
+    let packed = loads().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE))).max().unwrap_or(0);
+    let skew = bytes::align_up(packed, 8).ok_or_else(overflow)? & (align - 1);
+    if !is_executable(elf) {
+        let address = page.checked_add(skew).ok_or_else(overflow)?;
+        let padding = skew.wrapping_sub(offset) & (align - 1);
+        return Ok((offset.checked_add(padding).ok_or_else(overflow)?, address));
+    }
+    // Kernels before 5.18 give a program the address of its program headers as the first segment's address plus
+    // e_phoff, so in an executable the segment's distance from the first one must be the same in the file and in
+    // memory. (GNU strip closes the hole that this makes: stripped programs run only on later kernels, which use
+    // PT_PHDR.)
+    let first = loads().next().ok_or_else(|| Error::input("the file has no loadable segment"))?;
+    let bias = first.p_vaddr(LE).checked_sub(first.p_offset(LE)).ok_or_else(overflow)?;
+    let least = page.max(offset.checked_add(bias).ok_or_else(overflow)?);
+    let address = least.checked_add(skew.wrapping_sub(least) & (align - 1)).ok_or_else(overflow)?;
+    let at = address.checked_sub(bias).ok_or_else(overflow)?;
+    if at.saturating_sub(offset) > MAX_HOLE {
+        return Err(Error::input(
+            "this executable cannot be rewritten: its uninitialised data would become a hole of over 256 MB",
+        )
+        .with_remedy("use --emit shared: a library beside the file that registers the native images when loaded"));
+    }
+    Ok((at, address))
+}
+
+/// Maximum length of alignment padding at the end.
+const SLACK: usize = 16;
+
+/// Checks that no data follows the end of an ELF file. Programs that carry data there (installers, AppImages,
+/// PyInstaller, signatures) find it from the end of the file, so an added segment would hide it.
+///
+/// # Errors
+/// `Input`, with its length and a remedy, where data that is not padding follows.
+pub fn check(bytes: &[u8], elf: &Elf<'_>) -> Result<()> {
+    let end = end(bytes, elf);
+    let behind = usize::try_from(end).ok().and_then(|end| bytes.get(end..)).unwrap_or_default();
+    if behind.len() < SLACK || behind.iter().all(|byte| *byte == 0) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} bytes trail the ELF file (an archive, a signature), which would be no longer at its end",
+        behind.len()
+    );
+    Err(Error::at(end, message)
+        .with_remedy("use --emit shared: a library beside the file that registers the native images when loaded"))
+}
+
+/// Returns the end of the last segment, section or header table.
+fn end(bytes: &[u8], elf: &Elf<'_>) -> u64 {
+    let header = elf.header;
+    let table = |at: u64, count: usize, size: usize| at.saturating_add((count as u64).saturating_mul(size as u64));
+    let segments = elf.program_headers.iter().map(|header| header.p_offset(LE).saturating_add(header.p_filesz(LE)));
+    let mut end = segments.max().unwrap_or(0);
+    end = end.max(table(header.e_phoff(LE), elf.program_headers.len(), size_of::<ProgramHeader64<LE>>()));
+    let sections = header.section_headers(LE, bytes).unwrap_or_default();
+    if let Some(first) = sections.first() {
+        end = end.max(table(header.e_shoff(LE), sections.len(), size_of_val(first)));
+    }
+    let filled = sections.iter().filter(|section| section.sh_type(LE) != SHT_NOBITS);
+    filled.map(|section| section.sh_offset(LE).saturating_add(section.sh_size(LE))).fold(end, u64::max)
 }

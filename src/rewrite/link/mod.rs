@@ -7,31 +7,24 @@
 //! A linked image of SPIR-V is still in state `input`: a device has yet to compile it. Without open imports it needs
 //! nothing else.
 //!
-//! | file | the question it answers |
-//! |---|---|
-//! | `properties` | which property sets does the result have? |
-//! | `constants` | which specialization constants does it have? |
-//! | `hidden` | which aspects does an image require that its code does not show? |
-//! | [`providers`] | which images does an image need to be complete? |
+//! [`Providers`] finds the images that an image needs to be complete, as the runtime does: symbol by symbol, with the
+//! imports of the images found, for the same target.
 
-mod constants;
-mod hidden;
 mod properties;
-pub mod providers;
 
 use super::property_sets::{names, text};
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::{Image, State};
 use crate::bundle::property::set;
 use crate::compat::built_in::can_be_imported;
+use crate::compat::examine::Examined;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use crate::spirv::Module;
 use crate::spirv::link::{Linked, Options, Source, link as link_modules};
-use constants::Plan;
-use hidden::KernelAspects;
+use properties::{KernelAspects, Plan};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Image to link.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +57,7 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
     for input in inputs {
         contents.push(input.image.contents().map_err(|error| vec![error.context(input.label)])?);
     }
-    let constants = constants::plan(inputs)?;
+    let constants = properties::plan(inputs)?;
     let mut sources: Vec<Source<'_>> = Vec::with_capacity(inputs.len());
     for ((input, bytes), spec_ids) in inputs.iter().zip(&contents).zip(constants.numbers.iter()) {
         // A module without property sets is described by its own linkage: all its imports must be defined.
@@ -80,7 +73,7 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
     }
     let mut linked = link_modules(&sources, options)?;
     let module = std::mem::take(&mut linked.bytes);
-    let hidden = hidden::hidden_aspects(inputs, &contents).map_err(|error| vec![error])?;
+    let hidden = properties::hidden_aspects(inputs, &contents).map_err(|error| vec![error])?;
     let image = combine(arena, inputs, module, &linked, (&constants, &hidden))?;
     Ok(Outcome { image, linked })
 }
@@ -91,7 +84,7 @@ pub fn link<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], options: &Options) -
 /// `Usage` where the objects cannot be one, `Build` where their properties contradict each other.
 pub fn executable<'k>(arena: &'k Arena, inputs: &[Input<'_, '_>], binary: Vec<u8>) -> Result<Image<'k>, Vec<Error>> {
     agree(inputs, State::Object)?;
-    let image = combine(arena, inputs, binary, &Linked::default(), (&constants::plan(inputs)?, &[]))?;
+    let image = combine(arena, inputs, binary, &Linked::default(), (&properties::plan(inputs)?, &[]))?;
     Ok(Image { declared: Declared::from(NATIVE), ..image })
 }
 
@@ -205,4 +198,87 @@ pub fn agree(inputs: &[Input<'_, '_>], wanted: State) -> Result<(), Vec<Error>> 
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Imports and exports of an image.
+#[derive(Debug)]
+struct Symbols<'p> {
+    target: &'p str,
+    imports: Vec<&'p str>,
+    /// Whether it is a device library for devices with bfloat16 instructions.
+    is_native_library: bool,
+}
+
+/// Images that export each symbol.
+#[derive(Debug, Default)]
+pub struct Providers<'p> {
+    images: Vec<Symbols<'p>>,
+    /// Numbers of images by target and symbol.
+    exporters: HashMap<(&'p str, &'p str), Vec<usize>>,
+}
+
+/// Images and symbols that an image needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Images, by position among those given, in the order in which they are found.
+    pub images: Vec<usize>,
+    /// Symbols that no image exports.
+    pub missing: Vec<String>,
+}
+
+impl<'p> Providers<'p> {
+    /// Collects the exports of images from their property sets.
+    pub fn from_property_sets(images: &'p [Image<'_>]) -> Providers<'p> {
+        let mut providers = Providers::default();
+        for image in images {
+            providers.add(image, image.exports(), image.imports());
+        }
+        providers
+    }
+
+    /// Collects the exports of images from their property sets, or from the module where there are none.
+    pub fn from_images(images: &'p [Examined<'_, '_>]) -> Providers<'p> {
+        let mut providers = Providers::default();
+        for examined in images {
+            let texts = |names: &'p [String]| names.iter().map(String::as_str).collect::<Vec<&'p str>>();
+            providers.add(examined.image, texts(&examined.exports), texts(&examined.imports));
+        }
+        providers
+    }
+
+    fn add(&mut self, image: &'p Image<'_>, exports: Vec<&'p str>, imports: Vec<&'p str>) {
+        for symbol in exports {
+            self.exporters.entry((image.target, symbol)).or_default().push(self.images.len());
+        }
+        let flavour = image.properties.get(set::DEVICELIB, "bfloat16").and_then(|value| value.number());
+        self.images.push(Symbols { target: image.target, imports, is_native_library: flavour == Some(1) });
+    }
+
+    /// Returns the needs of one of the images. Of several exporters of a symbol the first is taken; of device libraries
+    /// the one that every device can run (`SYCL/devicelib metadata`: `bfloat16` 0).
+    pub fn needs(&self, at: usize) -> Needs {
+        let mut needs = Needs::default();
+        let mut met = HashSet::from([at]);
+        let mut queue = vec![at];
+        let mut asked = HashSet::new();
+        while let Some(at) = queue.pop() {
+            let Some(image) = self.images.get(at) else { continue };
+            for symbol in &image.imports {
+                if !asked.insert(*symbol) {
+                    continue;
+                }
+                let exporters = self.exporters.get(&(image.target, *symbol)).map(Vec::as_slice).unwrap_or_default();
+                let native = |at: &usize| self.images.get(*at).is_some_and(|image| image.is_native_library);
+                match exporters.iter().copied().min_by_key(native) {
+                    Some(chosen) if met.insert(chosen) => {
+                        needs.images.push(chosen);
+                        queue.push(chosen);
+                    }
+                    Some(_) => {}
+                    None => needs.missing.push((*symbol).to_owned()),
+                }
+            }
+        }
+        needs
+    }
 }

@@ -5,18 +5,15 @@
 //! base relocations: in the unused end of `.reloc` where they fit, otherwise in a longer copy of the table in the new
 //! section. Certificates must be removed first; other data behind the sections stays at the end of the file.
 
-use super::headers::{BASE_RELOCATIONS, CERTIFICATES, DEBUG, Headers, SECTION, update_checksum};
-use super::relocations::{self, BaseRelocation, DIR64};
-use super::room;
+use super::{BASE_RELOCATIONS, BaseRelocation, CERTIFICATES, DEBUG, DIR64, Headers, SECTION, update_checksum};
 use crate::bundle::Bundle;
 use crate::bytes;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use crate::rewrite::embed::arrays::{self, Structure};
 use crate::rewrite::embed::record::{Layer, PE_SECTION, Patch, Record};
-use crate::rewrite::embed::whole::{self, StandaloneImages};
-use crate::rewrite::image_data::loose::Bases;
-use crate::rewrite::image_data::{OutImage, PAYLOAD_ALIGN};
+use crate::rewrite::embed::standalone::{self, StandaloneImages};
+use crate::rewrite::image_data::{Bases, OutImage, PAYLOAD_ALIGN};
 use std::collections::BTreeSet;
 
 /// Section flags `IMAGE_SCN_CNT_INITIALIZED_DATA` and `IMAGE_SCN_MEM_READ`.
@@ -34,7 +31,7 @@ pub fn embed_images(
     images: &[OutImage<'_>],
     notes: &[(String, String)],
 ) -> Result<Vec<u8>> {
-    let roomy = room::make_header_room(host.bytes)?;
+    let roomy = super::make_header_room(host.bytes)?;
     let file: &[u8] = &roomy;
     let headers = Headers::parse(file)?;
     let overlay = check(file, &headers)?;
@@ -54,7 +51,7 @@ pub fn embed_images(
 
     let descriptor = bundle.descriptors.get(standalone.descriptor).map_or(0, |descriptor| descriptor.address);
     if moved.is_some() || !places.is_empty() && headers.directory(file, BASE_RELOCATIONS).is_some() {
-        let known = headers.relocations(file)?.map(|(_, table)| relocations::decode(table)).transpose()?;
+        let known = headers.relocations(file)?.map(|(_, table)| super::decode(table)).transpose()?;
         let pointer = relative_to(&headers, descriptor.saturating_add(8))?;
         if !known.is_some_and(|known| known.iter().any(|place| place.address == pointer)) {
             return Err(Error::input("the list of images is not relocated, though the file is"));
@@ -65,7 +62,7 @@ pub fn embed_images(
     edits.put(at, &(1 | (array.1 as u64) << 16).to_le_bytes());
     edits.put(at.saturating_add(8), &array.0.to_le_bytes());
     let out = finish(host.bytes, file, &headers, new, edits, overlay, notes)?;
-    whole::verify(&out, bundle, images).context(|| "checking the rewritten file".to_owned())?;
+    standalone::verify(&out, bundle, images).context(|| "checking the rewritten file".to_owned())?;
     Ok(out)
 }
 
@@ -74,7 +71,7 @@ fn check(file: &[u8], headers: &Headers) -> Result<u64> {
     if headers.directory(file, CERTIFICATES).is_some() {
         return Err(Error::input("the file is signed, and the signature would be wrong once it is rewritten"));
     }
-    let overlay = headers.sections.iter().map(super::headers::Section::raw_end).max().unwrap_or(0);
+    let overlay = headers.sections.iter().map(super::Section::raw_end).max().unwrap_or(0);
     let overlay = overlay.max(headers.headers_size.into());
     if overlay > file.len() as u64 {
         return Err(Error::input("the last section passes the end of the file"));
@@ -108,7 +105,7 @@ struct Section {
 
 impl Section {
     fn place(headers: &Headers, overlay: u64) -> Result<Section> {
-        let end = headers.sections.iter().map(super::headers::Section::end).max().unwrap_or(0);
+        let end = headers.sections.iter().map(super::Section::end).max().unwrap_or(0);
         let end = end.max(headers.headers_size.into());
         let relative = bytes::align_up(end, headers.section_align.into()).ok_or_else(too_large)?;
         let raw = bytes::align_up(overlay, headers.file_align.into()).ok_or_else(too_large)?;
@@ -227,7 +224,7 @@ fn extend_relocations(
 ) -> Result<Option<Vec<u8>>> {
     // A file without base relocations is always loaded at its image base.
     let Some((at, table)) = headers.relocations(file)? else { return Ok(None) };
-    let more = relocations::encode(places);
+    let more = super::encode(places);
     let end = at.saturating_add(table.len());
     let section = headers
         .sections

@@ -4,16 +4,15 @@
 //! is reused for an address that lacks one. `DT_RELR`, which lists addresses in order, is rewritten where addresses
 //! change.
 
-use super::slots::Moves;
+use super::Moves;
 use crate::bytes;
 use crate::container::Host;
 use crate::container::elf::{Elf, Machine};
 use crate::error::{Error, Result};
 use crate::rewrite::embed::relocations::{encode_relr, entry};
-use object::LittleEndian as LE;
 use object::elf::{self, FileHeader64, Relr64};
-use object::pod;
 use object::read::elf::RelrIterator;
+use object::{LittleEndian as LE, pod};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 const RELA: usize = 24;

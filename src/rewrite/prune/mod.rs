@@ -4,21 +4,29 @@
 //! `.tgtimg` drops the payloads, and these become zeros unless an image that stays shares them. Relocations follow the
 //! structures they belong to. No other byte changes or moves; the result is read back and compared before it is
 //! returned.
+//!
+//! A moved word is a pointer where a relocation writes to its old address; otherwise it is a plain number (or the file
+//! is always loaded at its linked address).
+//!
+//! Payload bytes are zeroed where no image that stays shares them and no code is among them. Zeros, which packages
+//! compress well, take their place because the rest of the file must not move.
 
 mod elf;
-mod payloads;
 mod pe;
-mod slots;
 
 use super::embed::arrays;
-use super::pe::headers as pe_headers;
+use super::pe as pe_headers;
+use super::pe::Headers;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bytes;
 use crate::container::{Host, Kind};
 use crate::error::{Context, Error, Result};
-use slots::Moves;
+use object::LittleEndian as LE;
+use object::elf as object_elf;
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// File from which images were removed.
 #[derive(Debug)]
@@ -70,7 +78,7 @@ pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>) -> Res
     for size in arrays::unlisted(host, bundle, &kept) {
         put(host, &mut out, size, 0)?;
     }
-    let (zeroed, left) = payloads::zero(host, bundle, drop, &mut out);
+    let (zeroed, left) = zero(host, bundle, drop, &mut out);
     if host.kind == Kind::Pe {
         pe_headers::update_checksum(&mut out)?;
     }
@@ -118,4 +126,138 @@ fn verify(out: &[u8], before: &Bundle<'_>, drop: &HashSet<usize>) -> Result<()> 
         )));
     }
     Ok(())
+}
+
+/// Changes to all descriptors and arrays.
+#[derive(Debug, Default)]
+pub struct Moves {
+    /// Addresses that must be relocated, with their values.
+    pub pointers: Vec<(u64, u64)>,
+    /// Addresses that must not be relocated, with their values.
+    pub plain: Vec<(u64, u64)>,
+    /// Addresses in the free slots at the end, which are no longer read.
+    pub unused: Vec<u64>,
+    /// First words of descriptors, with their addresses.
+    heads: Vec<(u64, u64)>,
+}
+
+impl Moves {
+    /// Computes the changes that leave the structures at the addresses `kept` of each descriptor.
+    ///
+    /// # Errors
+    /// `Input` where an array is not in the file.
+    pub fn new(host: &Host<'_>, bundle: &Bundle<'_>, kept: &[Vec<u64>], covers: &dyn Fn(u64) -> bool) -> Result<Moves> {
+        let mut moves = Moves::default();
+        for (descriptor, kept) in bundle.descriptors.iter().zip(kept) {
+            if kept.len() == usize::from(descriptor.count) {
+                continue;
+            }
+            let stride = descriptor.layout.stride();
+            let slot = |nth: usize| descriptor.images.saturating_add((nth as u64).saturating_mul(stride));
+            for (nth, &from) in kept.iter().enumerate() {
+                let to = slot(nth);
+                for word in (0..stride).step_by(8).take_while(|_| to != from) {
+                    let (from, to) = (from.saturating_add(word), to.saturating_add(word));
+                    let value = host.addresses.pointer(from).ok_or_else(|| {
+                        Error::input(format!("a list of images passes the end of its segment at address {from:#x}"))
+                    })?;
+                    let list = if covers(from) { &mut moves.pointers } else { &mut moves.plain };
+                    list.push((to, value));
+                }
+            }
+            moves.unused.extend((slot(kept.len())..slot(descriptor.count.into())).step_by(8));
+            moves.heads.push((descriptor.address, 1 | (kept.len() as u64) << 16));
+        }
+        Ok(moves)
+    }
+
+    /// Writes the new words into the file, without relocations.
+    ///
+    /// # Errors
+    /// `Input` where a word is not in the file.
+    pub fn write(&self, host: &Host<'_>, out: &mut [u8]) -> Result<()> {
+        for &(place, value) in self.pointers.iter().chain(&self.plain).chain(&self.heads) {
+            put(host, out, place, value)?;
+        }
+        self.unused.iter().try_for_each(|&place| put(host, out, place, 0))
+    }
+}
+
+/// Overwrites payloads with zeros. Returns the number of bytes that became zeros and of those that stay.
+pub fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &mut [u8]) -> (u64, u64) {
+    let (gone, stay): (Vec<&Image<'_>>, Vec<&Image<'_>>) =
+        bundle.images.iter().partition(|image| drop.contains(&image.index));
+    let mut stay: Vec<Range<u64>> = stay.into_iter().filter_map(range).collect();
+    // Sorted and merged by address, so that overlaps are found by bisection.
+    stay.sort_by_key(|range| range.start);
+    let mut reach = 0;
+    for range in &mut stay {
+        range.end = range.end.max(reach);
+        reach = range.end;
+    }
+    let own = |wanted: &Range<u64>| {
+        let before = stay.partition_point(|range| range.start < wanted.end);
+        before.checked_sub(1).and_then(|at| stay.get(at)).is_none_or(|range| range.end <= wanted.start)
+    };
+    let parts = data(host);
+    let (mut zeroed, mut left) = (0u64, 0u64);
+    let mut done: HashSet<Range<u64>> = HashSet::new();
+    for range in gone.into_iter().filter_map(range).filter(|range| !range.is_empty()) {
+        if !done.insert(range.clone()) {
+            continue;
+        }
+        let len = range.end.saturating_sub(range.start);
+        let apart = parts.iter().any(|part| part.start <= range.start && range.end <= part.end);
+        let at = host.addresses.file_offset(range.start).and_then(|at| usize::try_from(at).ok());
+        let bytes = at.zip(usize::try_from(len).ok()).and_then(|(at, len)| out.get_mut(at..at.checked_add(len)?));
+        match bytes.filter(|_| apart && own(&range)) {
+            Some(bytes) => {
+                bytes.fill(0);
+                zeroed = zeroed.saturating_add(len);
+            }
+            None => left = left.saturating_add(len),
+        }
+    }
+    (zeroed, left)
+}
+
+/// Returns the addresses of an image's payload.
+fn range(image: &Image<'_>) -> Option<Range<u64>> {
+    let start = image.origin?.payload;
+    Some(start..start.checked_add(image.stored.len() as u64)?)
+}
+
+/// Returns the address ranges of data without code: sections, or segments where a file has no sections.
+fn data(host: &Host<'_>) -> Vec<Range<u64>> {
+    let Some(file) = &host.elf else {
+        let headers = Headers::parse(host.bytes).ok();
+        let sections = headers.map(|headers| headers.sections).unwrap_or_default();
+        let base = headers_base(host);
+        return sections
+            .into_iter()
+            .filter(|section| !section.is_code())
+            .map(|section| {
+                let start = base.saturating_add(section.address.into());
+                start..start.saturating_add(section.raw_size.into())
+            })
+            .collect();
+    };
+    let sections = file.header.section_headers(LE, host.bytes).unwrap_or_default();
+    if sections.is_empty() {
+        let loaded = file.program_headers.iter().filter(|header| header.p_type(LE) == object_elf::PT_LOAD);
+        let data = loaded.filter(|header| !header.p_flags(LE).contains(object_elf::PF_X));
+        return data.map(|part| part.p_vaddr(LE)..part.p_vaddr(LE).saturating_add(part.p_filesz(LE))).collect();
+    }
+    let is_data = |flags: object_elf::SectionFlags| {
+        flags.contains(object_elf::SHF_ALLOC) && !flags.contains(object_elf::SHF_EXECINSTR)
+    };
+    sections
+        .iter()
+        .filter(|section| section.sh_type(LE) == object_elf::SHT_PROGBITS && is_data(section.sh_flags(LE)))
+        .map(|section| section.sh_addr(LE)..section.sh_addr(LE).saturating_add(section.sh_size(LE)))
+        .collect()
+}
+
+fn headers_base(host: &Host<'_>) -> u64 {
+    Headers::parse(host.bytes).map_or(0, |headers| headers.image_base)
 }

@@ -3,12 +3,11 @@
 //! They list addresses, and the pointers are in place. Structures that stay mostly have pointers where those they
 //! replace had them, so the list stays; otherwise it is rewritten in place.
 
-use super::slots::Moves;
+use super::Moves;
 use crate::bytes;
 use crate::container::Host;
 use crate::error::{Error, Result};
-use crate::rewrite::pe::headers::{BASE_RELOCATIONS, Headers};
-use crate::rewrite::pe::relocations::{self, BaseRelocation, DIR64};
+use crate::rewrite::pe::{self, BASE_RELOCATIONS, BaseRelocation, DIR64, Headers};
 use std::collections::HashSet;
 
 /// Addresses that a file relocates.
@@ -28,7 +27,7 @@ impl Relocations {
     pub fn read(host: &Host<'_>) -> Result<Relocations> {
         let headers = Headers::parse(host.bytes)?;
         let places = match headers.relocations(host.bytes)? {
-            Some((_, table)) => relocations::decode(table)?,
+            Some((_, table)) => pe::decode(table)?,
             None => Vec::new(),
         };
         let wide = places.iter().filter(|place| place.kind == DIR64);
@@ -66,7 +65,7 @@ impl Relocations {
             places.push(BaseRelocation { address, kind: DIR64 });
         }
         places.sort_by_key(|place| place.address);
-        let mut new = relocations::encode(&places);
+        let mut new = pe::encode(&places);
         let (at, old) = self.headers.relocations(out)?.ok_or_else(refuse)?;
         let (old, len) = (old.len(), new.len());
         if len > old {

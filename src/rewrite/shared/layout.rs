@@ -1,13 +1,11 @@
 //! At which offset and address is each part of the library?
 
-use object::write::StringId;
-use object::write::elf::Writer;
-
-use super::code::{FUNCTION_SIZE, Machine};
-use super::sections::{self, Names, Section};
-use super::{SharedOptions, writing};
+use super::write::{self, Names, Section};
+use super::{FUNCTION_SIZE, Machine, SharedOptions, writing};
 use crate::error::{Error, Result};
 use crate::rewrite::image_data::{Block, ImageData, Location, PAYLOAD_ALIGN, Word};
+use object::write::StringId;
+use object::write::elf::Writer;
 
 /// Range in the file and in memory.
 #[derive(Debug, Clone, Copy)]
@@ -138,7 +136,7 @@ impl<'a> Layout<'a> {
             sections: Vec::new(),
             relative,
         };
-        layout.sections = sections::plan(writer, &layout, names);
+        layout.sections = write::plan(writer, &layout, names);
         writer.reserve_shstrtab_section_index();
         writer.reserve_shstrtab().map_err(writing)?;
         writer.reserve_section_headers();

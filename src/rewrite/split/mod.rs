@@ -9,19 +9,16 @@
 //! | file | the question it answers |
 //! |---|---|
 //! | [`entry`] | which kernels and exported functions are there, and what does each need? |
-//! | `group` | which of them stay together? |
 //! | [`check`] | which functions need more than their callers' image says? |
-//! | `carry` | which property sets does each image have? |
+//! | `properties` | which property sets does each image have? |
 //! | [`spool`] | where do images wait while others are cut? |
-//! | `constants` | which specialization constants are left, with which defaults? |
 
-mod carry;
 pub mod check;
-mod constants;
 pub mod entry;
-mod group;
+mod properties;
 pub mod spool;
 
+use super::property_sets::text;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Declared;
 use crate::bundle::image::Image;
@@ -30,14 +27,13 @@ use crate::compat::aspects::Code;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
-use crate::rewrite::property_sets::text;
 use crate::spirv::Module;
 use crate::spirv::index::Index;
 use crate::spirv::subset::{Cutter, Keep};
 use check::Warning;
 use entry::Entry;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Grouping of kernels before requirements are considered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +143,7 @@ pub fn split_indexed<'k>(
         let targets = sources.get(source).and_then(|source| source.fixed_targets.as_ref());
         targets.into_iter().flatten().cloned().collect()
     };
-    let groups = group::groups(&entries, options, &fixed);
+    let groups = groups(&entries, options, &fixed);
     if groups.is_empty() {
         // A library whose functions are linked by other means than exports cannot be divided.
         return Ok(Outcome { images: vec![image.clone()], warnings: Vec::new() });
@@ -194,7 +190,7 @@ pub fn split_indexed<'k>(
         let here = if of_functions { names(&Index::read(&bytes)?) } else { HashSet::new() };
         let mut checked = check::check(&linked, sources, &members, options)?;
         warnings.append(&mut checked.warnings);
-        made.push((waiting.add(arena, bytes)?, members, carry::Symbols::from_module(facts), checked, here));
+        made.push((waiting.add(arena, bytes)?, members, properties::Symbols::from_module(facts), checked, here));
     }
     // Freed early: the cutter takes several times the memory of the module.
     drop(cutter);
@@ -217,10 +213,11 @@ pub fn split_indexed<'k>(
     let constants: HashSet<u32> =
         made.iter().flat_map(|(_, _, symbols, ..)| symbols.spec_constants.iter().copied()).collect();
     let whole =
-        carry::SplitModule { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
-    let carried = carry::InputProperties::collect(&input, &whole);
+        properties::SplitModule { variables: &variables, kernels: &all, functions: &functions, constants: &constants };
+    let carried = properties::InputProperties::collect(&input, &whole);
     for (part, (_, members, symbols, checked, functions)) in images.iter_mut().zip(&made) {
-        part.properties = carried.properties(arena, options, &carry::Part { members, symbols, checked, functions })?;
+        part.properties =
+            carried.properties(arena, options, &properties::Part { members, symbols, checked, functions })?;
         let carried = part.properties.sets.iter().map(|set| size_of_val(set.properties.as_slice()));
         room = room.checked_sub(carried.sum::<usize>() as u64).ok_or_else(too_large)?;
     }
@@ -250,4 +247,41 @@ fn in_two_images(symbol: &str) -> Error {
         "device_global variable '{symbol}' with property \"device_image_scope\" is used in more than one device image"
     );
     Error::new(ErrorKind::Usage, message).with_remedy("keep the kernels that use it together: `--entry KERNEL,KERNEL`")
+}
+
+/// Key that all members of a group share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key<'e> {
+    /// Group chosen by the user.
+    Explicit(usize),
+    /// Single kernel or function.
+    Alone(usize),
+    /// Source (where the mode separates sources), and fixed targets.
+    Fixed(usize, Vec<&'e str>),
+    /// Source (where the mode separates sources), and requirements.
+    Needs(usize, &'e BTreeSet<String>, Option<[u32; 3]>, [Option<u32>; 2]),
+}
+
+/// Returns the positions of the entries of each group.
+fn groups(entries: &[Entry<'_>], options: &Options<'_>, fixed: &dyn Fn(usize) -> Vec<String>) -> Vec<Vec<usize>> {
+    let targets: Vec<Vec<String>> = entries.iter().map(|entry| fixed(entry.source)).collect();
+    let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for ((at, entry), targets) in entries.iter().enumerate().zip(&targets) {
+        let source = if options.mode == Mode::Off { 0 } else { entry.source };
+        let key = match (options.explicit)(&entry.name) {
+            Some(group) => Key::Explicit(group),
+            None if options.mode == Mode::PerKernel => Key::Alone(at),
+            None if !targets.is_empty() => Key::Fixed(source, targets.iter().map(String::as_str).collect()),
+            None => Key::Needs(source, &entry.aspects, entry.work_group, [entry.dimensions, entry.sub_group]),
+        };
+        let place = *places.entry(key).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        if let Some(group) = groups.get_mut(place) {
+            group.push(at);
+        }
+    }
+    groups
 }

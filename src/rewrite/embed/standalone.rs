@@ -9,8 +9,7 @@ use crate::bundle::descriptor::ImageLayout;
 use crate::bundle::image::EntryLayout;
 use crate::container::Host;
 use crate::error::{Error, Result};
-use crate::rewrite::image_data::loose::{Bases, Loose};
-use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage};
+use crate::rewrite::image_data::{Bases, EntryForm, ImageVersion, Loose, OutImage};
 
 /// Images with tables of their own, laid out for a list.
 pub(in crate::rewrite) struct StandaloneImages<'p> {
