@@ -52,6 +52,8 @@ mod march;
 mod numbers;
 #[path = "real/ocloc.rs"]
 mod ocloc;
+#[path = "real/ocloc_versions.rs"]
+mod ocloc_versions;
 #[path = "real/operands.rs"]
 mod operands;
 #[path = "real/page.rs"]

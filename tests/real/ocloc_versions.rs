@@ -1,0 +1,50 @@
+//! Do the oldest and the newest offline compiler of Intel's GPUs build alike?
+//!
+//! The oldest is that of Debian 12 (`ocloc`, package intel-opencl-icd, 22.43), the newest that of Debian unstable, which
+//! `current_ocloc.sh` unpacks beside the build.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::tool::{images_of, inspect, tool};
+use crate::world::{WINDOW, succeed, world};
+
+fn newest() -> PathBuf {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/current_ocloc.sh");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/current-ocloc");
+    let printed = succeed(Command::new(script).arg(folder));
+    PathBuf::from(String::from_utf8(printed.stdout).unwrap().trim())
+}
+
+/// Builds dpnp's window library for a GPU; gives what `inspect` says of the result's native images.
+fn built(ocloc: &Path, target: &str) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.so");
+    let mut build = tool();
+    build.arg("build").arg(world().site_packages().join("dpnp").join(WINDOW)).args(["-t", target, "--no-cache", "--ocloc"]);
+    succeed(build.arg(ocloc).arg("-o").arg(&output));
+    images_of(&inspect(&output), "spir64_gen").into_iter().cloned().collect()
+}
+
+#[test]
+fn every_image_for_the_gpu_is_built_by_the_oldest_and_the_newest() {
+    let newest = newest();
+    for (ocloc, target, images) in [
+        (Path::new("ocloc"), "intel_gpu_pvc", 20),
+        (Path::new("ocloc"), "intel_gpu_acm_g10", 10),
+        (&newest, "intel_gpu_pvc", 20),
+        // Without double precision.
+        (&newest, "intel_gpu_acm_g10", 10),
+        (&newest, "intel_gpu_bmg_g21", 20),
+        (&newest, "intel_gpu_lnl_m", 20),
+    ] {
+        let natives = built(ocloc, target);
+        assert_eq!(natives.len(), images, "{} for {target}", ocloc.display());
+        for native in natives {
+            assert_eq!(native["problems"].as_array().map_or(0, Vec::len), 0, "{native}");
+            assert_eq!(native["native"]["devices"], serde_json::json!([target]), "{native}");
+        }
+    }
+}
