@@ -51,7 +51,9 @@ const HOMES: &[(&str, &[&str])] = &[
     ("libloading", &["src/build/ocloc.rs"]),
     ("opencl3", &["src/build/opencl.rs", "src/build/opencl/"]),
     ("comfy_table", &["src/report/table.rs"]),
-    ("serde", &["src/report/", "src/cli/"]),
+    // Model types are their own documents: they are serialised where they are defined.
+    ("schemars", &["src/"]),
+    ("serde", &["src/"]),
     ("serde_json", &["src/report/", "src/cli/"]),
     ("base64", &["src/report/", "src/bundle/property_text.rs"]),
     ("cpp_demangle", &["src/report/"]),

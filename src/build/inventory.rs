@@ -4,6 +4,8 @@
 
 use super::protocol::Fields;
 use crate::error::Result;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::path::PathBuf;
 
 /// The OpenCL installation that a worker sees.
@@ -30,51 +32,62 @@ pub struct Offline {
     pub in_process: bool,
 }
 
-/// A live OpenCL device.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// An OpenCL device.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Device {
-    /// `CL_PLATFORM_NAME`.
-    pub platform: String,
-    /// `CL_PLATFORM_VENDOR`.
-    pub vendor: String,
     /// `CL_DEVICE_NAME`.
     pub name: String,
     /// `cpu`, `gpu`, `accelerator`, `custom` or `other`.
     pub kind: String,
+    /// `CL_PLATFORM_NAME`.
+    pub platform: String,
+    /// `CL_PLATFORM_VENDOR`.
+    pub vendor: String,
     /// `CL_DRIVER_VERSION`.
     pub driver: String,
     /// `CL_DEVICE_VERSION`.
     pub opencl: String,
-    /// `CL_DEVICE_IL_VERSION`; empty where the device takes no SPIR-V.
-    pub il: String,
-    /// Whether it compiles for the target `spir64_x86_64`.
-    pub compiles: bool,
     /// `CL_DEVICE_OPENCL_C_VERSION`.
     pub opencl_c: String,
-    /// What `sycl::device::has` answers yes to, by SYCL name, in the order of the runtime's list.
+    /// `CL_DEVICE_IL_VERSION`: the intermediate languages that it takes; empty where it takes no SPIR-V.
+    #[serde(serialize_with = "words")]
+    #[schemars(with = "Vec<String>")]
+    pub il: String,
+    /// Whether it compiles for the target `spir64_x86_64`.
+    #[serde(skip)]
+    pub compiles: bool,
+    /// Aspects that `sycl::device::has` answers yes to, by SYCL name, in the order of the runtime's list.
     pub aspects: Vec<String>,
-    /// What it answers no to, likewise.
+    /// Aspects that it answers no to, likewise.
+    #[serde(skip)]
     pub lacks_aspects: Vec<String>,
-    /// `CL_DEVICE_EXTENSIONS`.
-    pub extensions: Vec<String>,
-    /// `CL_DEVICE_BUILT_IN_KERNELS`: kernels that need no image, and exist on this device only.
-    pub built_in_kernels: Vec<String>,
     /// The sub-group sizes that a kernel can require; 1 alone where the driver does not list any.
     pub sub_group_sizes: Vec<u64>,
-    /// `CL_DEVICE_MAX_WORK_ITEM_SIZES`, in OpenCL's order: x first.
-    pub max_work_item_sizes: Vec<u64>,
     /// `CL_DEVICE_MAX_WORK_GROUP_SIZE`, work-items.
     pub max_work_group_size: u64,
+    /// `CL_DEVICE_MAX_WORK_ITEM_SIZES`, in OpenCL's order: x first.
+    pub max_work_item_sizes: Vec<u64>,
     /// `CL_DEVICE_MAX_NUM_SUB_GROUPS`.
     pub max_num_sub_groups: u64,
     /// `CL_DEVICE_MAX_COMPUTE_UNITS`.
     pub compute_units: u64,
     /// `CL_DEVICE_LOCAL_MEM_SIZE`, bytes.
+    #[serde(rename = "local_mem_size")]
     pub local_mem: u64,
     /// `CL_DEVICE_GLOBAL_MEM_SIZE`, bytes.
+    #[serde(rename = "global_mem_size")]
     pub global_mem: u64,
     /// `CL_DEVICE_MAX_PARAMETER_SIZE`, bytes of all arguments of a kernel.
     pub max_parameter_size: u64,
+    /// `CL_DEVICE_BUILT_IN_KERNELS`: kernels that need no image, and exist on this device only.
+    pub built_in_kernels: Vec<String>,
+    /// `CL_DEVICE_EXTENSIONS`.
+    pub extensions: Vec<String>,
+}
+
+/// Serialises the words of a text as a list.
+fn words<S: Serializer>(text: &str, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_seq(text.split_whitespace())
 }
 
 impl Device {

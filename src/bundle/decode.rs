@@ -7,9 +7,13 @@ use super::aspect::{self, Epoch};
 use super::property::{Properties, Property, key, set};
 use super::spec_constants::{SpecConstant, laid_out, leaves};
 use crate::bytes;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// The meaning of a property.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum Decoded {
     /// One number.
     Number(u64),
@@ -21,9 +25,10 @@ pub enum Decoded {
     Text(String),
     /// Several names.
     Names(Vec<String>),
-    /// Which arguments of the source the compiler removed.
+    /// The arguments of the source that the compiler removed.
     Arguments {
         /// Arguments in the source.
+        #[serde(rename = "arguments")]
         count: u64,
         /// Positions of the removed ones.
         eliminated: Vec<u64>,
@@ -31,7 +36,11 @@ pub enum Decoded {
     /// The parts of a specialization constant.
     SpecConstant(Vec<SpecConstant>),
     /// The value of each specialization constant as hexadecimal bytes, in the order of the set.
-    Defaults(Vec<(String, String)>),
+    Defaults(
+        #[serde(serialize_with = "as_object")]
+        #[schemars(with = "BTreeMap<String, String>")]
+        Vec<(String, String)>,
+    ),
     /// A device global.
     DeviceGlobal {
         /// Bytes.
@@ -88,6 +97,11 @@ pub fn decode(all: &Properties<'_>, set_name: &str, property: &Property<'_>, epo
         },
         _ => None,
     }
+}
+
+/// Serialises names and values as an object.
+fn as_object<S: Serializer>(values: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(values.iter().map(|(name, value)| (name, value)))
 }
 
 fn split(text: &str, separator: char) -> Vec<String> {

@@ -5,11 +5,15 @@ use crate::bytes;
 use crate::container::device_elf;
 use crate::container::inflate;
 use crate::container::kind::is_ptx;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The format of an image's payload, sniffed from its first bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// A SPIR-V module.
+    #[serde(rename = "spirv")]
     SpirV,
     /// LLVM IR bitcode.
     LlvmBitcode,
@@ -18,6 +22,7 @@ pub enum Format {
     /// An Intel GPU binary in Level Zero's ELF form.
     Zebin,
     /// An Intel GPU binary of patch tokens (`INTC`).
+    #[serde(rename = "patchtokens")]
     PatchTokens,
     /// An archive of binaries for several Intel GPUs, as `ocloc` writes it.
     Ar,
@@ -29,7 +34,7 @@ pub enum Format {
     Fatbin,
     /// An AMD GPU code object, or a clang offload bundle of such.
     Hsaco,
-    /// What stands in for the payload of DPC++'s native CPU target: pointers to code of the host program itself.
+    /// A stand-in for the payload of DPC++'s native CPU target: pointers to code of the host program itself.
     NativeCpu,
     /// None of these.
     Unknown,

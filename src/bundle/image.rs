@@ -6,10 +6,13 @@ use super::property::{Properties, key, set};
 use crate::bytes;
 use crate::container::inflate;
 use crate::error::Result;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// How a stored payload is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Compression {
     /// One zstd frame.
     Zstd,
@@ -25,7 +28,8 @@ impl Compression {
 }
 
 /// The state of an image in the SYCL 2020 kernel-bundle model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// Intermediate code that a device compiler still has to translate.
     Input,

@@ -5,15 +5,19 @@
 use super::aspect::{self, Epoch};
 use super::image::Image;
 use super::property::{Value, set};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 /// The recorded requirements of one image.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct Requirements {
     /// Aspects by SYCL name; numbers without a name as `aspect#N`.
     pub aspects: Vec<String>,
     /// The required work-group size in the dimension order of the source, without padding dimensions.
     pub reqd_work_group_size: Option<Vec<u64>>,
     /// The required sub-group size.
+    #[serde(serialize_with = "as_list")]
+    #[schemars(with = "Vec<u32>")]
     pub reqd_sub_group_size: Option<u32>,
     /// Targets the image is fixed to, by their numbers.
     pub fixed_targets: Option<Vec<u32>>,
@@ -37,6 +41,11 @@ impl Requirements {
             fixed_targets: words("fixed_target"),
         }
     }
+}
+
+/// Serialises a value as a list of it, which is empty where there is none.
+fn as_list<S: Serializer>(value: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(value)
 }
 
 /// Stored sizes are in OpenCL order (x first), padded with ones to three; the source names the slowest dimension first.

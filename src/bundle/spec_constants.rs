@@ -6,11 +6,13 @@
 
 use super::property::{Properties, Property, set};
 use crate::bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// One scalar leaf of a specialization constant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpecConstant {
-    /// `SpecId` in the module; [`PADDING`] marks padding.
+    /// `SpecId` in the module; 4294967295 marks padding.
     pub id: u32,
     /// Byte offset in the constant's value.
     pub offset: u32,

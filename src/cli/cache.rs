@@ -115,7 +115,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, _global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(page::SCHEMA);
+            return output::schema(&page::schema());
         }
         if self.limit.is_some() && self.action != Action::Gc {
             return Err(Error::new(ErrorKind::Usage, "`--limit` is for `cache gc`"));
@@ -127,8 +127,7 @@ impl Args {
         if cache.folder().exists() && !cache.folder().is_dir() {
             return Err(none(format!("`{}` is no folder, so there is no cache", cache.folder().display())));
         }
-        let mut cached =
-            Cached { schema_version: 1, folder: cache.folder().display().to_string(), ..Cached::default() };
+        let mut cached = Cached { folder: cache.folder().display().to_string(), ..Cached::default() };
         let mut exit = Exit::Done;
         let left = match self.action {
             Action::Stats => cache.stats()?,

@@ -136,7 +136,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(report::SCHEMA);
+            return output::schema(&report::schema());
         }
         if self.gate.example_policy {
             return output::schema(sycl_bundle::policy::EXAMPLE);

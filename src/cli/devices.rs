@@ -75,7 +75,7 @@ impl Args {
     /// Looks around and reports.
     pub fn run(mut self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(page::SCHEMA);
+            return output::schema(&page::schema());
         }
         self.devices.append(&mut self.named);
         let live = Live::find()?;
@@ -104,9 +104,7 @@ impl Args {
         let kernels = self.kernels.then(|| built_in(global, &live, &listed, &mut exit)).transpose()?;
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
         let text = match (self.format, &kernels) {
-            (Answer::Json, kernels) => {
-                format!("{:#}\n", page::document(&live.inventory, &listed, kernels.as_deref(), &probes))
-            }
+            (Answer::Json, kernels) => page::json(&live.inventory, &listed, kernels.as_deref(), &probes),
             (_, None) if self.probe => {
                 let name = |place: usize| listed.iter().find(|(own, _)| *own == place).map(|(_, device)| &device.name);
                 let one = |(place, probes): &(usize, Probes)| {

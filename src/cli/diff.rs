@@ -139,7 +139,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(report::SCHEMA);
+            return output::schema(&report::schema());
         }
         let (Some(old), Some(new)) = (&self.old, &self.new) else {
             return Err(Error::new(ErrorKind::Usage, "two builds are compared"));

@@ -21,6 +21,7 @@ use super::global::Global;
 use super::output;
 use super::pip::Pip;
 use super::worker;
+use sycl_bundle::report::json::SchemaVersion;
 
 /// How long looking around may take; a driver can hang.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -83,7 +84,7 @@ impl Args {
     /// Looks around and reports.
     pub fn run(self, _global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(page::SCHEMA);
+            return output::schema(&page::schema());
         }
         if self.install.install_driver {
             self.install.install()?;
@@ -189,7 +190,7 @@ impl Findings {
         problems.extend(runtimes::judge(&runtimes));
         problems.extend(of_caches);
         Doctor {
-            schema_version: 1,
+            schema_version: SchemaVersion,
             ready: self.compiles(),
             loader: seen.map(|seen| seen.loader.clone()).filter(|path| !path.is_empty()),
             opencl: seen.is_some(),

@@ -14,6 +14,7 @@ use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::edited::Edited;
+use sycl_bundle::report::json::SchemaVersion;
 use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::{layers, pe};
 
@@ -180,7 +181,7 @@ impl Linked {
             .collect();
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
         Edited {
-            schema_version: 1,
+            schema_version: SchemaVersion,
             input: self.name(),
             output: target.output.display().to_string(),
             images_before: images.len(),

@@ -123,7 +123,7 @@ impl Args {
     pub fn run(self, global: &Global) -> Result<Exit> {
         let target = self.host.as_deref().and_then(|host| self.target.target(host));
         let (Some(host), Some(target), false) = (&self.host, target, self.target.schema) else {
-            return output::schema(edited::SCHEMA);
+            return output::schema(&edited::schema());
         };
         let selector = self.selection.selector()?;
         let as_target = self.as_target.as_deref().map(|target| emit::known_target(global, target)).transpose()?;

@@ -79,7 +79,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(report::SCHEMA);
+            return output::schema(&report::schema());
         }
         let table = self.configs.table(global)?;
         let asked = named_targets(global, &table, &self.targets)?;

@@ -81,7 +81,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(extracted::SCHEMA);
+            return output::schema(&extracted::schema());
         }
         // As for the other verbs, a name may tell the form; a folder of that name stays one.
         let plain = self.form.emit.is_none() && !self.stored && self.format == Format::None && !self.output().is_dir();

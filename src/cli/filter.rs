@@ -26,6 +26,7 @@ use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::filtered::{self, Against, Emptied, Filtered, Output};
+use sycl_bundle::report::json::SchemaVersion;
 use sycl_bundle::report::name;
 use sycl_bundle::rewrite::empty::empty;
 use sycl_bundle::rewrite::extract::{self, Names};
@@ -95,12 +96,12 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(filtered::SCHEMA);
+            return output::schema(&filtered::schema());
         }
         let table = self.configs.table(global)?;
         let wanted = self.wanted(global, &table)?;
         let mut filtered = Filtered {
-            schema_version: 1,
+            schema_version: SchemaVersion,
             inputs: self.files.iter().map(|path| path.display().to_string()).collect(),
             outputs: Vec::new(),
         };

@@ -76,7 +76,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(page::SCHEMA);
+            return output::schema(&page::schema());
         }
         let table = self.configs.table(global)?;
         let named = named_targets(global, &table, &self.targets)?;
@@ -112,7 +112,7 @@ impl Args {
         if !global.quiet {
             let text = match self.format {
                 Answer::Table => page::text(&conclusion, state, &targets, by_id, Names { demangle: global.demangle }),
-                Answer::Json => page::json(&conclusion, state, &targets, &problems)?,
+                Answer::Json => page::json(&conclusion, state, &targets, &problems),
             };
             let mut out = output::stdout();
             out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;

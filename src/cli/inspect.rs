@@ -9,8 +9,8 @@ use super::selection::Selection;
 use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::report::inspect::{self as page, Totals, View};
-use sycl_bundle::report::{FileFacts, clones, image, json, sizes};
+use sycl_bundle::report::inspect::{self as page, Totals, View, json};
+use sycl_bundle::report::{FileFacts, clones, image, sizes};
 
 const AFTER_HELP: &str = "\
 Images that differ in their kernels only share a row; `--all` gives each its own, `--image N`
@@ -77,7 +77,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(if self.clones { clones::SCHEMA } else { json::SCHEMA });
+            return output::schema(&if self.clones { clones::schema() } else { json::schema() });
         }
         if self.clones {
             if matches!(self.format, Format::Jsonl) {
@@ -162,7 +162,7 @@ impl Args {
             Ok(())
         })?;
         if !matches!(self.format, Format::Table) {
-            writeln!(out, "{}", clones::json(&all)?).map_err(lost)?;
+            writeln!(out, "{}", clones::json(&all)).map_err(lost)?;
         }
         out.flush().map_err(lost)?;
         Ok(exit)

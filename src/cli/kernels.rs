@@ -80,7 +80,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(json::SCHEMA);
+            return output::schema(&json::schema());
         }
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);

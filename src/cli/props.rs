@@ -11,9 +11,8 @@ use sycl_bundle::bundle::property::Properties;
 use sycl_bundle::bundle::property_text;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::inspect::View;
-use sycl_bundle::report::json::Document;
 use sycl_bundle::report::name::demangle;
-use sycl_bundle::report::props::{self as page, FileProps, Shape};
+use sycl_bundle::report::props::{self as page, FileProps, Shape, json};
 use sycl_bundle::select::Pattern;
 
 const AFTER_HELP: &str = "\
@@ -81,7 +80,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(page::SCHEMA);
+            return output::schema(&json::schema());
         }
         for (given, flag) in [(self.all, "--all"), (self.raw, "--raw")] {
             if given && self.format != Format::Table {
@@ -105,7 +104,7 @@ impl Args {
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
         let mut document = match self.format {
-            Format::Json => Some(Document::open(output::stdout())?),
+            Format::Json => Some(json::Document::open(output::stdout())?),
             _ => None,
         };
         let mut texts: Vec<String> = Vec::new();
@@ -114,12 +113,12 @@ impl Args {
             let file = page::collect(facts, wanted);
             any |= !file.is_empty();
             if let Some(document) = &mut document {
-                return document.properties(&file, &facts.problems);
+                return document.file(&file, &facts.problems);
             }
             report_problems(global, facts);
             match self.format {
                 Format::Text => texts.extend(of_images(&file)?),
-                Format::Jsonl => page::lines(&mut out, &file)?,
+                Format::Jsonl => json::lines(&mut out, &file)?,
                 _ if file.is_empty() && filtered => {}
                 _ if file.images.is_empty() => {}
                 _ => {

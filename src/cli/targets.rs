@@ -5,7 +5,7 @@ use super::exit::{Exit, report};
 use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -93,7 +93,7 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
-            return output::schema(page::SCHEMA);
+            return output::schema(&page::schema());
         }
         if !self.of.is_empty() {
             return self.of_files(global, &self.of);
@@ -140,12 +140,7 @@ impl Args {
 
     /// The targets, as a document or a line each.
     fn json(&self, targets: &[&Target], families: &[&Family]) -> String {
-        let targets: Vec<Value> = targets.iter().map(|one| page::target_json(one)).collect();
-        if self.format == Format::Jsonl {
-            return targets.iter().fold(String::new(), |text, one| text + &one.to_string() + "\n");
-        }
-        let families: Vec<Value> = families.iter().map(|one| page::family_json(one)).collect();
-        format!("{:#}\n", json!({ "schema_version": 1, "targets": targets, "families": families }))
+        if self.format == Format::Jsonl { page::lines(targets) } else { page::json(targets, families) }
     }
 
     fn say(text: &str) -> Result<Exit> {
@@ -169,7 +164,7 @@ impl Args {
         })?;
         let text = match self.format {
             Format::Table => found.iter().fold(String::new(), |text, one| text + one + "\n"),
-            Format::Json => format!("{:#}\n", json!({ "schema_version": 1, "targets": found })),
+            Format::Json => page::names_json(found.iter().map(String::as_str)),
             Format::Jsonl => found.iter().fold(String::new(), |text, one| text + &json!(one).to_string() + "\n"),
         };
         Self::say(&text)?;

@@ -6,9 +6,13 @@ use super::device_elf;
 use crate::bytes;
 use crate::error::{Error, Result};
 use object::elf::ET_REL;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The container formats that are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Container")]
 pub enum Kind {
     /// A linked ELF file: executable or shared library.
     Elf,
@@ -23,12 +27,14 @@ pub enum Kind {
     /// LLVM's OffloadBinary.
     OffloadBinary,
     /// A SYCLBIN file without an OffloadBinary around it.
+    #[serde(rename = "syclbin")]
     SyclBin,
     /// A clang offload bundle, binary or text.
     OffloadBundle,
     /// A compressed clang offload bundle.
     CompressedBundle,
     /// A SPIR-V module on its own.
+    #[serde(rename = "spirv")]
     SpirV,
     /// LLVM bitcode on its own.
     LlvmBitcode,

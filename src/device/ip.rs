@@ -3,10 +3,13 @@
 //! Intel GPUs carry a GMDID: ten bits of architecture, eight of release, eight reserved, six of revision
 //! (`HardwareIpVersion` in intel/compute-runtime `shared/source/helpers/hw_ip_version.h`). Written `12.55.8`.
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// The IP version of an Intel GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub struct IpVersion {
     /// The architecture, 10 bits.
     pub architecture: u16,
@@ -36,6 +39,12 @@ impl IpVersion {
     /// The GMDID.
     pub fn gmdid(self) -> u32 {
         u32::from(self.architecture) << 22 | u32::from(self.release) << 14 | u32::from(self.revision)
+    }
+}
+
+impl Serialize for IpVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

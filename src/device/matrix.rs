@@ -5,6 +5,8 @@
 //! `A,B,C,D,M,K,N` (DPC++ `sycl/doc/design/PropertySets.md`); the rules are the runtime's (`checkDevSupportJointMatrix`
 //! and `checkDevSupportJointMatrixMad` in DPC++ `sycl/source/detail/program_manager/program_manager.cpp`).
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// A size of a combination.
@@ -26,7 +28,8 @@ impl Extent {
 }
 
 /// Element types in the order A, B, C, D and sizes M, N, K: `D[MxN] = A[MxK] * B[KxN] + C[MxN]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
 pub struct Combination {
     /// Element types of A, B, C and D, as in `matrix_type`.
     pub types: [String; 4],
@@ -64,6 +67,12 @@ impl Combination {
             "accumulator" => (c == kind || d == kind) && m.takes(rows) && n.takes(columns),
             _ => false,
         }
+    }
+}
+
+impl Serialize for Combination {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -5,6 +5,9 @@
 
 use super::ip::IpVersion;
 use super::matrix::Combination;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// Whether a target has something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +21,8 @@ pub enum Has {
 }
 
 /// The kind of device behind a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum DeviceType {
     /// A CPU.
     Cpu,
@@ -40,9 +44,11 @@ impl DeviceType {
 }
 
 /// The adapter through which the SYCL runtime reaches a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Backend {
     /// OpenCL.
+    #[serde(rename = "opencl")]
     OpenCl,
     /// Level Zero.
     LevelZero,
@@ -72,13 +78,13 @@ impl Backend {
 }
 
 /// A tool's option: key `aot-toolchain-<tool>-<option>`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ToolOption {
     /// The tool, e.g. `ocloc`.
     pub tool: String,
     /// The option, e.g. `device`.
     pub option: String,
-    /// Its value.
+    /// The value of the option.
     pub value: String,
 }
 
@@ -91,24 +97,36 @@ pub struct Source {
     pub text: String,
 }
 
-/// One target, or what several have in common.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// One target, or what several have in common; null where a fact is not known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Target {
     /// The canonical name.
     pub name: String,
-    /// Which file says so: a path, or the name of a built-in one.
-    pub file: String,
     /// Other names.
     pub aliases: Vec<String>,
     /// Groups that it belongs to, by the names of the families.
     pub families: Vec<String>,
+    /// The kind of device.
+    pub device_type: Option<DeviceType>,
+    /// Adapters through which it is reached, the usual one first.
+    pub backends: Vec<Backend>,
+    /// IP versions that it stands for, its own first.
+    pub ip_versions: Vec<IpVersion>,
+    /// The runtime's number (`sycl::ext::oneapi::experimental::architecture`), hexadecimal.
+    #[serde(serialize_with = "hexadecimal")]
+    #[schemars(with = "Option<String>")]
+    pub architecture_id: Option<u64>,
+    /// PCI device ids, hexadecimal.
+    #[serde(serialize_with = "hexadecimal_ids")]
+    #[schemars(with = "Vec<String>")]
+    pub pci_device_ids: Vec<u16>,
     /// Aspects that it has.
     pub aspects: Vec<String>,
     /// Aspects that it may have, by driver, backend or system, where the list is closed otherwise.
     pub maybe_aspects: Vec<String>,
-    /// Aspects that it has not, where the list is open otherwise.
+    /// Aspects that it is known to lack, where the list is open otherwise.
     pub lacks_aspects: Vec<String>,
-    /// Whether it may have aspects that stand in no list.
+    /// Whether aspects that no list names are unknown rather than absent.
     pub may_support_other_aspects: bool,
     /// Sub-group sizes.
     pub sub_group_sizes: Option<Vec<u32>>,
@@ -119,6 +137,8 @@ pub struct Target {
     /// Bytes of local memory of a work-group.
     pub local_memory: Option<u64>,
     /// The newest SPIR-V version taken.
+    #[serde(serialize_with = "version")]
+    #[schemars(with = "Option<String>")]
     pub spirv_version: Option<(u8, u8)>,
     /// SPIR-V extensions taken; others may be.
     pub spirv_extensions: Option<Vec<String>>,
@@ -126,18 +146,8 @@ pub struct Target {
     pub spirv_capabilities: Option<Vec<String>>,
     /// SPIR-V capabilities that are refused.
     pub spirv_refused_capabilities: Vec<String>,
-    /// Matrix operations; empty where there are none.
+    /// Combinations that `joint_matrix` takes; empty where there are none.
     pub matrix: Option<Vec<Combination>>,
-    /// The kind of device.
-    pub device_type: Option<DeviceType>,
-    /// Adapters through which it is reached, the usual one first.
-    pub backends: Vec<Backend>,
-    /// IP versions that it stands for, its own first.
-    pub ip_versions: Vec<IpVersion>,
-    /// The runtime's number (`sycl::ext::oneapi::experimental::architecture`).
-    pub architecture_id: Option<u64>,
-    /// PCI device ids.
-    pub pci_device_ids: Vec<u16>,
     /// Instruction sets of native CPU code, by opencl-aot's names.
     pub march: Vec<String>,
     /// The compiler that makes native code.
@@ -146,10 +156,34 @@ pub struct Target {
     pub aot_options: Vec<ToolOption>,
     /// Options for every compilation, as a driver takes them.
     pub default_options: Vec<String>,
-    /// Where the facts come from.
+    /// The origin of the facts, by the keys of a device configuration.
+    #[serde(serialize_with = "sources")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub source: Vec<Source>,
-    /// What is not known, or not sure.
+    /// Facts that are not known, or not sure, and why.
     pub open: Vec<String>,
+    /// The file that defines it: a path, or the name of a built-in one.
+    pub file: String,
+}
+
+/// Serialises a number as hexadecimal text of its whole width.
+fn hexadecimal<S: Serializer>(number: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    number.map(|number| format!("{number:#018x}")).serialize(serializer)
+}
+
+/// Serialises numbers as hexadecimal texts.
+fn hexadecimal_ids<S: Serializer>(ids: &[u16], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(ids.iter().map(|id| format!("{id:#06x}")))
+}
+
+/// Serialises a version as text.
+fn version<S: Serializer>(version: &Option<(u8, u8)>, serializer: S) -> Result<S::Ok, S::Error> {
+    version.map(|(major, minor)| format!("{major}.{minor}")).serialize(serializer)
+}
+
+/// Serialises sources as an object.
+fn sources<S: Serializer>(sources: &[Source], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(sources.iter().map(|one| (&one.facts, &one.text)))
 }
 
 impl Target {
@@ -180,11 +214,12 @@ impl Target {
 }
 
 /// Several targets under one name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Family {
     /// The canonical name.
     pub name: String,
-    /// Which file says so.
+    /// The file that defines it.
+    #[serde(skip)]
     pub file: String,
     /// Other names.
     pub aliases: Vec<String>,
@@ -192,9 +227,11 @@ pub struct Family {
     pub members: Vec<String>,
     /// The name that `ocloc -device` takes for one binary that all of them run.
     pub ocloc_device: Option<String>,
-    /// Where that comes from.
+    /// The origin of that name.
+    #[serde(serialize_with = "sources")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub source: Vec<Source>,
-    /// What is not known, or not sure.
+    /// Facts that are not known, or not sure, and why.
     pub open: Vec<String>,
 }
 

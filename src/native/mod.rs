@@ -28,32 +28,37 @@ use crate::container::arena::Arena;
 use crate::container::place::Place;
 use crate::error::{Error, Result};
 use crate::limits;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// One argument of a kernel.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "NativeArgument")]
 pub struct Argument {
-    /// Its position among the arguments of the compiled kernel.
+    /// The position among the arguments of the compiled kernel.
     pub index: u32,
-    /// Its name in the source, where that was kept.
+    /// The name in the source, where that was kept.
     pub name: Option<String>,
-    /// Its type in the source, where that was kept.
+    /// The type in the source, where that was kept.
+    #[serde(rename = "type")]
     pub type_name: Option<String>,
-    /// What it is, in the format's own word: `arg_bypointer`, `global_buffer`, `.u64`.
+    /// The kind, in the format's own word: `arg_bypointer`, `global_buffer`, `.u64`.
     pub kind: Option<String>,
     /// `global`, `local`, `constant`, `private`, `image`, `sampler`, `generic`.
     pub address_space: Option<&'static str>,
     /// `read_only`, `write_only`, `read_write`.
     pub access: Option<&'static str>,
-    /// Bytes passed for it.
+    /// Bytes that are passed for it.
     pub size: Option<u64>,
-    /// Where among the bytes of all arguments it is passed.
+    /// The offset among the bytes of all arguments.
     pub offset: Option<u64>,
 }
 
-/// What compiled code says of one kernel.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A kernel as compiled code describes it; null for what the format does not tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "NativeKernel")]
 pub struct Kernel {
-    /// Its mangled name.
+    /// The mangled name.
     pub name: String,
     /// Registers: per hardware thread on Intel GPUs (GRF), per work-item elsewhere (VGPRs on AMD's).
     pub registers: Option<u64>,
@@ -88,19 +93,20 @@ pub struct Kernel {
 }
 
 /// Code for one kind of device.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "NativePart")]
 pub struct Part {
-    /// What the container of several parts calls it; empty where there is but one.
+    /// The name in the container of several parts; empty where there is but one.
     pub name: String,
     /// The format of the part itself.
     pub format: Format,
     /// The devices it is for, by the names of the device configuration; several where only a family is told.
     pub devices: Vec<String>,
-    /// How the format itself states the device.
+    /// The device in the format's own terms.
     pub stated: String,
     /// The version of the format, in its own terms.
     pub version: Option<String>,
-    /// Who made it, where it says.
+    /// The producer, where it is told.
     pub producer: Option<String>,
     /// Bytes of the part, inflated.
     pub size: u64,

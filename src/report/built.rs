@@ -2,31 +2,35 @@
 
 mod summary;
 
+use super::json::{ImageProblem, SchemaVersion};
 use crate::build::Failure;
 use crate::compat::native::Stay;
-use crate::error::Problem;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The published JSON Schema of the document.
-pub const SCHEMA: &str = include_str!("built/build.schema.json");
+/// The JSON Schema of the document.
+pub fn schema() -> String {
+    super::json::schema::<Built>()
+}
 
-/// The result of one `build`.
-#[derive(Debug, Default, Serialize)]
+/// What came of a build.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle build --format json")]
 pub struct Built {
-    /// Version of this document's schema.
-    pub schema_version: u32,
+    /// The version of the form.
+    pub schema_version: SchemaVersion,
     /// The inputs.
     pub inputs: Vec<String>,
-    /// The output.
+    /// The file that is written; empty where there is none.
     pub output: String,
-    /// How the output is made, by the name that `--emit` takes.
+    /// The form of the output, by the name that `--emit` takes.
     pub emit: &'static str,
     /// The first target.
     pub target: String,
-    /// The instruction set of native CPU code, where there is a target with one.
+    /// The instruction set of native CPU code; null where no target has one.
     pub march: Option<&'static str>,
-    /// What was done for each target, in the order of the command line.
+    /// Counts for each target, in the order of the command line.
     pub targets: Vec<OfTarget>,
     /// Images in the inputs.
     pub images: usize,
@@ -53,15 +57,15 @@ pub struct Built {
     pub skipped: Vec<Skipped>,
     /// Images whose SPIR-V is not in the output: their kernels run on the targets alone.
     pub without_spirv: Vec<usize>,
-    /// Images that did not build; they stay as they are too.
+    /// Images that did not build, which stay as they are too.
     pub failed: Vec<Failed>,
-    /// What could not be read; the images concerned stay as they are.
-    pub problems: Vec<Damaged>,
+    /// Parts that could not be read; the images concerned stay as they are.
+    pub problems: Vec<ImageProblem>,
     /// Options that the driver did not get, and how many images have them.
     pub removed_options: BTreeMap<String, usize>,
     /// Bytes of native code.
     pub native_bytes: u64,
-    /// Bytes of the inputs and of the output.
+    /// Bytes of the inputs.
     pub bytes_before: u64,
     /// Bytes of the output.
     pub bytes_after: u64,
@@ -69,13 +73,13 @@ pub struct Built {
     pub seconds: f64,
     /// The image that took longest, of those that were compiled in this run.
     pub slowest: Option<Slowest>,
-    /// Seconds that compiling takes one image after the other, as programs would do at run time: of those that were
-    /// compiled in this run, and those that are folded with them.
+    /// Seconds that programs need not compile any more: one image after the other, of those that were compiled in this
+    /// run and those that are folded with them.
     pub saved_seconds: f64,
 }
 
 /// The image that took longest.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Slowest {
     /// The image.
     pub image: usize,
@@ -83,23 +87,23 @@ pub struct Slowest {
     pub target: String,
     /// The first of its kernels, mangled.
     pub kernel: Option<String>,
-    /// How long it took.
+    /// Seconds that it took.
     pub seconds: f64,
 }
 
 /// Images that are the same code as others, and are compiled on their own.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Alone {
-    /// How many compilations less there would be.
+    /// The number of compilations that folding would save.
     pub images: usize,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// What was done for one target.
-#[derive(Debug, Default, Serialize)]
+/// Counts for one target.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct OfTarget {
-    /// Its name.
+    /// The name of the target.
     pub target: String,
     /// The `DeviceTargetSpec` of its images.
     pub spec: &'static str,
@@ -126,7 +130,7 @@ pub struct OfTarget {
 }
 
 /// An image that a target cannot run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Skipped {
     /// The image.
     pub image: usize,
@@ -136,12 +140,12 @@ pub struct Skipped {
     pub kernel: Option<String>,
     /// The rule, by the names that `check` uses.
     pub rule: &'static str,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
 }
 
 /// An image that stays as it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Staying {
     /// The image.
     pub image: usize,
@@ -151,7 +155,7 @@ pub struct Staying {
     pub kernel: Option<String>,
     /// A word for the reason.
     pub kind: &'static str,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
 }
 
@@ -163,38 +167,20 @@ impl Staying {
 }
 
 /// An image that did not build.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Failed {
     /// The image.
     pub image: usize,
     /// The target.
     pub target: String,
-    /// Its kernels, mangled.
+    /// Mangled names of its kernels.
     pub kernels: Vec<String>,
-    /// Why.
+    /// The reason.
     pub cause: String,
-    /// What the compiler said.
+    /// The log of the compiler.
     pub log: String,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-}
-
-/// What could not be read.
-#[derive(Debug, Serialize)]
-pub struct Damaged {
-    /// The image, where it is one.
-    pub image: Option<usize>,
-    /// Where in the file.
-    pub offset: Option<u64>,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl Damaged {
-    /// From a problem.
-    pub fn new(problem: &Problem) -> Damaged {
-        Damaged { image: problem.image, offset: problem.error.offset(), message: problem.error.to_string() }
-    }
 }
 
 impl Failed {

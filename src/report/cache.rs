@@ -1,42 +1,47 @@
 //! What does the cache of compiled modules hold, and what was done to it?
 
+use super::json::SchemaVersion;
 use super::units::{bytes, count};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The published JSON Schema of the document.
-pub const SCHEMA: &str = include_str!("cache/cache.schema.json");
+/// The JSON Schema of the document.
+pub fn schema() -> String {
+    super::json::schema::<Cached>()
+}
 
-/// The result of one `cache`.
-#[derive(Debug, Default, Serialize)]
+/// What the cache of compiled modules holds, after what was done.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle cache --format json")]
 pub struct Cached {
-    /// Version of this document's schema.
-    pub schema_version: u32,
-    /// Where it is.
+    /// The version of the form.
+    pub schema_version: SchemaVersion,
+    /// The folder of the cache.
     pub folder: String,
-    /// What was removed, where that was asked for.
+    /// Entries that were removed, with `gc` and `clear`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed: Option<Size>,
-    /// Entries that were damaged and have been removed, where that was asked for.
+    /// Entries that were damaged and have been removed, with `verify`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged: Option<Vec<String>>,
-    /// Entries that are whole, where that was asked for.
+    /// Entries that are whole, with `verify`.
     #[serde(skip)]
     pub sound: u64,
-    /// What it holds now.
+    /// Entries that are left.
     #[serde(flatten)]
     pub held: Size,
-    /// Seconds since the least recently used entry was used.
+    /// Seconds since the least recently used entry was used; null where there is none.
     pub oldest_seconds: Option<u64>,
     /// Bytes that a build leaves at most.
     pub limit: u64,
 }
 
 /// Entries and their bytes.
-#[derive(Debug, Default, Clone, Copy, Serialize)]
+#[derive(Debug, Default, Clone, Copy, Serialize, JsonSchema)]
 pub struct Size {
-    /// Entries.
+    /// The number of entries.
     pub entries: u64,
-    /// Their bytes on disk.
+    /// Bytes of the entries on disk.
     pub bytes: u64,
 }
 

@@ -1,27 +1,28 @@
 //! What did `check` find, as text and as JSON?
 
+pub(super) mod json;
 #[cfg(test)]
 mod tests;
 
-use super::evidence::{self, Location, Names, Step};
-use super::gate::Trouble;
+pub use json::schema;
+
+use super::evidence::{self, Names};
+use super::json::{FileProblem, SchemaVersion, put_line};
 use crate::compat::warnings::{Certainty, Warning};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write;
 
-/// The JSON Schema of `check --format json`.
-pub const SCHEMA: &str = include_str!("check/check.schema.json");
-
 /// Whether what was asked holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It does.
+    /// The answer is yes.
     Compatible,
-    /// It cannot be told.
+    /// The answer cannot be told.
     Unknown,
-    /// It does not.
+    /// The answer is no.
     Incompatible,
 }
 
@@ -95,73 +96,31 @@ pub fn verdict(answers: &[Answer<'_>]) -> Verdict {
     answers.iter().map(Answer::verdict).max().unwrap_or(Verdict::Compatible)
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema_version: u32,
-    verdict: Verdict,
-    targets: Vec<OfTarget<'a>>,
-    problems: &'a [Trouble],
-}
-
-#[derive(Serialize)]
-struct OfTarget<'a> {
-    question: &'static str,
-    target: Option<&'a str>,
-    verdict: Verdict,
-    findings: Vec<Entry<'a>>,
-}
-
-#[derive(Serialize)]
-struct UsedIn<'a> {
-    file: &'a str,
-    image: usize,
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    rule: &'static str,
-    certain: bool,
-    file: &'a str,
-    image: usize,
-    kernel: &'a str,
-    demangled: String,
-    message: String,
-    aspect: Option<&'a str>,
-    /// Where the instruction is.
-    used_in: Option<UsedIn<'a>>,
-    instruction: Option<&'a str>,
-    offset: Option<u64>,
-    location: Option<Location<'a>>,
-    chain: Vec<Step>,
-}
-
-fn entry<'f>(finding: &Finding<'f>) -> Entry<'f> {
-    let Finding { file, image, user, warning } = *finding;
+fn finding<'f>(one: &Finding<'f>) -> json::Finding<'f> {
+    let Finding { file, image, user: (of, number), warning } = *one;
     let evidence = warning.evidence.as_ref();
-    Entry {
+    json::Finding {
+        question: None,
+        target: None,
         rule: warning.rule.name(),
         certain: warning.certainty == Certainty::Sure,
         file,
-        image,
-        kernel: &warning.kernel,
-        demangled: Names { demangle: true }.show(&warning.kernel),
-        message: warning.message(&Names { demangle: true }.show(warning.function())),
+        image: Some(image),
+        kernel: Some(&warning.kernel),
+        demangled: Some(Names { demangle: true }.show(&warning.kernel).into()),
+        message: warning.message(&Names { demangle: true }.show(warning.function())).into(),
         aspect: evidence.map(|evidence| evidence.aspect.name()),
-        used_in: evidence.map(|_| UsedIn { file: user.0, image: user.1 }),
+        used_in: Some(evidence.map(|_| json::Image { file: of, image: number })),
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),
         offset: evidence.map(|evidence| evidence.offset),
+        used_in_image: None,
         location: evidence.and_then(evidence::place),
         chain: evidence.map(evidence::chain).unwrap_or_default(),
+        remedy: None,
+        fingerprint: None,
+        excused: None,
+        known: None,
     }
-}
-
-/// A finding that stands on a line of its own.
-#[derive(Serialize)]
-struct Line<'a> {
-    question: &'static str,
-    target: Option<&'a str>,
-    #[serde(flatten)]
-    entry: Entry<'a>,
 }
 
 /// Writes a line for each finding.
@@ -170,13 +129,9 @@ struct Line<'a> {
 /// `Io` where the writer fails.
 pub fn jsonl(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
     for answer in answers {
-        for finding in &answer.findings {
-            let (question, target) = (answer.question.name(), answer.question.target());
-            let text = serde_json::to_vec(&Line { question, target, entry: entry(finding) });
-            let text = text.map_err(|error| Error::input(error.to_string()))?;
-            out.write_all(&text)
-                .and_then(|()| out.write_all(b"\n"))
-                .map_err(|error| Error::io("cannot write", &error))?;
+        for one in &answer.findings {
+            let (question, target) = (Some(answer.question.name()), Some(answer.question.target()));
+            put_line(out, &json::Finding { question, target, ..finding(one) })?;
         }
     }
     Ok(())
@@ -186,17 +141,24 @@ pub fn jsonl(out: &mut impl Write, answers: &[Answer<'_>]) -> Result<()> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, answers: &[Answer<'_>], problems: &[Trouble]) -> Result<()> {
-    let targets = answers.iter().map(|answer| OfTarget {
+pub fn json(out: &mut impl Write, answers: &[Answer<'_>], problems: &[FileProblem]) -> Result<()> {
+    let targets = answers.iter().map(|answer| json::Answer {
         question: answer.question.name(),
         target: answer.question.target(),
         verdict: answer.verdict(),
-        findings: answer.findings.iter().map(entry).collect(),
+        kernels: None,
+        findings: answer.findings.iter().map(finding).collect::<Vec<_>>(),
     });
-    let schema_version = super::json::SCHEMA_VERSION;
-    let document = Document { schema_version, verdict: verdict(answers), targets: targets.collect(), problems };
-    let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
-    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+    let document = json::Document::<_, ()> {
+        schema_version: SchemaVersion,
+        verdict: verdict(answers),
+        targets: targets.collect::<Vec<_>>(),
+        providers: None,
+        link: None,
+        problems,
+        baseline: None,
+    };
+    put_line(out, &document)
 }
 
 /// The warnings as the compiler prints them, with the images they are of.

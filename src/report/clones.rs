@@ -6,21 +6,24 @@
 
 use super::FileFacts;
 use super::inspect::View;
+use super::json::{SchemaVersion, writer::text};
 use super::table::{Column, render};
 use super::units::{bytes, count, share};
 use crate::compat::kernels::{Depth, KernelFacts, kernels};
-use crate::error::{Error, Result};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The published JSON Schema of the document.
-pub const SCHEMA: &str = include_str!("clones/clones.schema.json");
+/// The JSON Schema of the document.
+pub fn schema() -> String {
+    super::json::schema::<Document<'_>>()
+}
 
 /// Groups of a table.
 const SHOWN: usize = 20;
 
-/// What is the same in one file.
-#[derive(Debug, Default, Serialize)]
+/// Images of one file that are the same code.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Clones {
     /// The file.
     pub path: String,
@@ -28,20 +31,20 @@ pub struct Clones {
     pub images: usize,
     /// Images that are clones of an image before them: so many compilations would do without.
     pub redundant_images: usize,
-    /// Bytes of these as stored.
+    /// Bytes of the clones as stored.
     pub redundant_stored: u64,
-    /// Bytes of these inflated: what a compiler reads.
+    /// Bytes of the clones inflated: what a compiler reads.
     pub redundant_bytes: u64,
     /// Bytes of all images with kernels as stored.
     pub stored: u64,
-    /// The groups, those that cost most first.
+    /// Groups of images, those that cost most first.
     pub groups: Vec<Group>,
 }
 
 /// Images that are the same code.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Group {
-    /// Their numbers in the file.
+    /// The numbers of the images in the file.
     pub images: Vec<usize>,
     /// The mangled names of the kernels of each, in the order of the images.
     pub kernels: Vec<Vec<String>>,
@@ -53,9 +56,13 @@ pub struct Group {
     pub redundant_bytes: u64,
 }
 
-#[derive(Serialize)]
+/// Which images are the same code under other names.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle inspect --clones --format json")]
 struct Document<'d> {
-    schema_version: u32,
+    /// The version of the form.
+    schema_version: SchemaVersion,
+    /// The files.
     files: &'d [Clones],
 }
 
@@ -149,10 +156,6 @@ pub fn table(clones: &Clones, facts: &FileFacts<'_>, view: &View) -> String {
 }
 
 /// The clones of files as one document.
-///
-/// # Errors
-/// `Input` where it cannot be written as JSON.
-pub fn json(files: &[Clones]) -> Result<String> {
-    let document = Document { schema_version: super::json::SCHEMA_VERSION, files };
-    serde_json::to_string(&document).map_err(|error| Error::input(error.to_string()))
+pub fn json(files: &[Clones]) -> String {
+    text(&Document { schema_version: SchemaVersion, files })
 }

@@ -3,48 +3,53 @@
 //! The contract of `build --report` (`schema_version` 1; `costs/costs.schema.json` is its published schema). Changes are
 //! additive.
 
+use super::json::SchemaVersion;
 use crate::native::Kernel;
 use crate::report::name::demangle;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The JSON Schema of `build --report`.
-pub const SCHEMA: &str = include_str!("costs/costs.schema.json");
+/// The JSON Schema of the document.
+pub fn schema() -> String {
+    super::json::schema::<Costs>()
+}
 
-/// The document.
-#[derive(Debug, Serialize)]
+/// What compiling each image took, and what each native kernel takes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle build --report")]
 pub struct Costs {
-    /// Version of this document's schema.
-    pub schema_version: u32,
+    /// The version of the form.
+    pub schema_version: SchemaVersion,
     /// The inputs.
     pub inputs: Vec<String>,
-    /// Images by number, then target.
+    /// Images by number, then target: those that were compiled, and those that did not build.
     pub images: Vec<OfImage>,
 }
 
-/// Where a binary is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The origin of a binary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum How {
-    /// It was compiled.
+    /// Compiled in this run.
     Compiled,
-    /// It was in the cache.
+    /// Taken from the cache.
     Cached,
-    /// It is another image's, under its own kernel's name.
+    /// Made of the binary of an image of the same code.
     Folded,
-    /// There is none: the image did not build.
+    /// Not built.
     Failed,
 }
 
 /// One image for one target.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OfImage {
-    /// Its number.
+    /// The number of the image.
     pub image: usize,
     /// The input that it is from.
     pub file: String,
     /// The target.
     pub target: String,
-    /// Where its binary is from.
+    /// The origin of its binary.
     pub how: How,
     /// Bytes of the module.
     pub module_bytes: u64,
@@ -52,22 +57,22 @@ pub struct OfImage {
     pub options: String,
     /// Bytes of the binary.
     pub native_bytes: Option<u64>,
-    /// How long compiling it took, or the image that it is folded with; none for what came out of the cache.
+    /// Seconds that the attempt took that succeeded; of a folded image, the other's. Null for what came out of the cache.
     pub seconds: Option<f64>,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: Option<u32>,
-    /// Why it did not build.
+    /// The reason why it did not build.
     pub cause: Option<String>,
-    /// What its native kernels take.
+    /// Resources of its native kernels.
     pub kernels: Vec<OfKernel>,
 }
 
-/// What a native kernel takes; none for what the format does not tell.
-#[derive(Debug, Serialize)]
+/// Resources of a native kernel; null for what the format does not tell.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OfKernel {
-    /// Its mangled name.
+    /// The mangled name.
     pub name: String,
-    /// Its name in the source.
+    /// The name in the source.
     pub source_name: String,
     /// Registers: per hardware thread on Intel GPUs (GRF).
     pub registers: Option<u64>,
@@ -90,7 +95,7 @@ pub struct OfKernel {
 }
 
 impl OfKernel {
-    /// Of what a native format tells.
+    /// The resources that a native format tells.
     pub fn new(kernel: &Kernel) -> OfKernel {
         OfKernel {
             name: kernel.name.clone(),

@@ -4,16 +4,15 @@ pub mod probe;
 pub mod profile;
 
 use super::inspect::View;
+use super::json::{Members, SchemaVersion, pretty};
 use super::table::{Column, render};
 use super::text::field;
 use super::units::bytes;
 use crate::build::probe::Probes;
-use crate::build::query::sycl::{Answer, Value};
+use crate::build::query::sycl::{Answer, SyclError, Value};
 use crate::build::{Device, Inventory};
-use serde_json::{Map, Value as Json, json};
-
-/// The JSON Schema of `devices --format json`.
-pub const SCHEMA: &str = include_str!("devices/devices.schema.json");
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Where the values of fields stand.
 const COLUMN: usize = 22;
@@ -108,74 +107,116 @@ pub fn text(value: &Value) -> String {
     }
 }
 
+/// The live OpenCL devices.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle devices --format json")]
+struct Document<'a> {
+    /// The version of the form.
+    schema_version: SchemaVersion,
+    /// The file of the OpenCL loader, where the system tells.
+    loader: Option<&'a str>,
+    /// The devices.
+    devices: Vec<Entry<'a>>,
+    /// Reasons why platforms do not list their devices.
+    problems: &'a [String],
+}
+
+/// A device.
+#[derive(Serialize, JsonSchema)]
+struct Entry<'a> {
+    /// The place of the device in the loader's order.
+    index: usize,
+    /// The facts about it.
+    #[serde(flatten)]
+    device: &'a Device,
+    /// Built-in kernels by name, with `--kernels`; null where the device did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernels: Option<Members<&'a str, Option<Queries<'a>>>>,
+    /// The results of `--probe`: what the driver takes, found out by building kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe: Option<probe::Probed<'a>>,
+}
+
+/// Answers to the queries of `sycl::info::kernel` and `kernel_device_specific`; null where a query throws.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Queries<'a> {
+    /// The number of arguments.
+    pub num_args: Option<&'a Value>,
+    /// The attributes, as OpenCL has them.
+    pub attributes: Option<&'a Value>,
+    /// The largest global size.
+    pub global_work_size: Option<&'a Value>,
+    /// The largest work-group size.
+    pub work_group_size: Option<&'a Value>,
+    /// The required work-group size, as the driver gives it: x first.
+    pub compile_work_group_size: Option<&'a Value>,
+    /// The number that work-group sizes are best a multiple of.
+    pub preferred_work_group_size_multiple: Option<&'a Value>,
+    /// Bytes of private memory.
+    pub private_mem_size: Option<&'a Value>,
+    /// The most sub-groups of a work-group.
+    pub max_num_sub_groups: Option<&'a Value>,
+    /// The required number of sub-groups; 0 where none is.
+    pub compile_num_sub_groups: Option<&'a Value>,
+    /// The largest sub-group size.
+    pub max_sub_group_size: Option<&'a Value>,
+    /// The required sub-group size; 0 where none is.
+    pub compile_sub_group_size: Option<&'a Value>,
+    /// Exceptions, by the query that throws them.
+    pub errors: Members<&'static str, &'a SyclError>,
+}
+
+impl<'a> From<&'a [Answer]> for Queries<'a> {
+    fn from(answers: &'a [Answer]) -> Self {
+        let value = |query: &str| answers.iter().find(|one| one.query == query)?.value.as_ref().ok();
+        let errors = answers.iter().filter_map(|one| Some((one.query, one.value.as_ref().err()?)));
+        Queries {
+            num_args: value("num_args"),
+            attributes: value("attributes"),
+            global_work_size: value("global_work_size"),
+            work_group_size: value("work_group_size"),
+            compile_work_group_size: value("compile_work_group_size"),
+            preferred_work_group_size_multiple: value("preferred_work_group_size_multiple"),
+            private_mem_size: value("private_mem_size"),
+            max_num_sub_groups: value("max_num_sub_groups"),
+            compile_num_sub_groups: value("compile_num_sub_groups"),
+            max_sub_group_size: value("max_sub_group_size"),
+            compile_sub_group_size: value("compile_sub_group_size"),
+            errors: Members(errors.collect()),
+        }
+    }
+}
+
+/// The JSON Schema of `devices --format json`.
+pub fn schema() -> String {
+    super::json::schema::<Document<'_>>()
+}
+
 /// The document of `devices --format json`; `probes` by the places of devices.
-pub fn document(
+pub fn json(
     inventory: &Inventory,
     devices: &[Listed<'_>],
     kernels: Option<&[BuiltIn]>,
     probes: &[(usize, Probes)],
-) -> Json {
-    let with_probe = |listed: &Listed<'_>| {
-        let mut document = one(*listed, kernels);
-        let own = probes.iter().find(|(place, _)| *place == listed.0);
-        if let (Some((_, own)), Some(object)) = (own, document.as_object_mut()) {
-            object.insert("probe".to_owned(), probe::document(own));
-        }
-        document
+) -> String {
+    let kernels_of = |place: usize| {
+        let own = kernels?.iter().filter(|(of, ..)| *of == place);
+        let own = own.map(|(_, name, answers)| (name.as_str(), answers.as_deref().map(Queries::from)));
+        Some(Members(own.collect()))
     };
-    let devices: Vec<Json> = devices.iter().map(with_probe).collect();
-    let loader = Some(&inventory.loader).filter(|path| !path.is_empty());
-    json!({ "schema_version": 1, "loader": loader, "devices": devices, "problems": inventory.problems })
-}
-
-fn one((place, device): Listed<'_>, kernels: Option<&[BuiltIn]>) -> Json {
-    let mut one = json!({
-        "index": place,
-        "name": device.name,
-        "kind": device.kind,
-        "platform": device.platform,
-        "vendor": device.vendor,
-        "driver": device.driver,
-        "opencl": device.opencl,
-        "opencl_c": device.opencl_c,
-        "il": device.il.split_whitespace().collect::<Vec<_>>(),
-        "aspects": device.aspects,
-        "sub_group_sizes": device.sub_group_sizes,
-        "max_work_group_size": device.max_work_group_size,
-        "max_work_item_sizes": device.max_work_item_sizes,
-        "max_num_sub_groups": device.max_num_sub_groups,
-        "compute_units": device.compute_units,
-        "local_mem_size": device.local_mem,
-        "global_mem_size": device.global_mem,
-        "max_parameter_size": device.max_parameter_size,
-        "built_in_kernels": device.built_in_kernels,
-        "extensions": device.extensions,
+    let probe_of = |place: usize| probes.iter().find(|(of, _)| *of == place).map(|(_, own)| own.into());
+    let devices = devices.iter().map(|&(index, device)| Entry {
+        index,
+        device,
+        kernels: kernels_of(index),
+        probe: probe_of(index),
     });
-    if let (Some(kernels), Some(object)) = (kernels, one.as_object_mut()) {
-        let own = kernels.iter().filter(|(of, ..)| *of == place);
-        let all: Map<String, Json> =
-            own.map(|(_, name, answers)| (name.clone(), answers.as_deref().map_or(Json::Null, sycl))).collect();
-        object.insert("kernels".to_owned(), Json::Object(all));
-    }
-    one
-}
-
-/// SYCL's answers as an object: the values by query, and under `errors` what would be thrown.
-pub fn sycl(answers: &[Answer]) -> Json {
-    let (mut object, mut errors) = (Map::new(), Map::new());
-    for answer in answers {
-        match &answer.value {
-            Ok(Value::Number(number)) => object.insert(answer.query.to_owned(), json!(number)),
-            Ok(Value::Range(range)) => object.insert(answer.query.to_owned(), json!(range)),
-            Ok(Value::Text(text)) => object.insert(answer.query.to_owned(), json!(text)),
-            Err(error) => {
-                errors.insert(answer.query.to_owned(), json!({ "errc": error.errc, "message": error.message }));
-                object.insert(answer.query.to_owned(), Json::Null)
-            }
-        };
-    }
-    object.insert("errors".to_owned(), Json::Object(errors));
-    Json::Object(object)
+    pretty(&Document {
+        schema_version: SchemaVersion,
+        loader: Some(inventory.loader.as_str()).filter(|path| !path.is_empty()),
+        devices: devices.collect(),
+        problems: &inventory.problems,
+    })
 }
 
 /// `OpenCL 3.1 LINUX` is version 3.1.
@@ -200,7 +241,7 @@ mod tests {
     use crate::build::probe::{Probed, Reply, Subject};
     use crate::build::query::KernelAnswers;
     use crate::build::query::sycl::answers;
-    use crate::report::json::schema::against;
+    use crate::report::json::tests::against;
 
     #[test]
     fn what_is_written_fulfils_the_schema() {
@@ -220,11 +261,11 @@ mod tests {
         ];
         let probes = [(0, Probes { all, ..Probes::default() })];
         for (kernels, probes) in [(None, &[][..]), (Some(&built_in[..]), &probes[..])] {
-            let document = document(&inventory, &listed, kernels, probes);
-            assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
-            let mut broken = document;
-            broken["devices"][0]["aspects"] = json!("cpu");
-            assert_eq!(against(SCHEMA, &broken).len(), 1);
+            let document = serde_json::from_str(&json(&inventory, &listed, kernels, probes)).unwrap();
+            assert_eq!(against(&schema(), &document), Vec::<String>::new());
+            let mut broken: serde_json::Value = document;
+            broken["devices"][0]["aspects"] = "cpu".into();
+            assert_eq!(against(&schema(), &broken).len(), 1);
         }
     }
 

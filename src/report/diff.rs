@@ -6,7 +6,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use json::{SCHEMA, json};
+pub use json::{json, schema};
 pub use markdown::markdown;
 pub use table::table;
 
@@ -14,6 +14,8 @@ use crate::compat::diff::budget::Breach;
 use crate::compat::diff::compare::{Change, Fate, FileDiff, ImageChange, KernelDiff, What};
 use crate::compat::diff::snapshot::Total;
 use crate::report::units;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A file in two builds.
@@ -40,18 +42,18 @@ pub struct Report {
     pub breaches: Vec<Breach>,
 }
 
-/// How many kernels something became of.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The number of kernels, by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
-    /// New ones.
+    /// New kernels.
     pub added: usize,
-    /// Those that are gone.
+    /// Kernels that are gone.
     pub removed: usize,
-    /// Those of another name.
+    /// Kernels that are the same code under another name.
     pub renamed: usize,
-    /// Those that changed.
+    /// Kernels that changed.
     pub changed: usize,
-    /// Those that are as they were.
+    /// Kernels that are as they were.
     pub unchanged: usize,
 }
 

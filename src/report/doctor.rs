@@ -1,45 +1,52 @@
 //! What does a machine have for building and running device code, and what is to be done about the rest?
 
+use super::json::SchemaVersion;
 use super::units::{bytes, count};
 use crate::error::Error;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-/// The published JSON Schema of the document.
-pub const SCHEMA: &str = include_str!("doctor/doctor.schema.json");
+/// The JSON Schema of the document.
+pub fn schema() -> String {
+    super::json::schema::<Doctor>()
+}
 
-/// Everything that `doctor` found.
-#[derive(Debug, Default, Serialize)]
+/// What a machine has for building and running device code.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle doctor --format json")]
 pub struct Doctor {
-    /// Version of this document's schema.
-    pub schema_version: u32,
-    /// Whether a driver that compiles for `spir64_x86_64` is there.
+    /// The version of the form.
+    pub schema_version: SchemaVersion,
+    /// Whether a driver that compiles for `spir64_x86_64` is there; the exit status is 0 then.
     pub ready: bool,
     /// The file of the OpenCL loader, where the system tells.
     pub loader: Option<String>,
     /// Whether OpenCL answered at all.
     #[serde(skip)]
     pub opencl: bool,
-    /// The OpenCL devices.
+    /// The OpenCL devices, in the order of the loader.
     pub devices: Vec<Device>,
-    /// The compiler for Intel GPUs that need not be there.
+    /// The compiler for Intel GPUs that need not be there: ocloc.
     pub ocloc: Option<Ocloc>,
     /// The SYCL runtimes that the environment leads to, in the order in which the system's loader looks.
     pub runtimes: Vec<Runtime>,
     /// The CPU driver that was installed for this user.
     pub installed_driver: Option<Driver>,
-    /// What installs it.
+    /// The program that installs it.
     pub pip: Option<Pip>,
     /// Caches of compiled code.
     pub caches: Caches,
     /// Variables that decide what OpenCL finds, what its drivers do, and what a SYCL program sees and keeps.
+    #[schemars(with = "BTreeMap<String, String>")]
     pub environment: Map<String, Value>,
-    /// What stands in the way, each with its mend.
+    /// Obstacles, each with its remedy.
     pub problems: Vec<Trouble>,
 }
 
 /// An OpenCL device.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Device {
     /// `CL_DEVICE_NAME`.
     pub name: String,
@@ -62,13 +69,13 @@ pub struct Device {
 }
 
 /// Intel's offline compiler.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Ocloc {
-    /// Its version, that of the compute runtime it is part of.
+    /// The version of the compute runtime that it is part of.
     pub version: String,
-    /// Whether it is called inside a worker; else as a process per module.
+    /// Whether it is called as a library inside a worker; else as a process per module.
     pub in_process: bool,
-    /// Its files.
+    /// The files of its libraries, or of the program.
     pub files: Vec<String>,
     /// The file of the graphics compiler (IGC) that it uses, where that is known.
     pub igc: Option<String>,
@@ -77,28 +84,28 @@ pub struct Ocloc {
 }
 
 /// A SYCL runtime.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Runtime {
-    /// Its file.
+    /// The file.
     pub path: String,
     /// The name that programs are linked to: `libsycl.so.9`.
     pub soname: String,
-    /// Its version, as the name of the file tells: `9.0.0`.
+    /// The version, as the name of the file tells: `9.0.0`.
     pub version: String,
-    /// What led to it: a variable, or `system`.
+    /// The variable that led to it, or `system`.
     pub by: String,
     /// The adapters beside it, for backends: `level_zero`, `cuda`. That for OpenCL is in the loader of newer ones.
     pub adapters: Vec<String>,
 }
 
 /// A driver that was installed for this user.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Driver {
-    /// Its version.
+    /// The version.
     pub version: String,
-    /// Its folder.
+    /// The folder.
     pub path: String,
-    /// Its licence, as its metadata tells.
+    /// The licence, as its metadata tells.
     pub licence: Option<String>,
     /// Whether it is used.
     pub used: bool,
@@ -107,50 +114,50 @@ pub struct Driver {
     pub unused_for: Option<String>,
 }
 
-/// What installs drivers.
-#[derive(Debug, Default, Serialize)]
+/// The program that installs drivers.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Pip {
-    /// How it is called.
+    /// The command that calls it.
     pub command: String,
-    /// What it says of itself.
+    /// The version, in its own words.
     pub version: String,
 }
 
 /// Caches of compiled code.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Caches {
-    /// That of `build`; none where there is no folder for it, or it cannot be read.
+    /// The cache of `build`; null where there is no folder for it, or it cannot be read.
     pub build: Option<BuildCache>,
-    /// The persistent one of the SYCL runtime.
+    /// The persistent cache of the SYCL runtime.
     pub runtime: RuntimeCache,
 }
 
 /// The cache of `build`.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct BuildCache {
-    /// Its folder.
+    /// The folder.
     pub folder: String,
     /// Compiled modules in it.
     pub entries: u64,
-    /// Their bytes.
+    /// Bytes of these.
     pub bytes: u64,
 }
 
 /// The persistent cache of the SYCL runtime.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct RuntimeCache {
-    /// Whether `SYCL_CACHE_PERSISTENT` turns it on.
+    /// Whether the SYCL runtime is told to keep what it compiles (`SYCL_CACHE_PERSISTENT`).
     pub persistent: bool,
-    /// Its folder, where one is known.
+    /// The folder, where one is known.
     pub folder: Option<String>,
 }
 
-/// What stands in the way.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+/// An obstacle.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Trouble {
-    /// What it is.
+    /// A sentence about it.
     pub message: String,
-    /// What mends it.
+    /// A sentence about what mends it.
     pub remedy: Option<String>,
 }
 

@@ -1,22 +1,27 @@
 //! What came of adding images to a file, or removing some?
 
+use super::json::SchemaVersion;
 use super::units::{bytes, counted};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The published JSON Schema of the document.
-pub const SCHEMA: &str = include_str!("edited/edited.schema.json");
+/// The JSON Schema of the document.
+pub fn schema() -> String {
+    super::json::schema::<Edited>()
+}
 
 /// How many kernels are named where not all are.
 const NAMED: usize = 4;
 
-/// The result of one `embed` or `prune`.
-#[derive(Debug, Default, Serialize)]
+/// What became of the list of images of a linked file.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle embed and prune --format json")]
 pub struct Edited {
-    /// Version of this document's schema.
-    pub schema_version: u32,
-    /// The input.
+    /// The version of the form.
+    pub schema_version: SchemaVersion,
+    /// The file that was read.
     pub input: String,
-    /// The output.
+    /// The file that was written.
     pub output: String,
     /// Images in the input's lists.
     pub images_before: usize,
@@ -28,7 +33,7 @@ pub struct Edited {
     pub images_after: usize,
     /// Bytes of the payloads that were removed.
     pub removed_bytes: u64,
-    /// Of the removed images, those that stood in what an earlier run had added, which left the file.
+    /// Removed images that left the file, with what an earlier run had added.
     pub lifted: usize,
     /// Bytes that became zeros in place.
     pub zeroed_bytes: u64,

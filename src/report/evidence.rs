@@ -1,44 +1,31 @@
 //! Why does a kernel use an aspect, in words and as JSON?
 
-pub(super) mod put;
-
 use super::name::{demangle, display};
 use super::text::{visible, visible_lines};
 use crate::compat::aspects::{Comparison, Evidence};
 use crate::compat::warnings::{called, location};
 use crate::spirv::lines::SourceLocation;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// A function on the way, as JSON.
-#[derive(Debug, Serialize)]
-pub struct Step {
+/// A function on the way to a use.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Step<'a> {
     /// The mangled name.
-    pub function: String,
+    pub function: &'a str,
     /// The name as the source has it.
-    pub demangled: String,
+    pub demangled: Cow<'a, str>,
     /// The file in which it is called; null for the first, and without debug information.
-    pub file: Option<String>,
+    pub file: Option<&'a str>,
     /// The line of the call.
     pub line: Option<u32>,
     /// The column of the call; null where it is not known.
     pub column: Option<u32>,
 }
 
-impl Step {
-    fn of(function: &str, place: Option<&SourceLocation>) -> Step {
-        Step {
-            function: function.to_owned(),
-            demangled: demangle(function).into_owned(),
-            file: place.map(|place| place.file.clone()),
-            line: place.map(|place| place.line),
-            column: place.map(|place| place.column).filter(|column| *column != 0),
-        }
-    }
-}
-
-/// A place in the source, as JSON.
-#[derive(Debug, Serialize)]
+/// A place in the source.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Location<'a> {
     /// The file as the compiler wrote it.
     pub file: &'a str,
@@ -48,19 +35,34 @@ pub struct Location<'a> {
     pub column: Option<u32>,
 }
 
-/// Where a use is, as JSON; none without debug information.
+/// The column of a place, where it is known.
+fn column(place: &SourceLocation) -> Option<u32> {
+    Some(place.column).filter(|column| *column != 0)
+}
+
+/// The place of a use; none without debug information.
 pub fn place(evidence: &Evidence) -> Option<Location<'_>> {
-    let SourceLocation { file, line, column } = evidence.place.as_ref()?;
-    Some(Location { file, line: *line, column: Some(*column).filter(|column| *column != 0) })
+    evidence.place.as_ref().map(|place| Location { file: &place.file, line: place.line, column: column(place) })
 }
 
-/// The chain of a use, as JSON.
-pub fn chain(evidence: &Evidence) -> Vec<Step> {
-    evidence.chain.iter().map(|step| Step::of(&step.function, step.call.as_ref())).collect()
+/// The chain of a use.
+pub fn chain(evidence: &Evidence) -> Vec<Step<'_>> {
+    let steps = evidence.chain.iter().map(|step| {
+        let call = step.call.as_ref();
+        Step {
+            function: &step.function,
+            demangled: demangle(&step.function),
+            file: call.map(|place| place.file.as_str()),
+            line: call.map(|place| place.line),
+            column: call.and_then(column),
+        }
+    });
+    steps.collect()
 }
 
-/// The evidence for one aspect, as JSON.
-#[derive(Debug, Serialize)]
+/// The use of an aspect.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Evidence")]
 pub struct Why<'a> {
     /// The aspect's SYCL name.
     pub aspect: &'static str,
@@ -72,14 +74,14 @@ pub struct Why<'a> {
     pub offset: u64,
     /// The number of the image that the instruction is in, where it is not the kernel's own.
     pub used_in_image: Option<usize>,
-    /// Where in the source the use is; null without debug information.
+    /// The place of the use in the source; null without debug information.
     pub location: Option<Location<'a>>,
     /// The functions from the kernel to the one that uses the aspect.
-    pub chain: Vec<Step>,
+    pub chain: Vec<Step<'a>>,
 }
 
 impl<'a> Why<'a> {
-    /// The JSON of a piece of evidence.
+    /// The use that a piece of evidence tells.
     pub fn of(evidence: &'a Evidence) -> Why<'a> {
         Why {
             aspect: evidence.aspect.name(),

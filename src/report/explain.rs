@@ -5,7 +5,7 @@ mod json;
 mod tests;
 mod text;
 
-pub use json::{SCHEMA, json};
+pub use json::{json, schema};
 pub use text::text;
 
 use super::check::Verdict;

@@ -1,63 +1,56 @@
 //! What did `extract` write?
 
+use super::json::{SchemaVersion, put, writer::text};
 use super::units::{bytes, counted};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::rewrite::extract::{Names, TABLE};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write;
 
-/// The published JSON Schema of the document.
-pub const SCHEMA: &str = include_str!("extracted/extract.schema.json");
+/// The JSON Schema of the document.
+pub fn schema() -> String {
+    super::json::schema::<Document<'_>>()
+}
 
 /// The files of one image.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "image")]
 pub struct Written {
     /// The file that holds the image; through packages, `a.whl!lib/x.so`.
     pub path: String,
-    /// The image's index in its file.
+    /// The index of the image in its file.
     pub index: usize,
     /// Bytes of the payload's file.
+    #[serde(rename = "size")]
     pub bytes: u64,
-    /// The files' names in the folder.
+    /// The names of the files in the folder.
+    #[serde(flatten)]
     pub names: Names,
 }
 
-#[derive(Serialize)]
+/// Which files the images of a file have become.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle extract --format json")]
 struct Document<'a> {
-    schema_version: u32,
+    /// The version of the form.
+    schema_version: SchemaVersion,
+    /// The file that was read.
     path: &'a str,
+    /// The folder of the files.
     folder: &'a str,
+    /// The name of the table that lists them, in the folder.
     table: &'a str,
-    images: Vec<Entry<'a>>,
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    path: &'a str,
-    index: usize,
-    size: u64,
-    code: &'a str,
-    properties: Option<&'a str>,
-    symbols: Option<&'a str>,
+    /// The images.
+    images: &'a [Written],
 }
 
 /// Writes the list as one JSON document.
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, path: &str, folder: &str, written: &[Written]) -> Result<()> {
-    let images = written.iter().map(|Written { path, index, bytes, names }| Entry {
-        path,
-        index: *index,
-        size: *bytes,
-        code: &names.code,
-        properties: names.properties.as_deref(),
-        symbols: names.symbols.as_deref(),
-    });
-    let document =
-        Document { schema_version: super::json::SCHEMA_VERSION, path, folder, table: TABLE, images: images.collect() };
-    let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
-    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+pub fn json(out: &mut impl Write, path: &str, folder: &str, images: &[Written]) -> Result<()> {
+    put(out, &(text(&Document { schema_version: SchemaVersion, path, folder, table: TABLE, images }) + "\n"))
 }
 
 /// The list in a sentence.

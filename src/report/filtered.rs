@@ -1,66 +1,71 @@
 //! What came of filtering images for targets?
 
+use super::json::SchemaVersion;
 use super::units::counted;
 use crate::compat::fit::Finding;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The published JSON Schema of the document.
-pub const SCHEMA: &str = include_str!("filtered/filter.schema.json");
+/// The JSON Schema of the document.
+pub fn schema() -> String {
+    super::json::schema::<Filtered>()
+}
 
-/// The result of one `filter`.
-#[derive(Debug, Default, Serialize)]
+/// Which modules became empty for which targets.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle filter --format json")]
 pub struct Filtered {
-    /// Version of this document's schema.
-    pub schema_version: u32,
+    /// The version of the form.
+    pub schema_version: SchemaVersion,
     /// The inputs.
     pub inputs: Vec<String>,
-    /// What was written.
+    /// The files that were written.
     pub outputs: Vec<Output>,
 }
 
 /// One file that was written.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Output {
     /// The file.
     pub output: String,
-    /// Its form.
+    /// The form of the file, as `--emit` names it.
     pub emit: &'static str,
     /// The targets of the name that was given; none where all images stay.
     pub targets: Vec<String>,
-    /// Images in it.
+    /// Images in the file, empty ones too.
     pub images: usize,
     /// Images with an empty module.
     pub emptied: Vec<Emptied>,
-    /// Mangled names of kernels that have code in no image of it, though they had before.
+    /// Mangled names of kernels that have code in no image of the file, though they had before.
     pub kernels_without_code: Vec<String>,
     /// Bytes written.
     pub bytes: u64,
 }
 
 /// An image whose module became an empty one.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Emptied {
     /// The image's number.
     pub image: usize,
-    /// The mangled names of its kernels.
+    /// Mangled names of the kernels.
     pub kernels: Vec<String>,
-    /// What speaks against it, on the first target.
+    /// Findings on the first target.
     pub findings: Vec<Against>,
 }
 
-/// What speaks against an image.
-#[derive(Debug, Serialize)]
+/// A reason why an image does not run on a target.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Against {
-    /// The rule.
+    /// The rule, by the name that `check` uses.
     pub rule: &'static str,
-    /// What it says.
+    /// A sentence about it.
     pub message: String,
     /// The aspect, where it is about one.
     pub aspect: Option<String>,
 }
 
 impl Against {
-    /// The JSON of a finding.
+    /// The reason that a finding tells.
     pub fn of(finding: &Finding) -> Against {
         Against { rule: finding.rule.name(), message: finding.message.clone(), aspect: finding.aspect.clone() }
     }

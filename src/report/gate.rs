@@ -15,8 +15,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use crate::report::json::FileProblem as Trouble;
 pub use github::github;
-pub use json::{Trouble, json, jsonl};
+pub use json::{json, jsonl};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use matrix::{SOME, matrix};

@@ -1,18 +1,16 @@
 //! Is there such a kernel bundle, for people and as JSON?
 
 use super::evidence::Names;
-use super::gate::Trouble;
+use super::json::{FileProblem, SchemaVersion, writer::text as text_of};
 use super::units::{count, counted};
 use crate::bundle::image::State;
 use crate::compat::fit::Verdict;
 use crate::compat::has::Conclusion;
-use crate::error::{Error, Result};
 use crate::report::name::demangle;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt::Write as _;
-
-/// The JSON Schema of `has --format json`.
-pub const SCHEMA: &str = include_str!("has/has.schema.json");
 
 /// Kernels that are told one by one; of more, only how many.
 const EACH: usize = 16;
@@ -78,33 +76,113 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
     out
 }
 
-/// One JSON document.
-///
-/// # Errors
-/// None that can be met: what is written is text.
-pub fn json(conclusion: &Conclusion, state: State, targets: &[&str], problems: &[Trouble]) -> Result<String> {
-    let kernel = |(name, verdict, outcomes): &(std::sync::Arc<str>, Verdict, Vec<crate::compat::has::Outcome>)| {
-        let of_target = |(target, outcome): (&&str, &crate::compat::has::Outcome)| json!({ "target": target, "answer": word(outcome.verdict), "reasons": outcome.reasons });
-        json!({
-            "name": &**name,
-            "demangled": demangle(name),
-            "answer": word(*verdict),
-            "targets": targets.iter().zip(outcomes).map(of_target).collect::<Vec<Value>>(),
-        })
+/// The answer to a question about a kernel bundle.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    /// There is one.
+    Yes,
+    /// It cannot be told.
+    Unknown,
+    /// There is none.
+    No,
+}
+
+impl From<Verdict> for Answer {
+    fn from(verdict: Verdict) -> Answer {
+        match verdict {
+            Verdict::Runs => Answer::Yes,
+            Verdict::Unknown => Answer::Unknown,
+            Verdict::CannotRun => Answer::No,
+        }
+    }
+}
+
+/// Whether files have a kernel bundle.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle has --format json")]
+struct Document<'a> {
+    /// The version of the form.
+    schema_version: SchemaVersion,
+    /// The answer; the exit status is 0 for `yes` alone.
+    answer: Answer,
+    /// The state of the bundle.
+    state: State,
+    /// The targets that are asked about.
+    targets: &'a [&'a str],
+    /// Targets without the aspect that bundles of the state need of all.
+    lacks: Vec<Lack<'a>>,
+    /// The kernels, by mangled name.
+    kernels: Vec<Kernel<'a>>,
+    /// Parts that could not be read.
+    problems: &'a [FileProblem],
+}
+
+/// A target without an aspect.
+#[derive(Serialize, JsonSchema)]
+struct Lack<'a> {
+    /// The target.
+    target: &'a str,
+    /// The aspect.
+    aspect: &'a str,
+    /// The answer that this comes to.
+    answer: Answer,
+}
+
+/// A kernel.
+#[derive(Serialize, JsonSchema)]
+struct Kernel<'a> {
+    /// The mangled name.
+    name: &'a str,
+    /// The name in the source.
+    demangled: Cow<'a, str>,
+    /// The answer for all targets.
+    answer: Answer,
+    /// The answer for each target, in the order in which they were asked about.
+    targets: Vec<OnTarget<'a>>,
+}
+
+/// A kernel on a target.
+#[derive(Serialize, JsonSchema)]
+struct OnTarget<'a> {
+    /// The target.
+    target: &'a str,
+    /// The answer.
+    answer: Answer,
+    /// The reasons why it does not run there, or why that is not known.
+    reasons: &'a [String],
+}
+
+/// The JSON Schema of `has --format json`.
+pub fn schema() -> String {
+    super::json::schema::<Document<'_>>()
+}
+
+/// The document as JSON.
+pub fn json(conclusion: &Conclusion, state: State, targets: &[&str], problems: &[FileProblem]) -> String {
+    let kernels = conclusion.kernels.iter().map(|(name, verdict, outcomes)| Kernel {
+        name,
+        demangled: demangle(name),
+        answer: (*verdict).into(),
+        targets: targets
+            .iter()
+            .zip(outcomes)
+            .map(|(target, outcome)| OnTarget { target, answer: outcome.verdict.into(), reasons: &outcome.reasons })
+            .collect(),
+    });
+    let lacks = conclusion.lacks.iter().map(|lack| Lack {
+        target: &lack.target,
+        aspect: lack.aspect,
+        answer: if lack.certain { Answer::No } else { Answer::Unknown },
+    });
+    let document = Document {
+        schema_version: SchemaVersion,
+        answer: conclusion.verdict.into(),
+        state,
+        targets,
+        lacks: lacks.collect(),
+        kernels: kernels.collect(),
+        problems,
     };
-    let lacks = conclusion.lacks.iter().map(|lack| {
-        let answer = word(if lack.certain { Verdict::CannotRun } else { Verdict::Unknown });
-        json!({ "target": lack.target, "aspect": lack.aspect, "answer": answer })
-    });
-    let document = json!({
-        "schema_version": super::json::SCHEMA_VERSION,
-        "answer": word(conclusion.verdict),
-        "state": state.name(),
-        "targets": targets,
-        "lacks": lacks.collect::<Vec<Value>>(),
-        "kernels": conclusion.kernels.iter().map(kernel).collect::<Vec<Value>>(),
-        "problems": problems,
-    });
-    let text = serde_json::to_string(&document).map_err(|error| Error::input(error.to_string()))?;
-    Ok(text + "\n")
+    text_of(&document) + "\n"
 }

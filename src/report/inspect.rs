@@ -2,6 +2,8 @@
 //!
 //! One header per file, then one row per group of images that differ in their kernels only, or one row per image.
 
+pub mod json;
+
 use super::FileFacts;
 use super::name::{self, shorten};
 use super::table::{Column, render};

@@ -1,176 +1,133 @@
-//! What is in a file, for a script?
+//! How is a document written as JSON, and its form published?
 //!
-//! The contract of `inspect --format json` (`schema_version` 1; `inspect.schema.json` beside this file is its published
-//! schema). Changes are additive. Images stand one per line, and are serialised in parallel; those
-//! that nobody has examined yet are examined there, so that of each only its text is kept.
+//! A document is a type: its fields are what is written, and its schema is made of them. Changes of documents are
+//! additive. Lists of thousands stand one item per line, and are serialised by all threads.
 
-mod image;
-mod native;
-pub(super) mod property;
-pub(super) mod put;
-#[cfg(test)]
-pub(crate) mod schema;
+mod schema;
 pub(super) mod stream;
+#[cfg(test)]
+pub(crate) mod tests;
+pub(super) mod writer;
 
-use super::FileFacts;
-use crate::compat::examine::{Examined, examine_images};
+pub(super) use schema::schema;
+pub use schema::{SCHEMA_VERSION, SchemaVersion};
+
 use crate::error::{Error, Problem, Result};
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 
-/// The version of the form, raised only if a reader of the old one would fail.
-pub const SCHEMA_VERSION: u32 = 1;
-
-/// The JSON Schema of `inspect --format json`.
-pub const SCHEMA: &str = include_str!("inspect.schema.json");
-
-#[derive(Serialize)]
-struct FileJson<'a> {
-    path: &'a str,
-    container: Option<&'static str>,
-    producer: Option<&'a str>,
-    sycl_abi: Option<u32>,
-    size: u64,
+/// A part of a file that could not be read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ImageProblem {
+    /// The image, where it is about one.
+    pub image: Option<usize>,
+    /// The offset in the file, where it is known.
+    pub offset: Option<u64>,
+    /// A sentence about what is wrong.
+    pub message: String,
 }
 
-#[derive(Serialize)]
-struct ProblemJson {
-    image: Option<usize>,
-    offset: Option<u64>,
-    message: String,
-}
-
-impl From<&Problem> for ProblemJson {
+impl From<&Problem> for ImageProblem {
     fn from(problem: &Problem) -> Self {
-        ProblemJson { image: problem.image, offset: problem.error.offset(), message: problem.error.to_string() }
+        ImageProblem { image: problem.image, offset: problem.error.offset(), message: problem.error.to_string() }
     }
 }
 
-/// Writes one document about any number of files, one file at a time.
-pub struct Document<W> {
+/// A part that could not be read, with its file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FileProblem {
+    /// The file, as it was given.
+    pub file: String,
+    /// The image, where it is about one.
+    pub image: Option<usize>,
+    /// The offset in the file, where it is known.
+    pub offset: Option<u64>,
+    /// A sentence about what is wrong.
+    pub message: String,
+}
+
+impl FileProblem {
+    /// A problem of a file.
+    pub fn of(file: &str, problem: &Problem) -> FileProblem {
+        let ImageProblem { image, offset, message } = problem.into();
+        FileProblem { file: file.to_owned(), image, offset, message }
+    }
+}
+
+/// The members of an object, in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Members<K, V>(pub Vec<(K, V)>);
+
+impl<K: Serialize, V: Serialize> Serialize for Members<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<K, V: JsonSchema> JsonSchema for Members<K, V> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Members".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        <BTreeMap<String, V>>::json_schema(generator)
+    }
+}
+
+/// A document that is written row by row: what stands in its [`writer::Gap`] is a list of these.
+pub(super) struct Rows<W> {
     out: W,
-    files: usize,
+    empty: bool,
 }
 
-impl<W: Write> Document<W> {
+impl<W: Write> Rows<W> {
     /// Opens the document.
-    ///
-    /// # Errors
-    /// `Io` where the writer fails.
-    pub fn open(mut out: W) -> Result<Self> {
-        write(&mut out, format!("{{\"schema_version\":{SCHEMA_VERSION},\"files\":[\n").as_bytes())?;
-        Ok(Document { out, files: 0 })
+    pub fn open(mut out: W, document: &impl Serialize) -> Result<Self> {
+        let [head, _] = writer::split(document);
+        put(&mut out, &head)?;
+        put(&mut out, "[\n")?;
+        Ok(Rows { out, empty: true })
     }
 
-    /// Adds a file, and to the file what was found wrong with images that had not been examined.
-    ///
-    /// # Errors
-    /// `Io` where the writer fails.
-    pub fn file(&mut self, facts: &mut FileFacts<'_>) -> Result<()> {
-        self.next()?;
-        let mut head = to_vec(&FileJson {
-            path: facts.path,
-            container: facts.host.map(|host| host.kind.name()),
-            producer: facts.host.and_then(|host| host.producer.as_ref()).map(|producer| producer.name.as_str()),
-            sycl_abi: facts.host.and_then(|host| host.sycl_abi),
-            size: facts.bytes,
-        })?;
-        // The images are appended to the object by hand: they are long, and written by several threads.
-        head.pop();
-        write(&mut self.out, &head)?;
-        write(&mut self.out, b",\"images\":[")?;
-        images(facts, &mut self.out, None, (",\n", ""))?;
-        write(&mut self.out, b"\n],\"problems\":")?;
-        write(&mut self.out, &problems(&facts.problems)?)?;
-        write(&mut self.out, b"}")
-    }
-
-    /// Parts a file from the one before; where it is written.
-    pub(super) fn next(&mut self) -> Result<&mut W> {
-        if self.files > 0 {
-            write(&mut self.out, b",\n")?;
+    /// Parts a row from the one before; where it is written.
+    pub fn next(&mut self) -> Result<&mut W> {
+        if !std::mem::take(&mut self.empty) {
+            put(&mut self.out, ",\n")?;
         }
-        self.files = self.files.saturating_add(1);
         Ok(&mut self.out)
     }
 
-    /// Closes the document and gives the writer back.
-    ///
-    /// # Errors
-    /// `Io` where the writer fails.
-    pub fn close(mut self) -> Result<W> {
-        write(&mut self.out, b"\n]}\n")?;
+    /// Closes the document, with the fields behind the gap as they are now, and gives the writer back.
+    pub fn close(mut self, document: &impl Serialize) -> Result<W> {
+        let [_, tail] = writer::split(document);
+        put(&mut self.out, "\n]")?;
+        put(&mut self.out, &tail)?;
+        put(&mut self.out, "\n")?;
         Ok(self.out)
     }
 }
 
-/// Writes the images of a file one per line, each with the file's path.
-///
-/// # Errors
-/// `Io` where the writer fails.
-pub fn lines(out: &mut impl Write, facts: &mut FileFacts<'_>) -> Result<()> {
-    images(facts, out, Some(facts.path), ("", "\n"))
-}
-
-/// Writes images in order, each between two texts; examines them on the way where that is still to be done.
-fn images(facts: &mut FileFacts<'_>, out: &mut impl Write, path: Option<&str>, around: (&str, &str)) -> Result<()> {
-    let base = facts.absolute.map(super::name::uri);
-    let base = base.as_deref();
-    let put = |text: &mut String, examined: &Examined<'_, '_>| {
-        text.push_str(around.0);
-        image::put(text, facts, path, base, examined);
-        text.push_str(around.1);
-    };
-    let mut first = true;
-    let write = |text: &str| {
-        // The first image goes without the comma that would part it from the one before.
-        let text = if std::mem::take(&mut first) { text.strip_prefix(',').unwrap_or(text) } else { text };
-        write(out, text.as_bytes())
-    };
-    let problems = match facts.bundle.filter(|_| facts.deferred) {
-        Some(bundle) => stream::stream(
-            &bundle.images,
-            |text, images| {
-                let examined = examine_images(images, bundle.epoch);
-                examined.iter().for_each(|one| put(text, one));
-                examined.iter().flat_map(Examined::problems).collect()
-            },
-            write,
-        )?,
-        None => stream::stream(
-            &facts.images,
-            |text, images| {
-                images.iter().for_each(|one| put(text, one));
-                Vec::new()
-            },
-            write,
-        )?,
-    };
-    facts.problems.extend(problems);
-    Ok(())
-}
-
-/// What is wrong with a file, as an array.
-pub(super) fn problems(problems: &[Problem]) -> Result<Vec<u8>> {
-    to_vec(&problems.iter().map(ProblemJson::from).collect::<Vec<_>>())
-}
-
-fn to_vec(value: &impl Serialize) -> Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(4096);
-    let written = serde_json::to_writer(&mut out, value);
-    written.map(|()| out).map_err(|error| Error::input(format!("cannot be written as JSON: {error}")))
-}
-
-/// A value as JSON.
-pub(super) fn text(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::input(error.to_string()))
+/// The text of a document, indented.
+pub(super) fn pretty(document: &impl Serialize) -> String {
+    // No value of a document can fail.
+    serde_json::to_string_pretty(document).unwrap_or_default() + "\n"
 }
 
 /// Writes a text.
 pub(super) fn put(out: &mut impl Write, text: &str) -> Result<()> {
-    write(out, text.as_bytes())
+    out.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", &error))
 }
 
-pub(super) fn write(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
-    out.write_all(bytes).map_err(|error| Error::io("cannot write", &error))
+/// Writes a document on one line.
+pub(super) fn put_line(out: &mut impl Write, document: &impl Serialize) -> Result<()> {
+    let mut text = writer::text(document);
+    text.push('\n');
+    put(out, &text)
 }

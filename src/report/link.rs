@@ -1,14 +1,14 @@
 //! How do the files of a set link, and what is wrong?
 
 use super::check::Verdict;
+use super::check::json as form;
 use super::evidence::Names;
-use super::gate::Trouble;
 use super::inspect::View;
+use super::json::{FileProblem, SchemaVersion, put_line};
 use super::name::{demangle, shorten};
 use super::units::{count, counted};
 use crate::compat::link::{Finding, Import, Linked, Place, Wrong};
-use crate::error::{Error, Result};
-use serde::Serialize;
+use crate::error::Result;
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -98,76 +98,22 @@ fn wanting(import: &Import, names: Names, width: usize) -> String {
     format!(" by {what} {}{more}", shorten(&names.show(first), width.saturating_sub(20)))
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema_version: u32,
-    verdict: Verdict,
-    targets: [(); 0],
-    link: Body<'a>,
-    problems: &'a [Trouble],
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    imports: usize,
-    exports: usize,
-    of_the_device: usize,
-    links: Vec<Link<'a>>,
-    findings: Vec<Entry<'a>>,
-}
-
-#[derive(Serialize)]
-struct Link<'a> {
-    from: &'a str,
-    to: &'a str,
-    symbols: &'a [String],
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    rule: &'static str,
-    certain: bool,
-    name: &'a str,
-    demangled: String,
-    message: &'a str,
-    remedy: &'a str,
-    wanted_by: Vec<Wanted<'a>>,
-    defined_in: Vec<Image<'a>>,
-}
-
-#[derive(Serialize)]
-struct Wanted<'a> {
-    file: &'a str,
-    image: usize,
-    kernels: &'a [String],
-    functions: &'a [String],
-}
-
-#[derive(Serialize)]
-struct Image<'a> {
-    file: &'a str,
-    image: usize,
-}
-
-fn entry(finding: &Finding) -> Entry<'_> {
-    Entry {
+fn finding(finding: &Finding) -> form::LinkFinding<'_> {
+    let wanted = finding.wanted.iter().map(|((file, image), import)| form::Wanted {
+        file,
+        image: *image,
+        kernels: &import.kernels,
+        functions: &import.functions,
+    });
+    form::LinkFinding {
         rule: finding.wrong.rule(),
         certain: finding.certain,
         name: &finding.name,
-        demangled: demangle(&finding.name).into_owned(),
+        demangled: demangle(&finding.name),
         message: &finding.message,
         remedy: finding.remedy,
-        wanted_by: finding
-            .wanted
-            .iter()
-            .map(|((file, image), import)| Wanted {
-                file,
-                image: *image,
-                kernels: &import.kernels,
-                functions: &import.functions,
-            })
-            .collect(),
-        defined_in: finding.defined.iter().map(|(file, image)| Image { file, image: *image }).collect(),
+        wanted_by: wanted.collect(),
+        defined_in: finding.defined.iter().map(|(file, image)| form::Image { file, image: *image }).collect(),
     }
 }
 
@@ -175,22 +121,25 @@ fn entry(finding: &Finding) -> Entry<'_> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn json(out: &mut impl Write, linked: &Linked, partial: bool, problems: &[Trouble]) -> Result<()> {
-    let links = linked.links.iter().map(|link| Link { from: &link.from, to: &link.to, symbols: &link.symbols });
-    let document = Document {
-        schema_version: super::json::SCHEMA_VERSION,
+pub fn json(out: &mut impl Write, linked: &Linked, partial: bool, problems: &[FileProblem]) -> Result<()> {
+    let links = linked.links.iter().map(|link| form::Link { from: &link.from, to: &link.to, symbols: &link.symbols });
+    let link = form::Linking {
+        imports: linked.imports,
+        exports: linked.exports,
+        of_the_device: linked.of_the_device,
+        links: links.collect(),
+        findings: linked.findings.iter().map(finding).collect(),
+    };
+    let document = form::Document::<[(); 0], ()> {
+        schema_version: SchemaVersion,
         verdict: verdict(linked, partial),
         targets: [],
-        link: Body {
-            imports: linked.imports,
-            exports: linked.exports,
-            of_the_device: linked.of_the_device,
-            links: links.collect(),
-            findings: linked.findings.iter().map(entry).collect(),
-        },
+        providers: None,
+        link: Some(link),
         problems,
+        baseline: None,
     };
-    line(out, &document)
+    put_line(out, &document)
 }
 
 /// Writes a line for each finding.
@@ -198,20 +147,15 @@ pub fn json(out: &mut impl Write, linked: &Linked, partial: bool, problems: &[Tr
 /// # Errors
 /// `Io` where the writer fails.
 pub fn jsonl(out: &mut impl Write, linked: &Linked) -> Result<()> {
-    linked.findings.iter().try_for_each(|finding| line(out, &entry(finding)))
-}
-
-fn line(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_vec(value).map_err(|error| Error::input(error.to_string()))?;
-    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+    linked.findings.iter().try_for_each(|one| put_line(out, &finding(one)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::compat::link::Link as Taken;
-    use crate::report::check::SCHEMA;
-    use crate::report::json::schema::against;
+    use crate::report::check::schema;
+    use crate::report::json::tests::against;
 
     fn linked() -> Linked {
         let place = |file: &str| (file.into(), 3);
@@ -243,7 +187,7 @@ mod tests {
         json(&mut out, &linked(), false, &[]).unwrap();
         let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(document["verdict"], "incompatible");
-        assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
+        assert_eq!(against(&schema(), &document), Vec::<String>::new());
         let mut lines = Vec::new();
         jsonl(&mut lines, &linked()).unwrap();
         assert_eq!(String::from_utf8(lines).unwrap().lines().count(), 2);

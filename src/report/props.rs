@@ -3,14 +3,11 @@
 //! In a table the images that agree share a row, and so do names of one template: thousands of images differ in a few
 //! properties. The documents have each property of each image.
 
-mod json;
+pub mod json;
 mod ranges;
-
-pub use json::lines;
 
 use super::FileFacts;
 use super::inspect::View;
-use super::json::property::first_of_each;
 use super::name::family;
 use super::table::{Column, render};
 use super::units::counted;
@@ -19,6 +16,7 @@ use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::image::Image;
 use crate::bundle::meaning::{stored, told};
 use crate::bundle::property::{Properties, Property, PropertySet, set};
+use json::first_of_each;
 use ranges::ranges;
 use std::collections::{BTreeSet, HashMap};
 
@@ -27,9 +25,6 @@ const SHOWN: usize = 4;
 
 /// Sets whose properties are called as kernels are.
 const OF_KERNELS: [&str; 3] = [set::PARAM_OPT, set::KERNEL_NAMES, set::KERNEL_ASPECTS];
-
-/// The published JSON Schema of the document.
-pub const SCHEMA: &str = include_str!("props/props.schema.json");
 
 /// What of a file is shown.
 #[derive(Debug)]

@@ -1,16 +1,15 @@
 //! What is known of targets, as a table, a page, a difference and JSON?
 
 use super::inspect::View;
+use super::json::{SchemaVersion, pretty, writer::push};
 use super::table::{Column, render};
 use super::text::field;
 use super::units::bytes;
 use crate::device::cpu::CpuArch;
 use crate::device::table::TargetTable;
 use crate::device::target::{Family, Has, Source, Target};
-use serde_json::{Map, Value, json};
-
-/// The JSON Schema of `targets --format json`.
-pub const SCHEMA: &str = include_str!("targets/targets.schema.json");
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Where the texts of a page begin.
 const TEXTS: usize = 22;
@@ -198,67 +197,73 @@ pub fn difference(first: &Target, second: &Target, view: &View) -> String {
     if out.is_empty() { out } else { format!("- {}\n+ {}\n{out}", first.name, second.name) }
 }
 
-fn sources_json(source: &[Source]) -> Value {
-    Value::Object(source.iter().map(|one| (one.facts.clone(), json!(one.text))).collect::<Map<String, Value>>())
+/// The facts about targets.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle targets --format json")]
+struct Document<'a> {
+    /// The version of the form.
+    schema_version: SchemaVersion,
+    /// The targets.
+    targets: Vec<Entry<'a>>,
+    /// The families, but with `--of`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    families: Option<&'a [&'a Family]>,
 }
 
-/// A target for scripts: keys as in device configurations, with `_` for `-`; what is not known is `null`.
-pub fn target_json(target: &Target) -> Value {
-    json!({
-        "name": target.name,
-        "aliases": target.aliases,
-        "families": target.families,
-        "device_type": target.device_type.map(|kind| kind.name()),
-        "backends": target.backends.iter().map(|one| one.name()).collect::<Vec<_>>(),
-        "ip_versions": target.ip_versions.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "architecture_id": target.architecture_id.map(|id| format!("{id:#018x}")),
-        "pci_device_ids": target.pci_device_ids.iter().map(|id| format!("{id:#06x}")).collect::<Vec<_>>(),
-        "aspects": target.aspects,
-        "maybe_aspects": target.maybe_aspects,
-        "lacks_aspects": target.lacks_aspects,
-        "may_support_other_aspects": target.may_support_other_aspects,
-        "sub_group_sizes": target.sub_group_sizes,
-        "max_work_group_size": target.max_work_group_size,
-        "max_work_item_sizes": target.max_work_item_sizes,
-        "local_memory": target.local_memory,
-        "spirv_version": target.spirv_version.map(|(major, minor)| format!("{major}.{minor}")),
-        "spirv_extensions": target.spirv_extensions,
-        "spirv_capabilities": target.spirv_capabilities,
-        "spirv_refused_capabilities": target.spirv_refused_capabilities,
-        "matrix": target.matrix.as_ref().map(|own| own.iter().map(ToString::to_string).collect::<Vec<_>>()),
-        "march": target.march,
-        "aot_toolchain": target.aot_toolchain,
-        "aot_options": target.aot_options.iter().map(|own| json!({
-            "tool": own.tool, "option": own.option, "value": own.value,
-        })).collect::<Vec<_>>(),
-        "default_options": target.default_options,
-        "source": sources_json(&target.source),
-        "open": target.open,
-        "file": target.file,
-    })
+/// A target.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Entry<'a> {
+    /// All that is known of it.
+    Facts(&'a Target),
+    /// The name alone, with `--of`.
+    Name(&'a str),
 }
 
-/// A family for scripts.
-pub fn family_json(family: &Family) -> Value {
-    json!({
-        "name": family.name, "aliases": family.aliases, "members": family.members, "ocloc_device": family.ocloc_device,
-        "source": sources_json(&family.source), "open": family.open,
+/// The JSON Schema of `targets --format json`.
+pub fn schema() -> String {
+    super::json::schema::<Document<'_>>()
+}
+
+/// The document about targets and families.
+pub fn json(targets: &[&Target], families: &[&Family]) -> String {
+    document(targets.iter().map(|target| Entry::Facts(target)), Some(families))
+}
+
+/// The document about the targets of files, by name.
+pub fn names_json<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    document(names.map(Entry::Name), None)
+}
+
+fn document<'a>(targets: impl Iterator<Item = Entry<'a>>, families: Option<&[&Family]>) -> String {
+    let targets = targets.collect();
+    pretty(&Document { schema_version: SchemaVersion, targets, families })
+}
+
+/// A line of JSON for each target.
+pub fn lines(targets: &[&Target]) -> String {
+    targets.iter().fold(String::new(), |mut lines, target| {
+        push(&mut lines, target);
+        lines.push('\n');
+        lines
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::json::schema::against;
+    use crate::report::json::tests::against;
+    use serde_json::json;
 
     #[test]
     fn all_that_is_known_fulfils_the_schema() {
         let table = crate::device::table();
-        let targets: Vec<Value> = table.targets().iter().map(target_json).collect();
-        let families: Vec<Value> = table.families().iter().map(family_json).collect();
-        let document = json!({ "schema_version": 1, "targets": targets, "families": families });
-        assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
-        assert_eq!(against(SCHEMA, &json!({ "schema_version": 1, "targets": ["spir64"] })), Vec::<String>::new());
-        assert_eq!(against(SCHEMA, &json!({ "schema_version": 1, "targets": [{}] })).len(), 1);
+        let (targets, families) =
+            (table.targets().iter().collect::<Vec<_>>(), table.families().iter().collect::<Vec<_>>());
+        let document = serde_json::from_str(&json(&targets, &families)).unwrap();
+        assert_eq!(against(&schema(), &document), Vec::<String>::new());
+        let names = serde_json::from_str(&names_json(["spir64"].into_iter())).unwrap();
+        assert_eq!(against(&schema(), &names), Vec::<String>::new());
+        assert_eq!(against(&schema(), &json!({ "schema_version": 1, "targets": [{}] })).len(), 1);
     }
 }

@@ -3,7 +3,8 @@
 //! Every field is there, lists are not empty, and the schema names each key. What real runs print is judged by another
 //! reader of schemas in `tests/schemas`.
 
-use super::json::schema::against;
+use super::json::ImageProblem;
+use super::json::tests::against;
 use super::{built, cache, clones, doctor, edited, extracted, filtered};
 use crate::rewrite::extract::Names;
 use serde_json::Value;
@@ -30,7 +31,6 @@ fn builds() {
     let failed =
         built::Failed { image: 0, target: text(), kernels: vec![text()], cause: text(), log: text(), attempts: 3 };
     let document = built::Built {
-        schema_version: 1,
         inputs: vec![text()],
         march: Some("avx2"),
         targets: vec![target],
@@ -39,14 +39,14 @@ fn builds() {
         skipped: vec![skipped],
         without_spirv: vec![3],
         failed: vec![failed],
-        problems: vec![built::Damaged { image: Some(1), offset: None, message: text() }],
+        problems: vec![ImageProblem { image: Some(1), offset: None, message: text() }],
         removed_options: [(text(), 2)].into_iter().collect(),
         seconds: 0.5,
         slowest: Some(built::Slowest { image: 1, target: text(), kernel: None, seconds: 0.25 }),
         saved_seconds: 0.5,
         ..built::Built::default()
     };
-    prove(built::SCHEMA, &document.to_json(), "targets");
+    prove(&built::schema(), &document.to_json(), "targets");
 }
 
 #[test]
@@ -54,22 +54,21 @@ fn files_that_are_written() {
     let finding = filtered::Against { rule: "aspect", message: "no".to_owned(), aspect: Some("fp64".to_owned()) };
     let emptied = filtered::Emptied { image: 0, kernels: vec!["k".to_owned()], findings: vec![finding] };
     let output = filtered::Output { emptied: vec![emptied], targets: vec!["t".to_owned()], ..Default::default() };
-    let document = filtered::Filtered { schema_version: 1, inputs: vec!["a".to_owned()], outputs: vec![output] };
-    prove(filtered::SCHEMA, &document.to_json(), "outputs");
+    let document = filtered::Filtered { inputs: vec!["a".to_owned()], outputs: vec![output], ..Default::default() };
+    prove(&filtered::schema(), &document.to_json(), "outputs");
 
     let document = edited::Edited {
-        schema_version: 1,
         kernels_without_image: vec!["k".to_owned()],
         symbols_without_image: vec!["s".to_owned()],
         ..edited::Edited::default()
     };
-    prove(edited::SCHEMA, &document.to_json(), "bytes_after");
+    prove(&edited::schema(), &document.to_json(), "bytes_after");
 
     let names = Names { code: "a.spv".to_owned(), properties: Some("a.prop".to_owned()), symbols: None };
     let written = [extracted::Written { path: "a".to_owned(), index: 0, bytes: 9, names }];
     let mut document = Vec::new();
     extracted::json(&mut document, "a", "out", &written).unwrap();
-    prove(extracted::SCHEMA, std::str::from_utf8(&document).unwrap(), "images");
+    prove(&extracted::schema(), std::str::from_utf8(&document).unwrap(), "images");
 }
 
 #[test]
@@ -82,25 +81,23 @@ fn clones_and_caches() {
         redundant_bytes: 2,
     };
     let clones = clones::Clones { groups: vec![group], ..clones::Clones::default() };
-    prove(clones::SCHEMA, &clones::json(&[clones]).unwrap(), "files");
+    prove(&clones::schema(), &clones::json(&[clones]), "files");
 
-    let none = cache::Cached { schema_version: 1, ..cache::Cached::default() };
-    prove(cache::SCHEMA, &none.to_json(), "entries");
+    let none = cache::Cached { ..cache::Cached::default() };
+    prove(&cache::schema(), &none.to_json(), "entries");
     let all = cache::Cached {
-        schema_version: 1,
         removed: Some(cache::Size { entries: 1, bytes: 2 }),
         damaged: Some(vec!["a".to_owned()]),
         oldest_seconds: Some(3),
         ..cache::Cached::default()
     };
-    prove(cache::SCHEMA, &all.to_json(), "limit");
+    prove(&cache::schema(), &all.to_json(), "limit");
 }
 
 #[test]
 fn machines() {
     let device = doctor::Device { kind: "cpu".to_owned(), il: vec!["SPIR-V_1.0".to_owned()], ..Default::default() };
     let found = doctor::Doctor {
-        schema_version: 1,
         loader: Some("/lib/libOpenCL.so.1".to_owned()),
         devices: vec![device],
         ocloc: Some(doctor::Ocloc { files: vec!["/lib/libocloc.so".to_owned()], ..Default::default() }),
@@ -112,9 +109,9 @@ fn machines() {
         problems: vec![doctor::Trouble::new("broken", "mend it")],
         ..doctor::Doctor::default()
     };
-    prove(doctor::SCHEMA, &found.to_json(), "problems");
-    let none = doctor::Doctor { schema_version: 1, ..doctor::Doctor::default() };
-    prove(doctor::SCHEMA, &none.to_json(), "caches");
+    prove(&doctor::schema(), &found.to_json(), "problems");
+    let none = doctor::Doctor { ..doctor::Doctor::default() };
+    prove(&doctor::schema(), &none.to_json(), "caches");
     let text = found.table();
     assert!(text.ends_with("\nProblem           broken\nRemedy            mend it\n"), "{text}");
 }

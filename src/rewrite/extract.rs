@@ -8,20 +8,22 @@ use crate::bundle::property_text;
 use crate::bundle::table::Table;
 use crate::compat::examine::Examined;
 use crate::error::Result;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Name of the table in a folder.
 pub const TABLE: &str = "images.table";
 
-/// File names of one image. A part that the image does not have has no name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// File names of one image; null for a part that the image does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Names {
     /// File of the payload.
     pub code: String,
-    /// File of the property sets; none where the image has no property set.
+    /// File of the property sets.
     pub properties: Option<String>,
-    /// File of the entries; none where the image has no entry.
+    /// File of the entries.
     pub symbols: Option<String>,
 }
 

@@ -18,6 +18,8 @@ use crate::error::Result;
 use argument::{Argument, ArgumentStrings};
 use attributes::Attributes;
 use rspirv::spirv::{Decoration, StorageClass};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 /// Kernel of a module.
 #[derive(Debug, Clone)]
@@ -179,16 +181,36 @@ pub struct SpecConstant {
 }
 
 /// Value of a constant, by the kind of its type.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "ConstantValue")]
 pub enum Value {
     /// True or false.
     Bool(bool),
     /// Integer, read as signed.
     Int(i64),
     /// Floating-point number of 32 or 64 bits.
-    Float(f64),
+    Float(
+        #[serde(serialize_with = "finite")]
+        #[schemars(extend("type" = ["number", "string"]))]
+        f64,
+    ),
     /// Bits of a constant of any other type.
-    Bits(u64),
+    Bits(
+        #[serde(serialize_with = "hexadecimal")]
+        #[schemars(with = "String")]
+        u64,
+    ),
+}
+
+/// Serialises a number; one that is not finite, which JSON has none of, as text.
+fn finite<S: Serializer>(value: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    if value.is_finite() { serializer.serialize_f64(*value) } else { serializer.collect_str(value) }
+}
+
+/// Serialises bits as hexadecimal text.
+fn hexadecimal<S: Serializer>(bits: &u64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{bits:#x}"))
 }
 
 // A NaN default is unequal to itself, which nothing that compares these facts relies on.

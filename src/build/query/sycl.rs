@@ -7,9 +7,13 @@
 use super::KernelAnswers;
 use super::cl;
 use crate::build::inventory::Device;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Answer")]
 pub enum Value {
     /// `size_t` or `uint32_t`.
     Number(u64),
@@ -20,11 +24,11 @@ pub enum Value {
 }
 
 /// A `sycl::exception`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SyclError {
     /// The name in `sycl::errc`.
     pub errc: &'static str,
-    /// Why.
+    /// The reason.
     pub message: String,
 }
 

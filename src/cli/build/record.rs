@@ -8,7 +8,8 @@ use crate::cli::output::{schema, write_atomically};
 use std::path::{Path, PathBuf};
 use sycl_bundle::build::Unit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::report::costs::{Costs, How, OfImage, OfKernel, SCHEMA};
+use sycl_bundle::report::costs::{self, Costs, How, OfImage, OfKernel};
+use sycl_bundle::report::json::SchemaVersion;
 
 /// Files beside the output.
 #[derive(Debug, Default, clap::Args)]
@@ -43,7 +44,7 @@ impl RecordArgs {
     /// # Errors
     /// `Io` where standard output is closed.
     pub fn print_schema() -> Result<Exit> {
-        schema(SCHEMA)
+        schema(&costs::schema())
     }
 
     /// Looks on as far as these ask for it.
@@ -118,7 +119,7 @@ impl RecordArgs {
         });
         let mut images: Vec<OfImage> = compiled.chain(failed).collect();
         images.sort_by(|a, b| (a.image, &a.target).cmp(&(b.image, &b.target)));
-        let costs = Costs { schema_version: 1, inputs, images };
+        let costs = Costs { schema_version: SchemaVersion, inputs, images };
         write_atomically(path, costs.to_json().as_bytes(), None).map(drop)
     }
 }

@@ -24,7 +24,8 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
-use sycl_bundle::report::built::{self, Built, Damaged};
+use sycl_bundle::report::built::{self, Built};
+use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
 use sycl_bundle::rewrite::embed::{Addition, possible};
 
 impl Args {
@@ -34,7 +35,7 @@ impl Args {
             return output::schema(sycl_bundle::policy::rules::EXAMPLE);
         }
         if self.schema {
-            return output::schema(built::SCHEMA);
+            return output::schema(&built::schema());
         }
         if self.record.report_schema {
             return RecordArgs::print_schema();
@@ -164,7 +165,7 @@ impl Args {
         let inputs: Vec<String> = self.files.iter().map(|path| path.display().to_string()).collect();
         self.record.reported(&work, &watch, &done, inputs.clone())?;
         let built = Built {
-            schema_version: 1,
+            schema_version: SchemaVersion,
             inputs,
             output: output.display().to_string(),
             emit: emit.name(),
@@ -172,7 +173,7 @@ impl Args {
             unselected: total.saturating_sub(images.len()),
             taken_over,
             dry_run: self.dry_run,
-            problems: problems.iter().map(Damaged::new).collect(),
+            problems: problems.iter().map(ImageProblem::from).collect(),
             bytes_before: sources.iter().map(Source::size).sum(),
             without_spirv: work.shown(&bare),
             bytes_after,

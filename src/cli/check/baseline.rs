@@ -50,7 +50,7 @@ impl BaselineArgs {
     pub fn write(&self, global: &Global, targets: &mut [OfTarget], files: &[Arc<str>]) -> Result<Option<Compared>> {
         let Some(path) = &self.write_baseline else { return Ok(None) };
         let baseline = Baseline::of(targets);
-        output::write_atomically(path, baseline.text()?.as_bytes(), None)?;
+        output::write_atomically(path, baseline.text().as_bytes(), None)?;
         let name = path.display().to_string();
         global.note(&format!("{} written to {name}", counted(baseline.len(), "finding")));
         Ok(Some(compare(global, &name, &baseline, targets, files, false)))

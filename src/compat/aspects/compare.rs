@@ -2,6 +2,8 @@
 
 use super::code::Code;
 use super::rules::Aspect;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The three views of one image's aspects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,8 +27,9 @@ pub struct Difference {
     pub reason: Reason,
 }
 
-/// Why the views differ on an aspect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The reason why the views differ on an aspect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// Stored, and the module neither declares nor uses it: the optimiser removed the use, or the source declares it
     /// (`device_has`).

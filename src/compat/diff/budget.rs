@@ -3,6 +3,8 @@
 use super::compare::{Fate, FileDiff, What};
 use crate::bytes::size;
 use crate::error::{Error, ErrorKind, Result};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt;
 
 /// How much something may grow.
@@ -77,13 +79,13 @@ pub struct Budgets {
 }
 
 /// A budget that is not kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Breach {
-    /// The file, by its name in both builds; none where it is about all.
+    /// The file, by its name in both builds; null where it is about all.
     pub file: Option<String>,
-    /// The kernel's mangled name.
+    /// The mangled name of the kernel; null where it is about none.
     pub kernel: Option<String>,
-    /// What happened.
+    /// A sentence about what happened.
     pub message: String,
 }
 

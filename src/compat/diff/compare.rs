@@ -3,12 +3,15 @@
 mod images;
 
 use super::snapshot::{Shot, Snapshot, Total};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What of a kernel changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The kind of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum What {
-    /// Its arguments.
+    /// The arguments.
     Arguments,
     /// Aspects that it needs.
     Aspects,
@@ -20,13 +23,13 @@ pub enum What {
     Resources,
     /// Options for the device's compiler.
     Options,
-    /// What property sets say of it, its images or symbols, and nothing else here tells: optimization, device globals.
+    /// Properties of the kernel, its images or symbols that no other kind tells: optimization, device globals.
     Properties,
     /// Targets that it has images for.
     Targets,
     /// Bytes of its images.
     Bytes,
-    /// Its code, where nothing else tells what.
+    /// The code, where no other kind tells what changed.
     Code,
 }
 
@@ -63,18 +66,18 @@ impl What {
 }
 
 /// One thing that changed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Change {
-    /// What.
+    /// The kind of the change.
     pub what: What,
     /// The target.
     pub target: String,
-    /// Which of its kind: the aspect, the attribute, the resource, the property with its set, the number of the argument;
-    /// empty where there is one.
+    /// The aspect, the attribute, the resource, the property with its set, the number of the argument; empty where there
+    /// is one of its kind.
     pub name: String,
-    /// How it was; none where it was not there.
+    /// The old value; null where it was not there.
     pub old: Option<String>,
-    /// How it is.
+    /// The new value; null where it is not there.
     pub new: Option<String>,
 }
 
@@ -87,11 +90,12 @@ impl Change {
 }
 
 /// A change of images that is no kernel's own.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct ImageChange {
-    /// What changed, and for which target.
+    /// The change: of properties, or of the code of images without kernels, with how many are gone (old) and new.
+    #[serde(flatten)]
     pub change: Change,
-    /// The kernels whose images these are; none where it is about symbols or images without kernels.
+    /// The number of kernels whose images these are; 0 where it is about symbols or images without kernels.
     pub kernels: usize,
 }
 

@@ -6,6 +6,8 @@ use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::kernels::{Depth, KernelFacts, kernels};
 use crate::spirv::kernel::attributes::SubGroup;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A file, reduced to what counts.
@@ -24,13 +26,14 @@ pub struct Snapshot {
 }
 
 /// Images, taken together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Total {
-    /// How many.
+    /// The number of images.
     pub images: usize,
     /// Bytes of their code, inflated.
     pub bytes: u64,
     /// Bytes that they take in the file.
+    #[serde(rename = "stored_bytes")]
     pub stored: u64,
 }
 

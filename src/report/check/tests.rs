@@ -3,7 +3,7 @@
 use super::*;
 use crate::compat::aspects::{Aspect, Evidence, Step as Called};
 use crate::compat::warnings::Rule;
-use crate::report::json::schema::against;
+use crate::report::json::tests::against;
 use crate::spirv::lines::SourceLocation;
 use serde_json::Value;
 
@@ -42,13 +42,13 @@ fn what_is_written_fulfils_the_schema() {
     let questions = [Question::Declared, Question::External, Question::Target("spir64")];
     let answers = questions.map(|question| Answer { question, findings: findings().collect(), partial: true });
     let mut text = Vec::new();
-    let trouble = Trouble { file: "a".into(), image: Some(1), offset: None, message: "cut".into() };
+    let trouble = FileProblem { file: "a".into(), image: Some(1), offset: None, message: "cut".into() };
     json(&mut text, &answers, &[trouble]).unwrap();
     let mut document: Value = serde_json::from_slice(&text).unwrap();
-    assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
+    assert_eq!(against(&schema(), &document), Vec::<String>::new());
     assert_eq!(document["targets"][0]["findings"][0]["used_in"]["file"], "b");
     document["verdict"] = "maybe".into();
-    assert_eq!(against(SCHEMA, &document).len(), 1);
+    assert_eq!(against(&schema(), &document).len(), 1);
 }
 
 #[test]

@@ -1,118 +1,142 @@
 //! What changed between two builds, as JSON?
 
 use super::{Counts, Pair, Report, fate};
-use crate::compat::diff::compare::{Change, Fate, KernelDiff};
+use crate::compat::diff::budget::Breach;
+use crate::compat::diff::compare::{Change, Fate, ImageChange, KernelDiff};
 use crate::compat::diff::snapshot::Total;
 use crate::error::Result;
-use crate::report::json::{put, text};
+use crate::report::json::writer::{Gap, split, text};
+use crate::report::json::{self, SchemaVersion, put};
 use crate::report::name::demangle;
+use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::Write;
 
 /// The JSON Schema of `diff --format json`.
-pub const SCHEMA: &str = include_str!("diff.schema.json");
-
-#[derive(Serialize)]
-struct TotalJson {
-    images: usize,
-    bytes: u64,
-    stored_bytes: u64,
+pub fn schema() -> String {
+    json::schema::<Document<'_, Vec<File<'_, Vec<Kernel<'_>>>>>>()
 }
 
-impl From<Total> for TotalJson {
-    fn from(total: Total) -> TotalJson {
-        TotalJson { images: total.images, bytes: total.bytes, stored_bytes: total.stored }
-    }
-}
-
-#[derive(Serialize)]
-struct CountsJson {
-    added: usize,
-    removed: usize,
-    renamed: usize,
-    changed: usize,
-    unchanged: usize,
-}
-
-impl From<Counts> for CountsJson {
-    fn from(counts: Counts) -> CountsJson {
-        let Counts { added, removed, renamed, changed, unchanged } = counts;
-        CountsJson { added, removed, renamed, changed, unchanged }
-    }
-}
-
-#[derive(Serialize)]
-struct BreachJson<'a> {
-    file: Option<&'a str>,
-    kernel: Option<&'a str>,
-    message: &'a str,
-}
-
-#[derive(Serialize)]
-struct Head<'a> {
-    schema_version: u32,
+/// What changed between two builds of device code.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle diff --format json")]
+struct Document<'a, F> {
+    /// The version of the form.
+    schema_version: SchemaVersion,
+    /// Whether anything differs.
     differs: bool,
-    kernels: CountsJson,
-    old: TotalJson,
-    new: TotalJson,
-    breaches: Vec<BreachJson<'a>>,
+    /// Kernels of all files.
+    kernels: Counts,
+    /// Images of all files in the old build.
+    old: Total,
+    /// Images of all files in the new build.
+    new: Total,
+    /// Budgets that are not kept.
+    breaches: &'a [Breach],
+    /// The files, by name.
+    files: F,
 }
 
-#[derive(Serialize)]
-struct FileJson<'a> {
+/// A file in two builds.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "File")]
+struct File<'a, K> {
+    /// The part of the name that both have in common.
     name: &'a str,
+    /// The old file, as it was given; null where there is none.
     old_file: Option<&'a str>,
+    /// The new file, as it was given; null where there is none.
     new_file: Option<&'a str>,
+    /// Whether anything differs.
     differs: bool,
+    /// Whether something of it could not be read.
     partial: bool,
-    kernels: CountsJson,
-    targets: Vec<TargetJson<'a>>,
-    images: Vec<ImagesJson<'a>>,
+    /// Kernels of the file.
+    kernels: Counts,
+    /// Images for each target.
+    targets: Vec<Target<'a>>,
+    /// Changes of images that are told once: properties of the images of kernels, of symbols, and of images without
+    /// kernels, and the code of the latter.
+    images: &'a [ImageChange],
+    /// Kernels that are not as they were, by name.
+    diffs: K,
 }
 
-#[derive(Serialize)]
-struct ImagesJson<'a> {
-    #[serde(flatten)]
-    change: ChangeJson<'a>,
-    kernels: usize,
-}
-
-#[derive(Serialize)]
-struct TargetJson<'a> {
+/// Images for a target.
+#[derive(Serialize, JsonSchema)]
+struct Target<'a> {
+    /// The target.
     target: &'a str,
-    old: TotalJson,
-    new: TotalJson,
+    /// Images in the old build.
+    old: Total,
+    /// Images in the new build.
+    new: Total,
 }
 
-#[derive(Serialize)]
-struct KernelJson<'a> {
+/// A kernel that is not as it was.
+#[derive(Serialize, JsonSchema)]
+struct Kernel<'a> {
+    /// The mangled name.
     kernel: &'a str,
-    demangled: String,
+    /// The name in the source.
+    demangled: Cow<'a, str>,
+    /// A word for what became of it.
+    #[schemars(extend("enum" = ["added", "removed", "renamed", "changed"]))]
     fate: &'static str,
+    /// The old name of a renamed one, mangled.
     from: Option<&'a str>,
-    targets: Vec<&'a str>,
+    /// The targets that it has images for.
+    targets: &'a BTreeSet<String>,
+    /// Bytes of all images that hold it in the old build, with what else they hold.
     old_bytes: u64,
+    /// Bytes of all images that hold it in the new build.
     new_bytes: u64,
-    changes: Vec<ChangeJson<'a>>,
+    /// The changes.
+    changes: &'a [Change],
 }
 
-#[derive(Serialize)]
-struct ChangeJson<'a> {
-    what: &'static str,
-    target: &'a str,
-    name: &'a str,
-    old: Option<&'a str>,
-    new: Option<&'a str>,
+impl<'a> Document<'a, Gap> {
+    fn new(report: &'a Report) -> Self {
+        let [old, new] = report.totals();
+        let (differs, kernels, breaches) = (report.differs(), report.counts(), &report.breaches);
+        Document { schema_version: SchemaVersion, differs, kernels, old, new, breaches, files: Gap }
+    }
 }
 
-impl<'a> From<&'a Change> for ChangeJson<'a> {
-    fn from(change: &'a Change) -> ChangeJson<'a> {
-        ChangeJson {
-            what: change.what.name(),
-            target: &change.target,
-            name: &change.name,
-            old: change.old.as_deref(),
-            new: change.new.as_deref(),
+impl<'a> File<'a, Gap> {
+    fn new(pair: &'a Pair) -> Self {
+        let targets = pair.diff.targets.iter();
+        File {
+            name: &pair.name,
+            old_file: pair.old.as_deref(),
+            new_file: pair.new.as_deref(),
+            differs: pair.differs(),
+            partial: pair.partial,
+            kernels: pair.counts(),
+            targets: targets.map(|(target, &[old, new])| Target { target, old, new }).collect(),
+            images: &pair.diff.images,
+            diffs: Gap,
+        }
+    }
+}
+
+impl<'a> Kernel<'a> {
+    fn new(kernel: &'a KernelDiff) -> Self {
+        let [old_bytes, new_bytes] = kernel.bytes;
+        Kernel {
+            kernel: &kernel.name,
+            demangled: demangle(&kernel.name),
+            fate: fate(&kernel.fate),
+            from: match &kernel.fate {
+                Fate::Renamed { from } => Some(from),
+                _ => None,
+            },
+            targets: &kernel.targets,
+            old_bytes,
+            new_bytes,
+            changes: &kernel.changes,
         }
     }
 }
@@ -122,69 +146,16 @@ impl<'a> From<&'a Change> for ChangeJson<'a> {
 /// # Errors
 /// `Io` where the writer fails.
 pub fn json(out: &mut impl Write, report: &Report) -> Result<()> {
-    let [old, new] = report.totals();
-    let breaches = report.breaches.iter().map(|one| BreachJson {
-        file: one.file.as_deref(),
-        kernel: one.kernel.as_deref(),
-        message: &one.message,
-    });
-    let head = text(&Head {
-        schema_version: crate::report::json::SCHEMA_VERSION,
-        differs: report.differs(),
-        kernels: report.counts().into(),
-        old: old.into(),
-        new: new.into(),
-        breaches: breaches.collect(),
-    })?;
-    let head = head.strip_suffix('}').unwrap_or(&head);
-    put(out, &format!("{head},\"files\":["))?;
+    let line = |at| if at == 0 { "\n" } else { ",\n" };
+    let [head, tail] = split(&Document::new(report));
+    put(out, &format!("{head}["))?;
     for (at, pair) in report.pairs.iter().enumerate() {
-        let head = file(pair)?;
-        let head = head.strip_suffix('}').unwrap_or(&head);
-        put(out, &format!("{}{head},\"diffs\":[", if at == 0 { "\n" } else { ",\n" }))?;
+        let [head, tail] = split(&File::new(pair));
+        put(out, &format!("{}{head}[", line(at)))?;
         for (nth, kernel) in pair.diff.diffs.iter().enumerate() {
-            put(out, &format!("{}{}", if nth == 0 { "\n" } else { ",\n" }, self::kernel(kernel)?))?;
+            put(out, &format!("{}{}", line(nth), text(&Kernel::new(kernel))))?;
         }
-        put(out, "]}")?;
+        put(out, &format!("]{tail}"))?;
     }
-    put(out, "]}\n")
-}
-
-fn file(pair: &Pair) -> Result<String> {
-    let targets = pair.diff.targets.iter();
-    text(&FileJson {
-        name: &pair.name,
-        old_file: pair.old.as_deref(),
-        new_file: pair.new.as_deref(),
-        differs: pair.differs(),
-        partial: pair.partial,
-        kernels: pair.counts().into(),
-        targets: targets
-            .map(|(target, [old, new])| TargetJson { target, old: (*old).into(), new: (*new).into() })
-            .collect(),
-        images: pair
-            .diff
-            .images
-            .iter()
-            .map(|one| ImagesJson { change: (&one.change).into(), kernels: one.kernels })
-            .collect(),
-    })
-}
-
-fn kernel(kernel: &KernelDiff) -> Result<String> {
-    let [old_bytes, new_bytes] = kernel.bytes;
-    let changes = kernel.changes.iter().map(ChangeJson::from);
-    text(&KernelJson {
-        kernel: &kernel.name,
-        demangled: demangle(&kernel.name).into_owned(),
-        fate: fate(&kernel.fate),
-        from: match &kernel.fate {
-            Fate::Renamed { from } => Some(from),
-            _ => None,
-        },
-        targets: kernel.targets.iter().map(String::as_str).collect(),
-        old_bytes,
-        new_bytes,
-        changes: changes.collect(),
-    })
+    put(out, &format!("]{tail}\n"))
 }

@@ -2,106 +2,181 @@
 
 use super::{Explanation, Fate, trap};
 use crate::compat::explain::said::Said;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::report::check::Verdict;
 use crate::report::evidence::Why;
+use crate::report::json::{SchemaVersion, put_line};
 use crate::report::name::demangle;
+use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::Write;
 
 /// The JSON Schema of `explain --format json`.
-pub const SCHEMA: &str = include_str!("explain.schema.json");
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema_version: u32,
-    sayings: Vec<SayingJson<'a>>,
-    choices: Vec<WayJson<'a>>,
-    devices: Vec<BuiltJson<'a>>,
+pub fn schema() -> String {
+    crate::report::json::schema::<Document<'_>>()
 }
 
-#[derive(Serialize)]
-struct SayingJson<'a> {
+/// The meaning of a message, and how the runtime chooses an image.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle explain --format json")]
+struct Document<'a> {
+    /// The version of the form.
+    schema_version: SchemaVersion,
+    /// The causes that the message tells; empty where nothing in it is known.
+    sayings: Vec<Saying<'a>>,
+    /// The choice of the runtime for each file, kernel and target.
+    choices: Vec<Way<'a>>,
+    /// The results of the compilers of live devices.
+    devices: Vec<Built<'a>>,
+}
+
+/// A cause that a message tells.
+#[derive(Serialize, JsonSchema)]
+struct Saying<'a> {
+    /// A word for the cause.
     topic: &'static str,
+    /// The line of the message that says so.
     line: &'a str,
+    /// The error's name without its prefix, where the topic is `code`.
     code: Option<&'a str>,
+    /// The meaning.
     meaning: &'a str,
-    files: Vec<OfFileJson<'a>>,
+    /// The files, with the kernels and images that it is about.
+    files: Vec<OfFile<'a>>,
+    /// Sentences about what mends it.
     remedies: &'a [String],
 }
 
-#[derive(Serialize)]
-struct OfFileJson<'a> {
+/// A file that a message is about.
+#[derive(Serialize, JsonSchema)]
+struct OfFile<'a> {
+    /// The file.
     file: &'a str,
+    /// A sentence about the file itself.
     note: Option<&'a str>,
-    concerns: Vec<ConcernJson<'a>>,
+    /// The kernels and images.
+    concerns: Vec<Concern<'a>>,
 }
 
-#[derive(Serialize)]
-struct ConcernJson<'a> {
+/// A kernel or an image that a message is about.
+#[derive(Serialize, JsonSchema)]
+struct Concern<'a> {
+    /// The number of the image.
     image: Option<usize>,
+    /// The kernel's mangled name.
     kernel: Option<&'a str>,
-    demangled: Option<String>,
+    /// The kernel's name in the source.
+    demangled: Option<Cow<'a, str>>,
+    /// A sentence about it.
     message: &'a str,
+    /// The use of the aspect; null where none is known.
     evidence: Option<Why<'a>>,
 }
 
-#[derive(Serialize)]
-struct WayJson<'a> {
+/// The choice of the runtime for a kernel on a target.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Choice")]
+struct Way<'a> {
+    /// The file.
     file: &'a str,
+    /// The target.
     target: &'a str,
+    /// The kernel's mangled name.
     kernel: &'a str,
-    demangled: String,
+    /// The kernel's name in the source.
+    demangled: Cow<'a, str>,
+    /// The verdict.
     verdict: Verdict,
-    images: Vec<SeenJson<'a>>,
+    /// The images of the kernel, in the order of the file.
+    images: Vec<Seen<'a>>,
+    /// The rule by which the adapter picks.
     rule: &'static str,
-    throws: Option<ThrownJson<'a>>,
-    findings: Vec<FindingJson<'a>>,
-    traps: Vec<TrapJson>,
+    /// The exception that the runtime throws; null where none is known to be thrown.
+    throws: Option<Thrown<'a>>,
+    /// The findings.
+    findings: Vec<Finding<'a>>,
+    /// Traps on the way.
+    traps: Vec<TrapEntry>,
 }
 
-#[derive(Serialize)]
-struct SeenJson<'a> {
+/// An image of a kernel.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Image")]
+struct Seen<'a> {
+    /// The number of the image.
     image: usize,
+    /// The format of its payload.
     format: &'static str,
+    /// The devices that it is for.
     devices: &'a str,
+    /// What becomes of it: not for the device; for the device, but another is picked; picked.
+    #[schemars(extend("enum" = ["passed-over", "candidate", "chosen"]))]
     fate: &'static str,
+    /// The reason why it is passed over.
     why: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct ThrownJson<'a> {
+/// An exception.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Exception")]
+struct Thrown<'a> {
+    /// The name in `sycl::errc`.
     errc: &'static str,
+    /// The text.
     text: &'a str,
+    /// Whether it is sure; not where another library may define the symbol.
     certain: bool,
 }
 
-#[derive(Serialize)]
-struct FindingJson<'a> {
+/// A finding.
+#[derive(Serialize, JsonSchema)]
+struct Finding<'a> {
+    /// The rule, by the name that `check` uses.
     rule: &'static str,
+    /// Whether it is sure.
     certain: bool,
+    /// The number of the image.
     image: Option<usize>,
+    /// A sentence about it.
     message: &'a str,
+    /// The aspect; null where it is not about one.
     aspect: Option<&'a str>,
+    /// A sentence about what mends it.
     remedy: &'a str,
+    /// The use of the aspect; null where none is known.
     evidence: Option<Why<'a>>,
 }
 
-#[derive(Serialize)]
-struct TrapJson {
+/// A trap.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Trap")]
+struct TrapEntry {
+    /// A word for it.
+    #[schemars(extend("enum" = ["ambiguous", "no-fallback", "any-gpu", "native-imports"]))]
     trap: &'static str,
+    /// A sentence about it.
     message: &'static str,
 }
 
-#[derive(Serialize)]
-struct BuiltJson<'a> {
+/// A kernel on a live device.
+#[derive(Serialize, JsonSchema)]
+struct Built<'a> {
+    /// The file.
     file: &'a str,
+    /// The device.
     device: &'a str,
+    /// The kernel's mangled name.
     kernel: &'a str,
-    demangled: String,
+    /// The kernel's name in the source.
+    demangled: Cow<'a, str>,
+    /// The number of the image.
     image: usize,
+    /// Whether it builds.
     builds: bool,
+    /// The name in `sycl::errc` of what a SYCL program would meet.
     errc: Option<&'static str>,
+    /// The reason why it does not build.
     reason: Option<&'a str>,
 }
 
@@ -110,7 +185,7 @@ struct BuiltJson<'a> {
 /// # Errors
 /// `Io` where the writer fails.
 pub fn json(out: &mut impl Write, all: &Explanation) -> Result<()> {
-    let sayings = all.told.iter().map(|told| SayingJson {
+    let sayings = all.told.iter().map(|told| Saying {
         topic: told.saying.said.topic(),
         line: &told.saying.line,
         code: match &told.saying.said {
@@ -121,47 +196,46 @@ pub fn json(out: &mut impl Write, all: &Explanation) -> Result<()> {
         files: told.files.iter().map(of_file).collect(),
         remedies: &told.remedies,
     });
-    let built = all.built.iter().map(|one| BuiltJson {
+    let built = all.built.iter().map(|one| Built {
         file: &one.file,
         device: &one.device,
         kernel: &one.kernel,
-        demangled: demangle(&one.kernel).into_owned(),
+        demangled: demangle(&one.kernel),
         image: one.image,
         builds: one.failure.is_none(),
         errc: one.failure.as_ref().and_then(|(errc, _)| *errc),
         reason: one.failure.as_ref().map(|(_, why)| why.as_str()),
     });
     let document = Document {
-        schema_version: crate::report::json::SCHEMA_VERSION,
+        schema_version: SchemaVersion,
         sayings: sayings.collect(),
         choices: all.ways.iter().map(way).collect(),
         devices: built.collect(),
     };
-    let text = serde_json::to_vec(&document).map_err(|error| Error::input(error.to_string()))?;
-    out.write_all(&text).and_then(|()| out.write_all(b"\n")).map_err(|error| Error::io("cannot write", &error))
+    put_line(out, &document)
 }
 
-fn of_file(of: &super::OfFile) -> OfFileJson<'_> {
-    let concerns = of.concerns.iter().map(|one| ConcernJson {
+fn of_file(of: &super::OfFile) -> OfFile<'_> {
+    let concerns = of.concerns.iter().map(|one| Concern {
         image: one.image,
         kernel: one.kernel.as_deref(),
-        demangled: one.kernel.as_deref().map(|name| demangle(name).into_owned()),
+        demangled: one.kernel.as_deref().map(|name| demangle(name)),
         message: &one.message,
         evidence: one.evidence.as_ref().map(Why::of),
     });
-    OfFileJson { file: &of.file, note: of.note.as_deref(), concerns: concerns.collect() }
+    OfFile { file: &of.file, note: of.note.as_deref(), concerns: concerns.collect() }
 }
 
-fn way(way: &super::Way) -> WayJson<'_> {
+fn way(way: &super::Way) -> Way<'_> {
     let images = way.images.iter().map(|seen| {
         let (fate, why) = match &seen.fate {
             Fate::PassedOver(why) => ("passed-over", Some(why.as_str())),
             Fate::Candidate => ("candidate", None),
             Fate::Chosen => ("chosen", None),
         };
-        SeenJson { image: seen.image, format: seen.format, devices: &seen.devices, fate, why }
+        Seen { image: seen.image, format: seen.format, devices: &seen.devices, fate, why }
     });
-    let findings = way.findings.iter().map(|found| FindingJson {
+    let findings = way.findings.iter().map(|found| Finding {
         rule: found.against.matter.rule(),
         certain: found.against.certain,
         image: found.image,
@@ -171,16 +245,16 @@ fn way(way: &super::Way) -> WayJson<'_> {
         evidence: found.evidence.as_ref().map(Why::of),
     });
     let thrown = way.thrown.as_ref();
-    WayJson {
+    Way {
         file: &way.file,
         target: &way.target,
         kernel: &way.kernel,
-        demangled: demangle(&way.kernel).into_owned(),
+        demangled: demangle(&way.kernel),
         verdict: way.verdict,
         images: images.collect(),
         rule: way.rule,
-        throws: thrown.map(|one| ThrownJson { errc: one.errc, text: &one.text, certain: one.certain }),
+        throws: thrown.map(|one| Thrown { errc: one.errc, text: &one.text, certain: one.certain }),
         findings: findings.collect(),
-        traps: way.traps.iter().map(|one| trap(*one)).map(|(trap, message)| TrapJson { trap, message }).collect(),
+        traps: way.traps.iter().map(|one| trap(*one)).map(|(trap, message)| TrapEntry { trap, message }).collect(),
     }
 }

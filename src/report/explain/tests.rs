@@ -6,7 +6,7 @@ use crate::compat::explain::{cause, said};
 use crate::compat::fit::Rule;
 use crate::compat::gate::{Against, Matter};
 use crate::report::inspect::View;
-use crate::report::json::schema::against;
+use crate::report::json::tests::against;
 use serde_json::Value;
 
 fn explanation() -> Explanation {
@@ -66,11 +66,11 @@ fn what_is_written_fulfils_the_schema() {
     let mut text = Vec::new();
     json(&mut text, &explanation()).unwrap();
     let mut document: Value = serde_json::from_slice(&text).unwrap();
-    assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
+    assert_eq!(against(&schema(), &document), Vec::<String>::new());
     assert_eq!(document["sayings"][0]["topic"], "aspect");
     assert_eq!(document["choices"][0]["images"][0]["fate"], "passed-over");
     document["choices"][0]["verdict"] = "maybe".into();
-    assert_eq!(against(SCHEMA, &document).len(), 1);
+    assert_eq!(against(&schema(), &document).len(), 1);
 }
 
 #[test]

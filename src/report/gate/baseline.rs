@@ -8,18 +8,21 @@ use super::OfTarget;
 use crate::compat::gate::judged::Found;
 use crate::compat::gate::{Against, Clause, Matter, base_name, fingerprint_of};
 use crate::error::{Error, Result};
-use crate::report::json::SCHEMA_VERSION;
+use crate::report::json::{SCHEMA_VERSION, writer::push};
 use crate::report::name::demangle;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A finding that is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "known")]
 pub struct Known {
-    /// What it is known by.
+    /// A text that is the same from build to build.
     pub fingerprint: String,
-    /// How many are alike.
+    /// The number of findings that are alike.
+    #[schemars(range(min = 1))]
     pub count: usize,
     /// The rule.
     pub rule: String,
@@ -29,20 +32,21 @@ pub struct Known {
     pub file: String,
     /// The kernel's mangled name.
     pub kernel: String,
-    /// Its name as the source has it.
+    /// The kernel's name in the source.
     pub demangled: String,
     /// The aspect, where it is about one.
     pub aspect: Option<String>,
-    /// What it says.
+    /// A sentence about it.
     pub message: String,
 }
 
-/// What came of comparing with a baseline.
-#[derive(Debug, Clone, Serialize)]
+/// The result of a comparison with a baseline.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Baseline")]
 pub struct Compared {
-    /// The baseline, as the user named it.
+    /// The file of the baseline, as it was given.
     pub file: String,
-    /// What it holds and nobody found.
+    /// Known findings that are no longer found.
     pub gone: Vec<Known>,
     /// What excuses those that it knows.
     #[serde(skip)]
@@ -143,19 +147,15 @@ impl Baseline {
         Ok(Baseline { findings: document.findings })
     }
 
-    /// As JSON, a finding to a line, in an order that is always the same.
-    ///
-    /// # Errors
-    /// None that can be met: what is written is text.
-    pub fn text(&self) -> Result<String> {
+    /// The baseline as JSON, a finding to a line, in an order that is always the same.
+    pub fn text(&self) -> String {
         let mut out = format!("{{\"schema_version\":{SCHEMA_VERSION},\"findings\":[");
         for (at, one) in self.findings.iter().enumerate() {
-            let line = serde_json::to_string(one).map_err(|error| Error::input(error.to_string()))?;
             out.push_str(if at == 0 { "\n" } else { ",\n" });
-            out.push_str(&line);
+            push(&mut out, one);
         }
         out.push_str("\n]}\n");
-        Ok(out)
+        out
     }
 
     /// Marks what is known, which does not count any more; of alike findings as many are known as the baseline counts.

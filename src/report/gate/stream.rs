@@ -106,7 +106,7 @@ impl Texts {
     }
 
     /// The text of a kernel of a share.
-    pub fn get(&self, share: &Share<'_>, kernel: usize, make: impl FnOnce() -> String) -> Cow<'_, str> {
+    pub fn get<'t>(&'t self, share: &Share<'_>, kernel: usize, make: impl FnOnce() -> String) -> Cow<'t, str> {
         let texts = share.of.and_then(|of| self.0.get(&key(&of.judged.kernels)));
         match texts.and_then(|texts| texts.get(kernel)) {
             Some(text) => text.get_or_init(make).as_str().into(),

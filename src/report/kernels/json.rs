@@ -1,35 +1,414 @@
 //! What kernels are in a file, for a script?
 //!
-//! The contract of `kernels --format json` (`schema_version` 1; `kernels.schema.json` beside this file is its published
-//! schema). Changes are additive. Kernels stand one per line, and are serialised in parallel.
+//! The contract of `kernels --format json`. Kernels stand one per line, and are serialised in parallel.
 
 #[cfg(test)]
 mod tests;
 
 use super::{FileKernels, OnDevice};
-use crate::compat::aspects::Difference;
+use crate::compat::aspects::{Aspect, Difference, Reason};
 use crate::compat::kernels::{KernelFacts, NamedConstant, SourceArgument};
-use crate::error::{Error, Result};
-use crate::native::Kernel as NativeKernel;
-use crate::report::devices::sycl;
-use crate::report::evidence::put::why;
-use crate::report::json::put::{List, Object, With};
+use crate::error::Result;
+use crate::native;
+use crate::report::devices::Queries;
+use crate::report::evidence::Why;
 use crate::report::json::stream::stream;
-use crate::report::name;
-use crate::spirv::kernel::Value as Constant;
+use crate::report::json::writer::{Gap, push};
+use crate::report::json::{self, FileProblem, Members, Rows, SchemaVersion, put};
+use crate::report::name::demangle;
+use crate::spirv::kernel::Value;
 use crate::spirv::kernel::attributes::SubGroup;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::borrow::Cow;
 use std::io::Write;
 
 /// The JSON Schema of `kernels --format json`.
-pub const SCHEMA: &str = include_str!("kernels.schema.json");
+pub fn schema() -> String {
+    json::schema::<Listing<'_, Vec<Kernel<'_>>>>()
+}
+
+/// The kernels of files.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle kernels --format json")]
+struct Listing<'a, K> {
+    /// The version of the form.
+    schema_version: SchemaVersion,
+    /// The kernels.
+    kernels: K,
+    /// Parts that could not be read.
+    problems: &'a [FileProblem],
+}
+
+/// A kernel in an image.
+#[derive(Serialize, JsonSchema)]
+struct Kernel<'a> {
+    /// The mangled name.
+    name: &'a str,
+    /// The name in the source.
+    demangled: Cow<'a, str>,
+    /// The file.
+    file: &'a str,
+    /// The number of the image in the file.
+    image: usize,
+    /// The numbers of all images of the file that hold a kernel of this name.
+    images: &'a [usize],
+    /// Arguments that are passed; eliminated ones are not among them.
+    num_args: usize,
+    /// The arguments.
+    args: Vec<Argument<'a>>,
+    /// Whether the compiler recorded which arguments of the source it removed; otherwise `index` counts what is passed.
+    args_of_source: bool,
+    /// The attributes.
+    attributes: Attributes<'a>,
+    /// The aspects.
+    aspects: Aspects<'a>,
+    /// Scalars that the kernel depends on; parts of one composite share its name.
+    spec_constants: Vec<SpecConstant<'a>>,
+    /// Bytes of local memory that the code declares, without what arguments bring at run time.
+    local_memory: Option<u64>,
+    /// Bytes of the variables of all functions before optimisation.
+    private_variables: Option<u64>,
+    /// Whether it is explicit SIMD.
+    esimd: bool,
+    /// Whether it can fail an assertion.
+    asserts: bool,
+    /// Whether it calls functions by address.
+    indirect_calls: Option<bool>,
+    /// Device globals that it reaches.
+    device_globals: &'a [String],
+    /// Symbols that it reaches and another image must define.
+    imports: &'a [String],
+    /// Functions and variables that it reaches and that other images may use.
+    exports: &'a [String],
+    /// Mangled names of other kernels of the file that are the same code, at most a thousand.
+    clones: Vec<&'a String>,
+    /// The native code for it, by device.
+    native: Vec<Native<'a>>,
+    /// Answers of live devices, by the device's name; of several of one name the second is called `NAME #2` and so on, in
+    /// the order asked.
+    devices: Members<&'a str, Option<Device<'a>>>,
+}
+
+/// An argument of the source.
+#[derive(Serialize, JsonSchema)]
+struct Argument<'a> {
+    /// The position in the source, or among the arguments that are passed.
+    index: usize,
+    /// Whether the compiler removed it.
+    eliminated: bool,
+    /// The name in the source, where it was kept.
+    name: Option<&'a str>,
+    /// The type as in OpenCL C. Most modules lose signs: an `int` may be a `uint`.
+    r#type: Option<&'a str>,
+    /// The address space.
+    #[schemars(extend("enum" = [null, "global", "local", "constant", "private", "generic", "code", "other"]))]
+    address_space: Option<&'static str>,
+    /// The access to an image or a pipe.
+    #[schemars(extend("enum" = [null, "read_only", "write_only", "read_write"]))]
+    access: Option<&'static str>,
+    /// `const`, `restrict`, `volatile`, `pipe`; `readonly` of a pointer through which the kernel does not write.
+    qualifiers: &'a [String],
+    /// Bytes of the argument itself.
+    size: Option<u64>,
+    /// Bytes that its address is a multiple of; of a pointer, of what it points to, where the module says.
+    alignment: Option<u64>,
+    /// Whether it is a structure that is passed by value.
+    by_value: bool,
+}
+
+/// Attributes of a kernel.
+#[derive(Serialize, JsonSchema)]
+struct Attributes<'a> {
+    /// The text of `sycl::info::kernel::attributes` and `CL_KERNEL_ATTRIBUTES`, in OpenCL's order of dimensions.
+    text: String,
+    /// The required work-group size in the order of the source: the slowest dimension of a SYCL range first.
+    reqd_work_group_size: Option<&'a [u64]>,
+    /// The hinted work-group size, likewise.
+    work_group_size_hint: Option<&'a [u64]>,
+    /// The required sub-group size: a number, or `primary`.
+    reqd_sub_group_size: Option<SubGroup>,
+    /// The vector type that the source hints at.
+    vec_type_hint: Option<&'a str>,
+    /// The largest work-group size that it is launched with.
+    max_work_group_size: Option<[u32; 3]>,
+    /// The most dimensions of a launch.
+    max_work_dim: Option<u32>,
+    /// The number of sub-groups that a work-group must have.
+    sub_groups_per_work_group: Option<u32>,
+    /// Work-items that run as one.
+    simd_work_items: Option<u32>,
+    /// Bytes of local memory that an explicit SIMD kernel sets aside.
+    slm_size: Option<u32>,
+    /// The number of named barriers.
+    named_barriers: Option<u32>,
+    /// The most registers that a thread may use.
+    maximum_registers: Option<u32>,
+}
+
+/// Aspects of a kernel.
+#[derive(Serialize, JsonSchema)]
+struct Aspects<'a> {
+    /// Aspects that the code of the kernel and all it calls shows; null for native code.
+    used: Option<&'a [String]>,
+    /// Aspects that the code may need, since several leave the same instructions; null for native code.
+    possible: Option<&'a [String]>,
+    /// Aspects that the compiler recorded for the image.
+    declared: &'a [String],
+    /// Aspects that capabilities and types of the module declare, used or not; null for native code.
+    capabilities: Option<Vec<&'static str>>,
+    /// The way to the first use of each aspect that is or may be used.
+    evidence: Vec<Why<'a>>,
+    /// Aspects that not all three have: declared, capabilities, used.
+    differences: Vec<Differing<'a>>,
+}
+
+/// An aspect that is not everywhere.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Difference")]
+struct Differing<'a> {
+    /// The aspect.
+    aspect: &'a str,
+    /// The reason.
+    reason: Reason,
+    /// The reason as a clause that follows the aspect's name.
+    message: &'static str,
+}
+
+/// A specialization constant.
+#[derive(Serialize, JsonSchema)]
+struct SpecConstant<'a> {
+    /// `SpecId`.
+    id: u32,
+    /// The symbolic name, where the properties know the id.
+    name: Option<&'a str>,
+    /// The type as in OpenCL C.
+    r#type: &'a str,
+    /// The value unless it is set; text where it is no finite number or of another type than OpenCL's.
+    default: Value,
+    /// The byte of the named value at which this part stands.
+    offset: Option<u32>,
+    /// Bytes of the part.
+    size: Option<u64>,
+}
+
+/// Resources of native code; null for what the format does not tell.
+#[derive(Serialize, JsonSchema)]
+struct Native<'a> {
+    /// The device, by the name of a target.
+    device: &'a str,
+    /// Registers: per hardware thread on Intel GPUs, per work-item elsewhere.
+    registers: Option<u64>,
+    /// Scalar registers per wave (AMD).
+    scalar_registers: Option<u64>,
+    /// Accumulation registers per work-item (AMD).
+    accumulation_registers: Option<u64>,
+    /// Work-items that run as one.
+    simd: Option<u64>,
+    /// Bytes of registers spilled to memory, per hardware thread.
+    spill: Option<u64>,
+    /// Vector and scalar registers spilled (AMD).
+    spilled_registers: Option<[u64; 2]>,
+    /// Bytes of scratch memory for spills and private arrays together, where they are told as one.
+    scratch: Option<u64>,
+    /// Bytes of private memory.
+    private: Option<u64>,
+    /// Bytes of local memory per work-group.
+    local: Option<u64>,
+    /// Barriers.
+    barriers: Option<u64>,
+    /// Bytes of all arguments.
+    argument_bytes: Option<u64>,
+    /// Work-items per work-group that it is compiled for at most.
+    max_work_group_size: Option<u64>,
+}
+
+/// A kernel on a device.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Device<'a> {
+    /// Answers of a device on which it was built.
+    Built(Built<'a>),
+    /// The error of a device on which it was not built.
+    NotBuilt {
+        /// The error.
+        error: NotBuilt<'a>,
+    },
+}
+
+/// Answers of a device.
+#[derive(Serialize, JsonSchema)]
+struct Built<'a> {
+    /// Answers to SYCL's queries.
+    #[serde(flatten)]
+    queries: Queries<'a>,
+    /// Bytes of local memory.
+    local_mem_size: Option<u64>,
+    /// Registers.
+    registers: Option<u64>,
+    /// Bytes of registers spilled to memory.
+    spill: Option<u64>,
+    /// The number of arguments that the driver tells, also where SYCL's `num_args` throws.
+    opencl_num_args: Option<u64>,
+    /// Nothing.
+    error: (),
+}
+
+/// The error of a device on which a kernel was not built.
+#[derive(Serialize, JsonSchema)]
+struct NotBuilt<'a> {
+    /// The name in `sycl::errc` of what a SYCL program would meet; null where only the tool could not ask.
+    errc: Option<&'static str>,
+    /// The reason.
+    message: &'a str,
+}
+
+impl<'a> Kernel<'a> {
+    fn new(file: &'a FileKernels<'_>, keys: &'a [String], kernel: &'a KernelFacts) -> Kernel<'a> {
+        let module = kernel.module.as_ref();
+        let answers = keys.iter().zip(&file.devices);
+        Kernel {
+            name: &kernel.name,
+            demangled: demangle(&kernel.name),
+            file: file.path,
+            image: kernel.image,
+            images: &kernel.images,
+            num_args: kernel.num_args(),
+            args: kernel.arguments.iter().map(Argument::from).collect(),
+            args_of_source: kernel.from_source,
+            attributes: kernel.into(),
+            aspects: kernel.into(),
+            spec_constants: kernel.spec_constants.iter().map(SpecConstant::from).collect(),
+            local_memory: kernel.local_memory(),
+            private_variables: module.map(|module| module.private_memory),
+            esimd: kernel.esimd,
+            asserts: kernel.asserts,
+            indirect_calls: module.map(|module| module.indirect_calls),
+            device_globals: module.map(|module| module.device_globals.as_slice()).unwrap_or_default(),
+            imports: module.map(|module| module.imports.as_slice()).unwrap_or_default(),
+            exports: module.map(|module| module.exports.as_slice()).unwrap_or_default(),
+            clones: kernel.clones().collect(),
+            native: kernel.native.iter().map(Native::from).collect(),
+            devices: Members(answers.map(|(key, one)| (key.as_str(), one.of(kernel).map(Device::from))).collect()),
+        }
+    }
+}
+
+impl<'a> From<&'a SourceArgument> for Argument<'a> {
+    fn from(one: &'a SourceArgument) -> Self {
+        let argument = one.argument.as_ref();
+        Argument {
+            index: one.index,
+            eliminated: argument.is_none(),
+            name: argument.and_then(|argument| argument.name.as_deref()),
+            r#type: argument.map(|argument| argument.type_name.as_str()),
+            address_space: argument.map(|argument| argument.address_space),
+            access: argument.and_then(|argument| argument.access),
+            qualifiers: argument.map(|argument| argument.qualifiers.as_slice()).unwrap_or_default(),
+            size: argument.and_then(|argument| argument.size),
+            alignment: argument.and_then(|argument| argument.alignment),
+            by_value: argument.is_some_and(|argument| argument.by_value),
+        }
+    }
+}
+
+impl<'a> From<&'a KernelFacts> for Attributes<'a> {
+    fn from(kernel: &'a KernelFacts) -> Self {
+        let own = kernel.module.as_ref().map(|module| &module.attributes);
+        Attributes {
+            text: kernel.attributes(),
+            reqd_work_group_size: kernel.reqd_work_group_size.as_deref(),
+            work_group_size_hint: kernel.work_group_size_hint.as_deref(),
+            reqd_sub_group_size: kernel.reqd_sub_group_size,
+            vec_type_hint: own.and_then(|own| own.vec_type_hint.as_deref()),
+            max_work_group_size: own.and_then(|own| own.max_work_group_size),
+            max_work_dim: own.and_then(|own| own.max_work_dim),
+            sub_groups_per_work_group: own.and_then(|own| own.sub_groups_per_work_group),
+            simd_work_items: own.and_then(|own| own.simd_work_items),
+            slm_size: own.and_then(|own| own.slm_size),
+            named_barriers: own.and_then(|own| own.named_barriers),
+            maximum_registers: own.and_then(|own| own.maximum_registers),
+        }
+    }
+}
+
+impl<'a> From<&'a KernelFacts> for Aspects<'a> {
+    fn from(kernel: &'a KernelFacts) -> Self {
+        let known = kernel.module.is_some();
+        let comparison = kernel.comparison.as_ref();
+        let differing =
+            |one: &'a Difference| Differing { aspect: &one.aspect, reason: one.reason, message: one.reason.text() };
+        Aspects {
+            used: known.then_some(&kernel.used),
+            possible: known.then_some(&kernel.possible),
+            declared: &kernel.declared,
+            capabilities: comparison.map(|one| one.declared.iter().map(|aspect| Aspect::name(*aspect)).collect()),
+            evidence: kernel.evidence.iter().map(Why::of).collect(),
+            differences: comparison.iter().flat_map(|one| &one.differences).map(differing).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a NamedConstant> for SpecConstant<'a> {
+    fn from(one: &'a NamedConstant) -> Self {
+        SpecConstant {
+            id: one.constant.id,
+            name: one.name.as_deref(),
+            r#type: &one.constant.type_name,
+            default: one.constant.default,
+            offset: one.offset,
+            size: one.constant.size,
+        }
+    }
+}
+
+impl<'a> From<&'a (String, native::Kernel)> for Native<'a> {
+    fn from((device, native): &'a (String, native::Kernel)) -> Self {
+        Native {
+            device,
+            registers: native.registers,
+            scalar_registers: native.scalar_registers,
+            accumulation_registers: native.accumulation_registers,
+            simd: native.simd,
+            spill: native.spill,
+            spilled_registers: native.spilled_registers,
+            scratch: native.scratch,
+            private: native.private,
+            local: native.local,
+            barriers: native.barriers,
+            argument_bytes: native.argument_bytes,
+            max_work_group_size: native.max_work_group_size,
+        }
+    }
+}
+
+impl<'a> From<&'a OnDevice> for Device<'a> {
+    fn from(answer: &'a OnDevice) -> Self {
+        match answer {
+            OnDevice::Answers { sycl, beyond } => {
+                let of = |name: &str| beyond.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
+                Device::Built(Built {
+                    queries: Queries::from(sycl.as_slice()),
+                    local_mem_size: of("local_mem_size"),
+                    registers: of("registers"),
+                    spill: of("spill_mem_size"),
+                    opencl_num_args: of("num_args"),
+                    error: (),
+                })
+            }
+            OnDevice::None { errc, reason } => Device::NotBuilt { error: NotBuilt { errc: *errc, message: reason } },
+        }
+    }
+}
 
 /// Writes one document about any number of files, one file at a time.
 pub struct Document<W> {
-    out: W,
-    /// Whether no kernel has been written.
-    first: bool,
-    problems: Vec<Value>,
+    rows: Rows<W>,
+    problems: Vec<FileProblem>,
+}
+
+fn listing(problems: &[FileProblem]) -> Listing<'_, Gap> {
+    Listing { schema_version: SchemaVersion, kernels: Gap, problems }
 }
 
 impl<W: Write> Document<W> {
@@ -37,10 +416,8 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn open(mut out: W) -> Result<Self> {
-        let version = crate::report::json::SCHEMA_VERSION;
-        write(&mut out, format!("{{\"schema_version\":{version},\"kernels\":[\n").as_bytes())?;
-        Ok(Document { out, first: true, problems: Vec::new() })
+    pub fn open(out: W) -> Result<Self> {
+        Ok(Document { rows: Rows::open(out, &listing(&[]))?, problems: Vec::new() })
     }
 
     /// Adds the kernels of a file.
@@ -48,20 +425,16 @@ impl<W: Write> Document<W> {
     /// # Errors
     /// `Io` where the writer fails.
     pub fn file(&mut self, file: &FileKernels<'_>) -> Result<()> {
-        let (out, first) = (&mut self.out, &mut self.first);
-        each(file, (",\n", ""), &mut |text| {
-            // The first kernel goes without what would part it from the one before.
-            let text = if std::mem::take(first) { text.strip_prefix(",\n").unwrap_or(text) } else { text };
-            write(out, text.as_bytes())
-        })?;
-        self.problems.extend(file.problems.iter().map(|problem| {
-            json!({
-                "file": file.path,
-                "image": problem.image,
-                "offset": problem.error.offset(),
-                "message": problem.error.to_string(),
-            })
-        }));
+        if !file.kernels.is_empty() {
+            let out = self.rows.next()?;
+            let mut first = true;
+            each(file, (",\n", ""), &mut |text| {
+                // What would part the first kernel from the one before stands there already.
+                let text = if std::mem::take(&mut first) { text.strip_prefix(",\n").unwrap_or(text) } else { text };
+                put(out, text)
+            })?;
+        }
+        self.problems.extend(file.problems.iter().map(|problem| FileProblem::of(file.path, problem)));
         Ok(())
     }
 
@@ -69,9 +442,8 @@ impl<W: Write> Document<W> {
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn close(mut self) -> Result<W> {
-        write(&mut self.out, format!("\n],\"problems\":{}}}\n", Value::Array(self.problems)).as_bytes())?;
-        Ok(self.out)
+    pub fn close(self) -> Result<W> {
+        self.rows.close(&listing(&self.problems))
     }
 }
 
@@ -80,24 +452,24 @@ impl<W: Write> Document<W> {
 /// # Errors
 /// `Io` where the writer fails.
 pub fn lines(out: &mut impl Write, file: &FileKernels<'_>) -> Result<()> {
-    each(file, ("", "\n"), &mut |text| write(out, text.as_bytes()))
+    each(file, ("", "\n"), &mut |text| put(out, text))
 }
 
 /// Writes the kernels of a file in order, each between two texts.
 fn each(file: &FileKernels<'_>, around: (&str, &str), out: &mut impl FnMut(&str) -> Result<()>) -> Result<()> {
     let keys = keys(file);
-    let put = |text: &mut String, kernels: &[KernelFacts]| {
+    let write = |text: &mut String, kernels: &[KernelFacts]| {
         for kernel in kernels {
             text.push_str(around.0);
-            one(text, file, &keys, kernel);
+            push(text, &Kernel::new(file, &keys, kernel));
             text.push_str(around.1);
         }
         Vec::new()
     };
-    stream(&file.kernels, put, out).map(drop)
+    stream(&file.kernels, write, out).map(drop)
 }
 
-/// What each device is called: its name, and from the second of the same name on its number among these.
+/// The names of the devices: from the second of the same name on with its number among these.
 fn keys(file: &FileKernels<'_>) -> Vec<String> {
     let mut keys: Vec<String> = Vec::with_capacity(file.devices.len());
     for answers in &file.devices {
@@ -107,170 +479,4 @@ fn keys(file: &FileKernels<'_>) -> Vec<String> {
         keys.extend(key);
     }
     keys
-}
-
-fn write(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
-    out.write_all(bytes).map_err(|error| Error::io("cannot write", &error))
-}
-
-/// Appends a kernel.
-fn one(out: &mut String, file: &FileKernels<'_>, keys: &[String], kernel: &KernelFacts) {
-    let module = kernel.module.as_ref();
-    let names = |names: Option<&Vec<String>>| names.map(|names| names.as_slice().to_vec()).unwrap_or_default();
-    let mut object = Object::open(out);
-    object.field("name", &kernel.name);
-    object.field("demangled", name::demangle(&kernel.name));
-    object.field("file", file.path);
-    object.field("image", kernel.image);
-    object.field("images", &kernel.images);
-    object.field("num_args", kernel.num_args());
-    object.field("args", List(kernel.arguments.iter().map(|one| With(move |out: &mut String| argument(out, one)))));
-    object.field("args_of_source", kernel.from_source);
-    object.field("attributes", With(|out: &mut String| attributes(out, kernel)));
-    object.field("aspects", With(|out: &mut String| aspects(out, kernel)));
-    object.field(
-        "spec_constants",
-        List(kernel.spec_constants.iter().map(|one| With(move |out: &mut String| spec_constant(out, one)))),
-    );
-    object.field("local_memory", kernel.local_memory());
-    object.field("private_variables", module.map(|module| module.private_memory));
-    object.field("esimd", kernel.esimd);
-    object.field("asserts", kernel.asserts);
-    object.field("indirect_calls", module.map(|module| module.indirect_calls));
-    object.field("device_globals", names(module.map(|module| &module.device_globals)));
-    object.field("imports", names(module.map(|module| &module.imports)));
-    object.field("exports", names(module.map(|module| &module.exports)));
-    object.field("clones", kernel.clones().collect::<Vec<_>>());
-    object.field("native", List(kernel.native.iter().map(|one| With(move |out: &mut String| native(out, one)))));
-    object.field(
-        "devices",
-        With(|out: &mut String| {
-            let mut devices = Object::open(out);
-            for (key, answers) in keys.iter().zip(&file.devices) {
-                let answer = answers.of(kernel).map_or(Value::Null, on_device);
-                devices.entry(key, With(|out: &mut String| out.push_str(&answer.to_string())));
-            }
-            devices.close();
-        }),
-    );
-    object.close();
-}
-
-fn aspects(out: &mut String, kernel: &KernelFacts) {
-    let module = kernel.module.as_ref();
-    let mut object = Object::open(out);
-    object.field("used", module.map(|_| &kernel.used));
-    object.field("possible", module.map(|_| &kernel.possible));
-    object.field("declared", &kernel.declared);
-    let declared = kernel.comparison.as_ref().map(|one| List(one.declared.iter().map(|aspect| aspect.name())));
-    object.field("capabilities", declared);
-    object.field("evidence", List(kernel.evidence.iter().map(|one| With(move |out: &mut String| why(out, one)))));
-    let differences = kernel.comparison.iter().flat_map(|comparison| &comparison.differences);
-    object.field("differences", List(differences.map(|one| With(move |out: &mut String| difference(out, one)))));
-    object.close();
-}
-
-fn difference(out: &mut String, one: &Difference) {
-    let mut object = Object::open(out);
-    object.field("aspect", &one.aspect);
-    object.field("reason", one.reason.name());
-    object.field("message", one.reason.text());
-    object.close();
-}
-
-fn spec_constant(out: &mut String, one: &NamedConstant) {
-    let mut object = Object::open(out);
-    object.field("id", one.constant.id);
-    object.field("name", one.name.as_ref());
-    object.field("type", &one.constant.type_name);
-    let default = constant(one.constant.default);
-    object.field("default", With(|out: &mut String| out.push_str(&default.to_string())));
-    object.field("offset", one.offset);
-    object.field("size", one.constant.size);
-    object.close();
-}
-
-fn argument(out: &mut String, one: &SourceArgument) {
-    let argument = one.argument.as_ref();
-    let mut object = Object::open(out);
-    object.field("index", one.index);
-    object.field("eliminated", argument.is_none());
-    object.field("name", argument.and_then(|argument| argument.name.as_ref()));
-    object.field("type", argument.map(|argument| &argument.type_name));
-    object.field("address_space", argument.map(|argument| argument.address_space));
-    object.field("access", argument.and_then(|argument| argument.access));
-    object.field("qualifiers", argument.map(|argument| argument.qualifiers.as_slice()).unwrap_or_default());
-    object.field("size", argument.and_then(|argument| argument.size));
-    object.field("alignment", argument.and_then(|argument| argument.alignment));
-    object.field("by_value", argument.is_some_and(|argument| argument.by_value));
-    object.close();
-}
-
-fn attributes(out: &mut String, kernel: &KernelFacts) {
-    let own = kernel.module.as_ref().map(|module| &module.attributes);
-    let mut object = Object::open(out);
-    object.field("text", kernel.attributes());
-    object.field("reqd_work_group_size", kernel.reqd_work_group_size.as_ref());
-    object.field("work_group_size_hint", kernel.work_group_size_hint.as_ref());
-    match kernel.reqd_sub_group_size {
-        Some(SubGroup::Primary) => object.field("reqd_sub_group_size", "primary"),
-        Some(SubGroup::Size(size)) => object.field("reqd_sub_group_size", size),
-        None => object.field("reqd_sub_group_size", Option::<u32>::None),
-    }
-    object.field("vec_type_hint", own.and_then(|own| own.vec_type_hint.as_ref()));
-    object.field("max_work_group_size", own.and_then(|own| own.max_work_group_size).map(Vec::from));
-    object.field("max_work_dim", own.and_then(|own| own.max_work_dim));
-    object.field("sub_groups_per_work_group", own.and_then(|own| own.sub_groups_per_work_group));
-    object.field("simd_work_items", own.and_then(|own| own.simd_work_items));
-    object.field("slm_size", own.and_then(|own| own.slm_size));
-    object.field("named_barriers", own.and_then(|own| own.named_barriers));
-    object.field("maximum_registers", own.and_then(|own| own.maximum_registers));
-    object.close();
-}
-
-fn constant(value: Constant) -> Value {
-    match value {
-        Constant::Bool(value) => json!(value),
-        Constant::Int(value) => json!(value),
-        // JSON has no infinities and no NaN; those are given as text.
-        Constant::Float(value) if value.is_finite() => json!(value),
-        Constant::Float(value) => json!(value.to_string()),
-        Constant::Bits(bits) => json!(format!("{bits:#x}")),
-    }
-}
-
-fn native(out: &mut String, (device, native): &(String, NativeKernel)) {
-    let mut object = Object::open(out);
-    object.field("device", device);
-    object.field("registers", native.registers);
-    object.field("scalar_registers", native.scalar_registers);
-    object.field("accumulation_registers", native.accumulation_registers);
-    object.field("simd", native.simd);
-    object.field("spill", native.spill);
-    object.field("spilled_registers", native.spilled_registers.map(Vec::from));
-    object.field("scratch", native.scratch);
-    object.field("private", native.private);
-    object.field("local", native.local);
-    object.field("barriers", native.barriers);
-    object.field("argument_bytes", native.argument_bytes);
-    object.field("max_work_group_size", native.max_work_group_size);
-    object.close();
-}
-
-fn on_device(answer: &OnDevice) -> Value {
-    match answer {
-        OnDevice::Answers { sycl: answers, beyond } => {
-            let mut object = sycl(answers);
-            let of = |name: &str| beyond.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
-            if let Some(map) = object.as_object_mut() {
-                map.insert("local_mem_size".to_owned(), json!(of("local_mem_size")));
-                map.insert("registers".to_owned(), json!(of("registers")));
-                map.insert("spill".to_owned(), json!(of("spill_mem_size")));
-                map.insert("opencl_num_args".to_owned(), json!(of("num_args")));
-                map.insert("error".to_owned(), Value::Null);
-            }
-            object
-        }
-        OnDevice::None { errc, reason } => json!({ "error": { "errc": errc, "message": reason } }),
-    }
 }

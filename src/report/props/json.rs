@@ -1,44 +1,235 @@
 //! What are the properties of images, for a script?
 //!
-//! The contract of `props --format json` (`schema_version` 1; `props.schema.json` beside this file is its published schema).
-//! Changes are additive. Properties are written as in `inspect --format json`.
+//! The contract of `props --format json`; `inspect --format json` has the same properties.
 
-use super::FileProps;
-use crate::bundle::decode::decode;
+use super::{FileProps, ImageProps, shown_name};
+use crate::bundle::aspect::Epoch;
+use crate::bundle::decode::{Decoded, decode};
+use crate::bundle::property::{self, Properties, PropertySet};
 use crate::error::{Problem, Result};
-use crate::report::json::property::{Sets, put_value};
-use crate::report::json::put::{List, Object, With};
-use crate::report::json::{Document, problems, write};
+use crate::report::json::writer::{Gap, push, text};
+use crate::report::json::{self, ImageProblem, Rows, SchemaVersion, put};
 use crate::report::name::demangle;
-use crate::report::props::shown_name;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 
+/// The JSON Schema of `props --format json`.
+pub fn schema() -> String {
+    json::schema::<Listing<Vec<File<'_>>>>()
+}
+
+/// The property sets of images.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle props --format json")]
+struct Listing<F> {
+    /// The version of the form.
+    schema_version: SchemaVersion,
+    /// The files.
+    files: F,
+}
+
+/// A file.
+#[derive(Serialize, JsonSchema)]
+struct File<'a> {
+    /// The path, as for `inspect`.
+    path: &'a str,
+    /// The images that are selected, in the order of the file; also those without a property that is asked for.
+    images: Vec<Image<'a>>,
+    /// Parts that could not be read.
+    problems: Vec<ImageProblem>,
+}
+
+/// A device image.
+#[derive(Serialize, JsonSchema)]
+struct Image<'a> {
+    /// The number of the image in its file.
+    index: usize,
+    /// The target, as the structure has it.
+    target: &'a str,
+    /// The property `compile_target`: the device that native code is for.
+    compile_target: Option<&'a str>,
+    /// The properties that are asked for, by set and name, as in `inspect`.
+    properties: Sets<'a>,
+}
+
+/// A property.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Property")]
+struct Value<'a> {
+    /// The type of the stored value.
+    #[schemars(extend("enum" = ["u32", "bytes", "text", "unknown"]))]
+    r#type: &'static str,
+    /// A number, or base64 of the stored bytes; those of a byte array begin with its length in bits as 64-bit number.
+    value: Stored<'a>,
+    /// The meaning of a well-known property, else null.
+    decoded: Option<Decoded>,
+}
+
+/// A value as it is stored.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum Stored<'a> {
+    /// A number.
+    Number(u32),
+    /// Base64 of bytes.
+    Bytes(#[schemars(with = "String")] &'a [u8]),
+}
+
+impl Serialize for Stored<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Stored::Number(number) => serializer.serialize_u32(*number),
+            Stored::Bytes(bytes) => serializer.serialize_str(&STANDARD.encode(bytes)),
+        }
+    }
+}
+
+/// A property on a line of its own.
+#[derive(Serialize)]
+struct Line<'a> {
+    path: &'a str,
+    image: usize,
+    target: &'a str,
+    set: &'a str,
+    name: &'a str,
+    demangled: String,
+    #[serde(flatten)]
+    value: Value<'a>,
+}
+
+/// Property sets, by set and name. A name that a damaged image repeats is given once, as the runtime sees it: the first.
+pub(in crate::report) struct Sets<'b> {
+    /// The sets that are shown.
+    shown: &'b [PropertySet<'b>],
+    /// All that the image has: the meaning of some properties is in others.
+    all: &'b Properties<'b>,
+    /// The numbering of aspects.
+    epoch: Epoch,
+}
+
+/// The properties of a set, by name.
+struct Set<'s, 'b> {
+    set: &'s PropertySet<'b>,
+    of: &'s Sets<'b>,
+}
+
+impl<'b> Sets<'b> {
+    /// All property sets of an image.
+    pub fn of(all: &'b Properties<'b>, epoch: Epoch) -> Sets<'b> {
+        Sets { shown: &all.sets, all, epoch }
+    }
+
+    fn value(&self, set: &PropertySet<'_>, property: &property::Property<'b>) -> Value<'b> {
+        Value {
+            r#type: property.value.type_name(),
+            value: match property.value {
+                property::Value::U32(number) => Stored::Number(number),
+                property::Value::Bytes(bytes)
+                | property::Value::Text(bytes)
+                | property::Value::Unknown { bytes, .. } => Stored::Bytes(bytes),
+            },
+            decoded: decode(self.all, set.name, property, self.epoch),
+        }
+    }
+}
+
+impl Serialize for Sets<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(first_of_each(self.shown, |set| set.name).map(|set| (set.name, Set { set, of: self })))
+    }
+}
+
+impl Serialize for Set<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for property in first_of_each(&self.set.properties, |property| property.name) {
+            map.serialize_entry(property.name, &self.of.value(self.set, property))?;
+        }
+        map.end()
+    }
+}
+
+impl JsonSchema for Sets<'_> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Properties".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, BTreeMap<String, Value<'_>>>::json_schema(generator)
+    }
+}
+
+/// The items whose names have not been seen before.
+pub(in crate::report) fn first_of_each<'i, T>(
+    items: &'i [T],
+    name: impl Fn(&'i T) -> &'i str,
+) -> impl Iterator<Item = &'i T> {
+    /// Up to so many names are compared with each other; more are hashed.
+    const FEW: usize = 8;
+    let mut seen = HashSet::new();
+    items
+        .iter()
+        .enumerate()
+        .filter(move |&(at, item)| {
+            if items.len() > FEW {
+                return seen.insert(name(item));
+            }
+            !items.iter().take(at).any(|earlier| name(earlier) == name(item))
+        })
+        .map(|(_, item)| item)
+}
+
+impl<'a> Image<'a> {
+    fn new(one: &'a ImageProps<'_>, epoch: Epoch) -> Image<'a> {
+        Image {
+            index: one.image.index,
+            target: one.image.target,
+            compile_target: one.image.compile_target(),
+            properties: Sets { shown: &one.sets, all: &one.image.properties, epoch },
+        }
+    }
+}
+
+/// Writes one document about any number of files, one file at a time.
+pub struct Document<W>(Rows<W>);
+
+const EMPTY: Listing<Gap> = Listing { schema_version: SchemaVersion, files: Gap };
+
 impl<W: Write> Document<W> {
+    /// Opens the document.
+    ///
+    /// # Errors
+    /// `Io` where the writer fails.
+    pub fn open(out: W) -> Result<Self> {
+        Rows::open(out, &EMPTY).map(Document)
+    }
+
     /// Adds the properties of a file, and what is wrong with it.
     ///
     /// # Errors
     /// `Io` where the writer fails.
-    pub fn properties(&mut self, file: &FileProps<'_>, wrong: &[Problem]) -> Result<()> {
-        let image = |one: &super::ImageProps<'_>, out: &mut String| {
-            let mut object = Object::open(out);
-            object.field("index", one.image.index);
-            object.field("target", one.image.target);
-            object.field("compile_target", one.image.compile_target());
-            object.field("properties", Sets { shown: &one.sets, all: &one.image.properties, epoch: file.epoch });
-            object.close();
-        };
-        let mut text = String::new();
-        let mut object = Object::open(&mut text);
-        object.field("path", file.path);
-        object.field("images", List(file.images.iter().map(|one| With(move |out: &mut String| image(one, out)))));
-        object.close();
-        // What is wrong is written through serde, behind the fields that are there.
-        text.pop();
-        let out = self.next()?;
-        write(out, text.as_bytes())?;
-        write(out, b",\"problems\":")?;
-        write(out, &problems(wrong)?)?;
-        write(out, b"}")
+    pub fn file(&mut self, file: &FileProps<'_>, wrong: &[Problem]) -> Result<()> {
+        let images = file.images.iter().map(|one| Image::new(one, file.epoch)).collect();
+        let problems = wrong.iter().map(ImageProblem::from).collect();
+        put(self.0.next()?, &text(&File { path: file.path, images, problems }))
+    }
+
+    /// Closes the document and gives the writer back.
+    ///
+    /// # Errors
+    /// `Io` where the writer fails.
+    pub fn close(self) -> Result<W> {
+        self.0.close(&EMPTY)
     }
 }
 
@@ -48,23 +239,25 @@ impl<W: Write> Document<W> {
 /// `Io` where the writer fails.
 pub fn lines(out: &mut impl Write, file: &FileProps<'_>) -> Result<()> {
     for one in &file.images {
-        let mut text = String::new();
+        let sets = Sets { shown: &one.sets, all: &one.image.properties, epoch: file.epoch };
+        let mut lines = String::new();
         for set in &one.sets {
             for property in &set.properties {
-                let decoded = decode(&one.image.properties, set.name, property, file.epoch);
-                let mut object = Object::open(&mut text);
-                object.field("path", file.path);
-                object.field("image", one.image.index);
-                object.field("target", one.image.target);
-                object.field("set", set.name);
-                object.field("name", property.name);
-                object.field("demangled", shown_name(property.name, |name| demangle(name).into_owned()));
-                put_value(property, decoded.as_ref(), &mut object);
-                object.close();
-                text.push('\n');
+                let demangled = shown_name(property.name, |name| demangle(name).into_owned());
+                let line = Line {
+                    path: file.path,
+                    image: one.image.index,
+                    target: one.image.target,
+                    set: set.name,
+                    name: property.name,
+                    demangled,
+                    value: sets.value(set, property),
+                };
+                push(&mut lines, &line);
+                lines.push('\n');
             }
         }
-        write(out, text.as_bytes())?;
+        put(out, &lines)?;
     }
     Ok(())
 }

@@ -5,6 +5,8 @@
 
 use crate::spirv::index::{Index, Mode};
 use crate::spirv::types;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 /// Execution modes of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,12 +42,20 @@ pub struct Attributes {
 }
 
 /// Required sub-group size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum SubGroup {
     /// Number of work-items.
     Size(u32),
     /// Primary sub-group size of the device (a named size of SYCL).
+    #[serde(serialize_with = "primary")]
+    #[schemars(with = "String")]
     Primary,
+}
+
+/// Serialises the word for the primary size.
+fn primary<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str("primary")
 }
 
 impl Attributes {

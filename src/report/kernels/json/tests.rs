@@ -8,9 +8,10 @@ use crate::bundle::Bundle;
 use crate::compat::examine::examine;
 use crate::compat::kernels::{Depth, kernels};
 use crate::container::Host;
-use crate::error::Problem;
-use crate::report::json::schema::against;
+use crate::error::{Error, Problem};
+use crate::report::json::tests::against;
 use crate::report::kernels::Answers;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// A kernel `k` with a pointer to global memory and a 32-bit integer, a work-group size and a specialization constant.
@@ -64,7 +65,7 @@ fn what_is_written_fulfils_the_schema() {
     document.file(&file).unwrap();
     document.file(&FileKernels::default()).unwrap();
     let document: Value = serde_json::from_slice(&document.close().unwrap()).unwrap();
-    assert_eq!(against(SCHEMA, &document), Vec::<String>::new());
+    assert_eq!(against(&schema(), &document), Vec::<String>::new());
 
     let kernel = &document["kernels"][0];
     assert_eq!(kernel["num_args"], 2);
@@ -81,5 +82,5 @@ fn what_is_written_fulfils_the_schema() {
     assert_eq!(kernel["devices"]["GPU"]["error"]["errc"], "invalid");
     let mut broken = document;
     broken["kernels"][0]["args"][0]["index"] = json!("x");
-    assert_eq!(against(SCHEMA, &broken).len(), 1);
+    assert_eq!(against(&schema(), &broken).len(), 1);
 }

@@ -1,0 +1,207 @@
+//! What speaks against device code, for a script?
+//!
+//! The contract of `check --format json`, whatever is asked: targets and policies ([`super::super::gate`]), declared
+//! aspects ([`super`]), or how files link ([`super::super::link`]).
+
+use super::Verdict;
+use crate::report::evidence::{Location, Step};
+use crate::report::gate::baseline::Compared;
+use crate::report::json::{self, FileProblem, SchemaVersion};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// The JSON Schema of `check --format json`.
+pub fn schema() -> String {
+    json::schema::<Document<'_, Vec<Answer<'_, Vec<Finding<'_>>>>, Vec<Provider<'_>>>>()
+}
+
+/// Findings about the device code of files.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "sycl-bundle check --format json")]
+pub(in crate::report) struct Document<'a, T, P> {
+    /// The version of the form.
+    pub schema_version: SchemaVersion,
+    /// The worst of all verdicts.
+    pub verdict: Verdict,
+    /// An answer for each question.
+    pub targets: T,
+    /// Images of other files that define what images of a file import, with `-t`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub providers: Option<P>,
+    /// The links between files, with `--link`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<Linking<'a>>,
+    /// Parts that could not be read.
+    pub problems: &'a [FileProblem],
+    /// The comparison with `--baseline`; null without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Option<&'a Compared>>,
+}
+
+/// An answer.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Answer")]
+pub(in crate::report) struct Answer<'a, F> {
+    /// The question.
+    #[schemars(extend("enum" = ["declared", "external", "target", "policy"]))]
+    pub question: &'static str,
+    /// The target that is asked about; null where it is about none, as a policy's budgets of files.
+    pub target: Option<&'a str>,
+    /// The verdict: `unknown` where code or a target's property is not known.
+    pub verdict: Verdict,
+    /// Kernels by verdict, with `-t` and policies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<Kernels>,
+    /// The findings, in the order of files, images and kernels.
+    pub findings: F,
+}
+
+/// Kernels by verdict.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Kernels {
+    /// Kernels of which nothing is found but what is excused or known.
+    pub compatible: usize,
+    /// Kernels of which it cannot be told.
+    pub unknown: usize,
+    /// Kernels that do not run.
+    pub incompatible: usize,
+    /// Compatible kernels that would not run but for exceptions and the baseline; the table counts them apart.
+    pub excused: usize,
+}
+
+/// A finding.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "finding")]
+pub(in crate::report) struct Finding<'a> {
+    /// The question, with `--format jsonl`, where each finding is a line of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<&'static str>,
+    /// The target, with `--format jsonl`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Option<&'a str>>,
+    /// The rule.
+    pub rule: &'static str,
+    /// Whether it is sure; findings that are not leave the verdict `unknown`.
+    pub certain: bool,
+    /// The file.
+    pub file: &'a str,
+    /// The number of the image in the file; null where it is about none.
+    pub image: Option<usize>,
+    /// The kernel's mangled name; null where it is about a whole file.
+    pub kernel: Option<&'a str>,
+    /// The kernel's name in the source.
+    pub demangled: Option<Cow<'a, str>>,
+    /// A sentence about it.
+    pub message: Cow<'a, str>,
+    /// The aspect; null where it is not about one.
+    pub aspect: Option<&'a str>,
+    /// The image of the instruction, which is the kernel's or one that it calls into.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_in: Option<Option<Image<'a>>>,
+    /// The instruction and the type that shows the use.
+    pub instruction: Option<&'a str>,
+    /// The instruction's byte offset in the module of the chain's last function.
+    pub offset: Option<u64>,
+    /// The image that the instruction is in, where it is not the finding's own, with `-t`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_in_image: Option<Option<usize>>,
+    /// The place of the use in the source; null without debug information.
+    pub location: Option<Location<'a>>,
+    /// The functions from the kernel to the one that uses the aspect.
+    pub chain: Vec<Step<'a>>,
+    /// A sentence about what mends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<&'a str>,
+    /// A text that is the same from build to build.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// The reason why it does not count: the policy's, or the baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excused: Option<Option<&'a str>>,
+    /// Whether the baseline has it; null without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<Option<bool>>,
+}
+
+/// An image in its file.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Image<'a> {
+    /// The file.
+    pub file: &'a str,
+    /// The number of the image in the file.
+    pub image: usize,
+}
+
+/// An image of another file that defines what a file imports.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Provider<'a> {
+    /// The file that imports.
+    pub file: &'a str,
+    /// The number that the other file's image has in findings about this file.
+    pub image: usize,
+    /// The image.
+    pub provided_by: Image<'a>,
+    /// Mangled names of the symbols; empty for a set of virtual functions.
+    pub symbols: &'a [String],
+}
+
+/// The links between files.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Linking<'a> {
+    /// Symbols that are imported.
+    pub imports: usize,
+    /// Symbols that are exported.
+    pub exports: usize,
+    /// Imported symbols that the runtime and the device bring.
+    pub of_the_device: usize,
+    /// The links.
+    pub links: Vec<Link<'a>>,
+    /// The findings.
+    pub findings: Vec<LinkFinding<'a>>,
+}
+
+/// A link from one file to another.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Link<'a> {
+    /// The file that imports.
+    pub from: &'a str,
+    /// The file that defines.
+    pub to: &'a str,
+    /// Mangled names of the symbols.
+    pub symbols: &'a [String],
+}
+
+/// A finding about a symbol or a kernel in several files.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct LinkFinding<'a> {
+    /// The rule.
+    pub rule: &'static str,
+    /// Whether it is sure; findings that are not leave the verdict `unknown`.
+    pub certain: bool,
+    /// The mangled name.
+    pub name: &'a str,
+    /// The name in the source.
+    pub demangled: Cow<'a, str>,
+    /// A sentence about it.
+    pub message: &'a str,
+    /// A sentence about what mends it.
+    pub remedy: &'a str,
+    /// The images that import it.
+    pub wanted_by: Vec<Wanted<'a>>,
+    /// The images that define it.
+    pub defined_in: Vec<Image<'a>>,
+}
+
+/// An image that imports a symbol.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Wanted<'a> {
+    /// The file.
+    pub file: &'a str,
+    /// The number of the image in the file.
+    pub image: usize,
+    /// Mangled names of kernels that reach the symbol.
+    pub kernels: &'a [String],
+    /// Mangled names of exported functions that reach the symbol.
+    pub functions: &'a [String],
+}
