@@ -171,8 +171,8 @@ fn fixed_targets_are_held_to_what_they_have() {
         ..Target::default()
     };
     let requirements = Requirements {
-        reqd_sub_group_size: Some(16),
-        reqd_work_group_size: Some(vec![8, 16]),
+        reqd_sub_group_sizes: vec![16],
+        reqd_work_group_sizes: vec![vec![8, 16]],
         ..Requirements::default()
     };
     let of = |target: &Target| {

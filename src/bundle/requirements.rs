@@ -13,12 +13,13 @@ use serde::{Serialize, Serializer};
 pub struct Requirements {
     /// Aspects by SYCL name; numbers without a name as `aspect#N`.
     pub aspects: Vec<String>,
-    /// The required work-group size in the dimension order of the source, without padding dimensions.
-    pub reqd_work_group_size: Option<Vec<u64>>,
-    /// The required sub-group size.
-    #[serde(serialize_with = "as_list")]
-    #[schemars(with = "Vec<u32>")]
-    pub reqd_sub_group_size: Option<u32>,
+    /// The required work-group sizes in the dimension order of the source, without padding dimensions. DPC++ records one.
+    #[serde(rename = "reqd_work_group_size", serialize_with = "first")]
+    #[schemars(with = "Option<Vec<u64>>")]
+    pub reqd_work_group_sizes: Vec<Vec<u64>>,
+    /// The required sub-group sizes; a device must have all of them.
+    #[serde(rename = "reqd_sub_group_size")]
+    pub reqd_sub_group_sizes: Vec<u32>,
     /// Targets the image is fixed to, by their numbers.
     pub fixed_targets: Option<Vec<u32>>,
 }
@@ -36,16 +37,21 @@ impl Requirements {
         let dimensions = number(get("work_group_num_dim"));
         Requirements {
             aspects: aspects.into_iter().map(|number| aspect::label(epoch, number)).collect(),
-            reqd_work_group_size: size.map(|stored| source_order(stored, dimensions)),
-            reqd_sub_group_size: number(get("reqd_sub_group_size")),
+            reqd_work_group_sizes: size.map(|stored| source_order(stored, dimensions)).into_iter().collect(),
+            reqd_sub_group_sizes: numbers(get("reqd_sub_group_size")),
             fixed_targets: words("fixed_target"),
         }
     }
+
+    /// The first required work-group size: the only one that DPC++ records.
+    pub fn reqd_work_group_size(&self) -> Option<&[u64]> {
+        self.reqd_work_group_sizes.first().map(Vec::as_slice)
+    }
 }
 
-/// Serialises a value as a list of it, which is empty where there is none.
-fn as_list<S: Serializer>(value: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(value)
+/// Serialises the first of some sizes, null where there is none.
+fn first<S: Serializer>(sizes: &[Vec<u64>], serializer: S) -> Result<S::Ok, S::Error> {
+    sizes.first().serialize(serializer)
 }
 
 /// Stored sizes are in OpenCL order (x first), padded with ones to three; the source names the slowest dimension first.
@@ -58,8 +64,13 @@ fn source_order(mut stored: Vec<u64>, dimensions: Option<u32>) -> Vec<u64> {
 }
 
 fn number(value: Option<Value<'_>>) -> Option<u32> {
-    let value = value?;
-    value.number().or_else(|| value.words()?.first().copied())
+    numbers(value).first().copied()
+}
+
+/// One number or a list of them.
+fn numbers(value: Option<Value<'_>>) -> Vec<u32> {
+    let Some(value) = value else { return Vec::new() };
+    value.number().map_or_else(|| value.words().unwrap_or_default(), |number| vec![number])
 }
 
 #[cfg(test)]

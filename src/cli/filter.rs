@@ -17,10 +17,11 @@ use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Declared;
 use sycl_bundle::bundle::image::Image;
-use sycl_bundle::compat::aspects::{Code, codes};
+use sycl_bundle::compat::aspects::Code;
 use sycl_bundle::compat::examine::{Examined, examine, examine_images};
-use sycl_bundle::compat::filter::{against, is_untold};
+use sycl_bundle::compat::filter::against;
 use sycl_bundle::compat::fit::{Finding, Subject};
+use sycl_bundle::compat::gate::codes;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::table::TargetTable;
@@ -39,10 +40,10 @@ their order, where the module of one that the target cannot run is an empty modu
 format. Property sets and entries stay, so that the runtime can still say why a kernel does not run.
 `-o TABLE` without `-t` keeps all. With one `-t TARGET`, `-o` takes any form of --emit.
 
-An image is for a target that has every aspect it requires and its sub-group size (of explicit SIMD
-none counts). Of a module of which nothing is recorded, its code tells. What a target may have
-beyond its list stays. Native code is for what it was compiled for. Of several targets under one
-name (a family), an image stays where one of them may run it.
+An image is for a target as `check` says: the target has every aspect, work-group and sub-group
+size that is recorded for it or that its code needs. What a target may have beyond its list stays.
+Native code is for what it was compiled for. Of several targets under one name (a family), an
+image stays where one of them may run it.
 
 Examples:
   sycl-bundle filter images.table -t intel_gpu_pvc,pvc.table -t intel_gpu_dg1,dg1.table -o all.table
@@ -204,7 +205,7 @@ impl Args {
             return Ok(exit);
         }
         let examined = examine_images(&images, epoch);
-        let codes = codes_of(&examined);
+        let codes = codes(&examined);
         let mut ready = Vec::new();
         let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
         // All is made and checked before the first output is written.
@@ -248,7 +249,7 @@ impl Args {
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let bundle = Bundle::read(&host).context(|| linked.name())?;
         let images = selection::keep(&self.selection.selector()?, examine(&bundle))?;
-        let codes = codes_of(&images);
+        let codes = codes(&images);
         let findings = judged(&images, &codes, wanted);
         let arena = Arena::with_limit(u64::MAX);
         let gone: Vec<&Examined<'_, '_>> =
@@ -297,11 +298,6 @@ fn subjects<'t>(global: &Global, table: &'t TargetTable, spelling: &str) -> Resu
     }
     let march = found.march;
     Ok(found.targets.into_iter().map(|target| Subject::new(target).with_march(march)).collect())
-}
-
-/// The code of images, where any of them has to be told by it.
-fn codes_of(images: &[Examined<'_, '_>]) -> Vec<Code> {
-    if images.iter().any(is_untold) { codes(images) } else { Vec::new() }
 }
 
 /// What speaks against each image; nothing where all stay.

@@ -9,6 +9,7 @@ use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
+use crate::bundle::property::set;
 use crate::bundle::requirements::Requirements;
 use crate::container::place::Place;
 use crate::device::cpu::CpuArch;
@@ -53,6 +54,51 @@ pub struct Examined<'b, 'a> {
 }
 
 impl Examined<'_, '_> {
+    /// Whether the image is explicit SIMD, by its property or its code.
+    pub fn is_esimd(&self) -> bool {
+        let flag = self.image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number());
+        flag == Some(1) || self.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_esimd"))
+    }
+
+    /// The sub-group sizes that the kernels require: those recorded, then others of the module's execution modes. Of
+    /// explicit SIMD none counts.
+    pub fn sub_group_sizes(&self) -> Vec<u32> {
+        if self.is_esimd() {
+            return Vec::new();
+        }
+        let recorded = &self.requirements.reqd_sub_group_sizes;
+        let shown = self.module.iter().flat_map(|module| &module.sub_group_sizes);
+        recorded.iter().chain(shown.filter(|size| !recorded.contains(size))).copied().collect()
+    }
+
+    /// The work-group sizes that the kernels require, in the order of the source: those recorded, then others of the
+    /// module's execution modes.
+    pub fn work_group_sizes(&self) -> Vec<Vec<u64>> {
+        let mut sizes = self.requirements.reqd_work_group_sizes.clone();
+        // What is recorded leaves out dimensions that the source does not name.
+        let same = |one: &[u64], other: &[u64]| {
+            let padded = |size: &[u64]| size.iter().copied().skip_while(|side| *side == 1).collect::<Vec<_>>();
+            padded(one) == padded(other)
+        };
+        for size in self.module.iter().flat_map(|module| &module.work_group_sizes) {
+            let size = self.source_order(*size);
+            if !sizes.iter().any(|known| same(known, &size)) {
+                sizes.push(size);
+            }
+        }
+        sizes
+    }
+
+    /// A size of the module, x first, in the order of its source: SYCL names the slowest dimension first, OpenCL C x.
+    pub fn source_order(&self, size: [u32; 3]) -> Vec<u64> {
+        /// `OpenCL_CPP`, which DPC++ writes, `CPP_for_OpenCL` and `SYCL`.
+        const CPP: [u32; 3] = [4, 6, 7];
+        let language = self.module.as_ref().and_then(|module| module.source_language);
+        let sycl = !self.image.properties.sets.is_empty() || language.is_some_and(|number| CPP.contains(&number));
+        let size = size.map(u64::from);
+        if sycl { size.into_iter().rev().collect() } else { size.to_vec() }
+    }
+
     /// What is wrong with the image: with its payload, and with parts of native code.
     pub fn problems(&self) -> impl Iterator<Item = Problem> {
         let parts = self.native.iter().flat_map(|native| &native.problems);

@@ -11,8 +11,6 @@ mod spirv;
 pub(super) mod tests;
 
 use super::examine::Examined;
-use crate::bundle::image::Image;
-use crate::bundle::requirements::Requirements;
 use crate::device::cpu::CpuArch;
 use crate::device::target::{Backend, Target};
 
@@ -165,6 +163,7 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     if let Some(module) = &image.module {
         let recorded = &image.requirements.aspects;
         device::aspects(used.filter(|used| !recorded.iter().any(|own| own == used)), subject.target, &mut fit);
+        device::shown_sizes(image, subject.target, &mut fit);
         spirv::check(module, subject, &mut fit);
     }
     format::check(image, subject, &mut fit);
@@ -178,13 +177,8 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
 
 /// What the runtime checks of an image that it has chosen; a failure is `errc::kernel_not_supported`.
 pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
-    requirement_checks(image.image, &image.requirements, target)
-}
-
-/// The same for an image that requires what is given, whatever is recorded for it.
-pub fn requirement_checks(image: &Image<'_>, required: &Requirements, target: &Target) -> Fit {
     let mut fit = Fit::default();
-    device::check(image, required, target, &mut fit);
+    device::check(image, target, &mut fit);
     fit
 }
 

@@ -15,11 +15,12 @@ pub mod remedy;
 mod tests;
 mod uses;
 
-use super::aspects::{Code, Graph};
+use super::aspects::Code;
 use super::built_in::of_the_device;
 use super::choice::choose_among;
 use super::examine::Examined;
-use super::fit::{Finding, Fit, Rule, Subject, fit_with};
+use super::engine::Engine;
+use super::fit::{Finding, Fit, Rule, Subject};
 use crate::bundle::image::State;
 pub use clause::Clause;
 use judged::{Found, Grouping, Item, Judged, Whose};
@@ -74,9 +75,7 @@ pub struct Against {
 
 /// The images of a file, ready to be judged for any number of targets.
 pub struct Gate<'g> {
-    images: &'g [Examined<'g, 'g>],
-    /// The code that has been read, linked.
-    graph: Graph<'g>,
+    engine: Engine<'g>,
     /// The kind of each image.
     kinds: Vec<usize>,
     kernels: Arc<Kernels>,
@@ -93,7 +92,7 @@ impl<'g> Gate<'g> {
     /// Looks at the images of a file; `codes` are what [`codes`] gives of them, or more. `wanted` selects kernels by
     /// their mangled names.
     pub fn new(images: &'g [Examined<'g, 'g>], codes: &'g [Code], wanted: impl Fn(&str) -> bool) -> Gate<'g> {
-        let graph = Graph::of(codes);
+        let engine = Engine::new(images, codes);
         let kernels = Kernels::of(images, wanted);
         let mut exporters: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, image) in images.iter().enumerate() {
@@ -101,7 +100,7 @@ impl<'g> Gate<'g> {
                 exporters.entry(symbol).or_default().push(at);
             }
         }
-        let kinds = kind::kinds(images.iter().enumerate().map(|(at, image)| Kind::of(at, image, &graph)));
+        let kinds = kind::kinds(images.iter().enumerate().map(|(at, image)| Kind::of(at, image, &engine)));
         let mut groups: HashMap<Vec<usize>, usize> = HashMap::new();
         let group = |kernel: usize| {
             let key = kernels.images(kernel).iter().filter_map(|image| kinds.get(*image).copied()).collect();
@@ -109,7 +108,11 @@ impl<'g> Gate<'g> {
             *groups.entry(key).or_insert(next)
         };
         let grouping = Arc::new(Grouping::new((0..kernels.len()).map(group).collect()));
-        Gate { images, graph, kinds, kernels: Arc::new(kernels), grouping, exporters }
+        Gate { engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
+    }
+
+    fn images(&self) -> &'g [Examined<'g, 'g>] {
+        self.engine.images()
     }
 
     /// The kernels that are judged.
@@ -136,7 +139,7 @@ impl<'g> Gate<'g> {
 
     /// Why kernels need the aspects that were found to lack, on whatever target.
     pub fn proofs(&self, judged: &[&Judged], depth: Depth) -> Proofs {
-        Proofs::look(self.images, &self.graph, judged, depth)
+        Proofs::look(self.engine.images(), self.engine.graph(), judged, depth)
     }
 
     fn kernel(
@@ -154,14 +157,14 @@ impl<'g> Gate<'g> {
             Item { against, whose: None, excused: None }
         };
         let counts = |at: &usize| {
-            self.images.get(*at).is_some_and(|one| demand.states.is_empty() || demand.states.contains(&one.state))
+            self.images().get(*at).is_some_and(|one| demand.states.is_empty() || demand.states.contains(&one.state))
         };
         let counted: Vec<usize> = images.iter().copied().filter(counts).collect();
         if counted.is_empty() {
             let message = format!("Kernel has no image of the demanded state for {}.", target.name);
             return vec![own(Matter::State, true, message)];
         }
-        let choice = choose_among(self.images, counted, name, subject);
+        let choice = choose_among(self.images(), counted, name, subject);
         let Some(chosen) = choice.chosen else {
             let why: Vec<&str> = choice.passed_over.iter().map(|(_, why)| why.as_str()).take(3).collect();
             let failure = choice.failure.as_deref().unwrap_or_default();
@@ -186,9 +189,9 @@ impl<'g> Gate<'g> {
                 }
             }
         }
-        let native = self.images.get(chosen).is_some_and(|image| !image.format.is_intermediate());
-        if let Some(image) = self.images.get(chosen).filter(|_| !demand.forbidden.is_empty()) {
-            let used = uses::used(&self.graph, chosen, image);
+        let native = self.images().get(chosen).is_some_and(|image| !image.format.is_intermediate());
+        if let Some(image) = self.images().get(chosen).filter(|_| !demand.forbidden.is_empty()) {
+            let used = self.engine.used(chosen);
             let forbidden = clause::forbidden(image, &used, &demand.forbidden);
             judgement.extend(forbidden.map(|one| Item { against: Arc::new(one), whose: place, excused: None }));
         }
@@ -207,13 +210,13 @@ impl<'g> Gate<'g> {
     /// The images that an image imports from, and those that they import from; and whether nothing is left open.
     fn providers(&self, chosen: usize) -> (Vec<usize>, bool) {
         let (mut all, mut open, mut next) = (vec![chosen], false, 0usize);
-        while let Some(image) = all.get(next).and_then(|at| self.images.get(*at)) {
+        while let Some(image) = all.get(next).and_then(|at| self.images().get(*at)) {
             next = next.saturating_add(1);
             for symbol in &image.imports {
                 // Of several forms the one that needs least is what a device without their aspects is given.
-                let least = |at: &&usize| self.images.get(**at).map_or(0, |one| one.requirements.aspects.len());
+                let least = |at: &&usize| self.images().get(**at).map_or(0, |one| one.requirements.aspects.len());
                 // The runtime links images of one format.
-                let alike = |at: &&usize| self.images.get(**at).is_some_and(|one| one.format == image.format);
+                let alike = |at: &&usize| self.images().get(**at).is_some_and(|one| one.format == image.format);
                 let exporters = self.exporters.get(symbol.as_str()).map(Vec::as_slice).unwrap_or_default();
                 match exporters.iter().filter(alike).min_by_key(least) {
                     Some(place) if all.contains(place) => {}
@@ -228,22 +231,11 @@ impl<'g> Gate<'g> {
 
     /// The fit of an image, worked out once for all of its kind.
     fn fit(&self, at: usize, subject: &Subject<'_>, fits: &mut Fits) -> Option<Arc<Fit>> {
-        let (image, kind) = (self.images.get(at)?, *self.kinds.get(at)?);
+        let kind = *self.kinds.get(at)?;
         if let Some(known) = fits.get(&kind) {
             return Some(known.clone());
         }
-        let used = uses::used(&self.graph, at, image);
-        let mut fit = fit_with(image, subject, used.iter().map(|(name, _)| *name));
-        // What several aspects leave the same trace of is not sure, unless it is recorded.
-        let unsure = |finding: &Finding| {
-            let aspect = finding.aspect.as_deref();
-            let recorded = image.requirements.aspects.iter().any(|own| Some(own.as_str()) == aspect);
-            !recorded && used.iter().any(|(name, certain)| Some(*name) == aspect && !certain)
-        };
-        let (open, sure) = fit.reasons.drain(..).partition(unsure);
-        fit.reasons = sure;
-        fit.gaps.extend::<Vec<Finding>>(open);
-        let fit = Arc::new(fit);
+        let fit = Arc::new(self.engine.fit(at, subject));
         fits.insert(kind, fit.clone());
         Some(fit)
     }

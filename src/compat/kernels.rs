@@ -297,10 +297,10 @@ fn one(
         reqd_work_group_size: work_group(examined, attributes),
         work_group_size_hint: attributes
             .and_then(|attributes| attributes.work_group_size_hint)
-            .map(|size| source_order(examined, size)),
+            .map(|size| examined.source_order(size)),
         reqd_sub_group_size: attributes
             .and_then(|attributes| attributes.sub_group_size)
-            .or(examined.requirements.reqd_sub_group_size.map(SubGroup::Size)),
+            .or(examined.requirements.reqd_sub_group_sizes.first().copied().map(SubGroup::Size)),
         spec_constants: module.map(|module| named(examined, &module.spec_constants)).unwrap_or_default(),
         declared: examined.requirements.aspects.clone(),
         recorded: !image.properties.sets.is_empty(),
@@ -343,14 +343,8 @@ fn arguments(passed: Vec<Argument>, mask: Option<(usize, HashSet<usize>)>) -> Ve
 /// What the compiler recorded counts, since it knows how many dimensions the source names.
 fn work_group(examined: &Examined<'_, '_>, attributes: Option<&Attributes>) -> Option<Vec<u64>> {
     let size = attributes.and_then(|attributes| attributes.work_group_size);
-    examined.requirements.reqd_work_group_size.clone().or_else(|| size.map(|size| source_order(examined, size)))
-}
-
-/// A size of the module, x first; SYCL names the slowest dimension first.
-fn source_order(examined: &Examined<'_, '_>, size: [u32; 3]) -> Vec<u64> {
-    let sycl = !examined.image.properties.sets.is_empty();
-    let size = size.map(u64::from);
-    if sycl { size.into_iter().rev().collect() } else { size.to_vec() }
+    let recorded = examined.requirements.reqd_work_group_size().map(<[u64]>::to_vec);
+    recorded.or_else(|| size.map(|size| examined.source_order(size)))
 }
 
 fn named(examined: &Examined<'_, '_>, constants: &[SpecConstant]) -> Vec<NamedConstant> {

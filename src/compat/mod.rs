@@ -24,6 +24,7 @@ pub mod built_in;
 pub mod choice;
 pub mod diff;
 mod digest;
+pub mod engine;
 pub mod examine;
 pub mod explain;
 pub mod filter;

@@ -158,19 +158,17 @@ pub fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
 
 /// What no CPU has, or does.
 pub fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
-    let flag = examined.image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number());
-    let uses = |aspect| examined.module.as_ref().is_some_and(|module| module.used_aspects.contains(aspect));
-    if flag == Some(1) || uses("ext_intel_esimd") {
+    if examined.is_esimd() {
         return Some(Stay::Esimd);
     }
     let required = &examined.requirements;
     if let Some(aspect) = required.aspects.iter().find(|aspect| no_cpu_has(aspect)) {
         return Some(Stay::Aspect(aspect.clone()));
     }
-    if let Some(size) = required.reqd_sub_group_size.filter(|size| !CPU_SUB_GROUP_SIZES.contains(size)) {
+    if let Some(size) = examined.sub_group_sizes().into_iter().find(|size| !CPU_SUB_GROUP_SIZES.contains(size)) {
         return Some(Stay::SubGroupSize(size));
     }
-    let items =
-        required.reqd_work_group_size.iter().flatten().fold(1u64, |product, size| product.saturating_mul(*size));
-    (items > CPU_MAX_WORK_GROUP_SIZE).then_some(Stay::WorkGroupSize(items))
+    let items = |size: &Vec<u64>| size.iter().fold(1u64, |product, side| product.saturating_mul(*side));
+    let largest = examined.work_group_sizes().iter().map(items).max().unwrap_or_default();
+    (largest > CPU_MAX_WORK_GROUP_SIZE).then_some(Stay::WorkGroupSize(largest))
 }

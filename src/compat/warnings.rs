@@ -170,10 +170,15 @@ pub fn requirements(recorded: &Requirements, kernel: &Kernel, esimd: bool) -> Re
         _ => None,
     };
     let mut all = recorded.clone();
-    all.reqd_sub_group_size = all.reqd_sub_group_size.or(size).filter(|_| !esimd);
-    all.reqd_work_group_size = all
-        .reqd_work_group_size
-        .or_else(|| own.work_group_size.map(|size| size.into_iter().rev().map(u64::from).collect()));
+    if esimd {
+        all.reqd_sub_group_sizes.clear();
+    } else if all.reqd_sub_group_sizes.is_empty() {
+        all.reqd_sub_group_sizes.extend(size);
+    }
+    if all.reqd_work_group_sizes.is_empty() {
+        let size = own.work_group_size.map(|size| size.into_iter().rev().map(u64::from).collect());
+        all.reqd_work_group_sizes.extend::<Option<Vec<u64>>>(size);
+    }
     all
 }
 
@@ -194,16 +199,16 @@ pub fn fixed_target(graph: &Graph<'_>, subject: &Subject<'_>, target: &Target) -
         target: Some(target.name.clone()),
         evidence: None,
     };
-    if let Some(size) = subject.requirements.reqd_sub_group_size {
+    for size in &subject.requirements.reqd_sub_group_sizes {
         let certainty = match &target.sub_group_sizes {
-            Some(sizes) if sizes.contains(&size) => None,
+            Some(sizes) if sizes.contains(size) => None,
             Some(_) => Some(Certainty::Sure),
             None => Some(Certainty::Possible),
         };
         let size = size.to_string();
         warnings.extend(certainty.map(|certainty| of_size(Rule::FixedTargetSubGroupSize, size, certainty)));
     }
-    if let Some(sizes) = &subject.requirements.reqd_work_group_size {
+    for sizes in &subject.requirements.reqd_work_group_sizes {
         let items = sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
         let certainty = match target.max_work_group_size {
             Some(most) if items <= most => None,

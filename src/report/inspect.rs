@@ -108,11 +108,11 @@ pub fn header(facts: &FileFacts<'_>, view: &View) -> String {
 /// What a device must offer, in few words; `-` for nothing.
 pub fn requires(requirements: &Requirements) -> String {
     let mut parts = requirements.aspects.clone();
-    if let Some(size) = &requirements.reqd_work_group_size {
+    for size in &requirements.reqd_work_group_sizes {
         let size: Vec<String> = size.iter().map(u64::to_string).collect();
         parts.push(format!("work-group {}", size.join("x")));
     }
-    parts.extend(requirements.reqd_sub_group_size.map(|size| format!("sub-group {size}")));
+    parts.extend(requirements.reqd_sub_group_sizes.iter().map(|size| format!("sub-group {size}")));
     if let Some(fixed) = &requirements.fixed_targets {
         parts.push(if fixed.is_empty() { "no target" } else { "fixed target" }.to_owned());
     }

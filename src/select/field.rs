@@ -109,9 +109,9 @@ impl Number {
             Number::Size => Some(examined.size),
             Number::StoredSize => u64::try_from(image.stored.len()).ok(),
             Number::Offset => Some(image.offset),
-            Number::SubGroupSize => examined.requirements.reqd_sub_group_size.map(u64::from),
+            Number::SubGroupSize => examined.requirements.reqd_sub_group_sizes.first().copied().map(u64::from),
             Number::WorkGroupSize => {
-                let sizes = examined.requirements.reqd_work_group_size.as_ref()?;
+                let sizes = examined.requirements.reqd_work_group_size()?;
                 Some(sizes.iter().fold(1, |product: u64, size| product.saturating_mul(*size)))
             }
         }

@@ -3,8 +3,8 @@
 use super::op::*;
 use super::words::{Instruction, Words};
 use crate::error::{Error, Result};
-use rspirv::spirv::{Decoration, LinkageType};
-use std::collections::BTreeSet;
+use rspirv::spirv::{Decoration, ExecutionMode, LinkageType};
+use std::collections::{BTreeSet, HashMap};
 
 /// An entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,12 @@ pub struct Module {
     pub spec_constants: Vec<u32>,
     /// Aspects that the module's types and instructions use: `fp16`, `fp64`, `atomic64`, `ext_intel_esimd`.
     pub used_aspects: BTreeSet<&'static str>,
+    /// The work-group sizes that its kernels require, each once, x first.
+    pub work_group_sizes: Vec<[u32; 3]>,
+    /// The sub-group sizes that its kernels require, each once; named sizes are not among them.
+    pub sub_group_sizes: Vec<u32>,
+    /// The source language (`OpSource`), where the module names one.
+    pub source_language: Option<u32>,
     /// Whether the module has types or instructions that may be uses of further aspects, which only a look at its code
     /// tells.
     pub may_use_others: bool,
@@ -59,6 +65,10 @@ struct Walk<'m> {
     wide: Vec<u32>,
     /// Ids of 16-bit integer and float types, for atomics too.
     narrow: Vec<u32>,
+    /// The ids of work-group sizes that are given by constants, x first.
+    sizes: Vec<[u32; 3]>,
+    /// The values of these ids, once they are known.
+    constants: HashMap<u32, Option<u32>>,
     /// Result types of atomic instructions.
     atomic: Vec<u32>,
     /// Whether there is an atomic store, which has no result.
@@ -99,6 +109,9 @@ impl Module {
     }
 }
 
+const LOCAL_SIZE: u32 = ExecutionMode::LocalSize as u32;
+const LOCAL_SIZE_ID: u32 = ExecutionMode::LocalSizeId as u32;
+const SUBGROUP_SIZE: u32 = ExecutionMode::SubgroupSize as u32;
 const LINKAGE: u32 = Decoration::LinkageAttributes as u32;
 const BUILT_IN: u32 = Decoration::BuiltIn as u32;
 const SPEC_ID: u32 = Decoration::SpecId as u32;
@@ -116,6 +129,19 @@ impl<'m> Walk<'m> {
                 function: instruction.word(1),
                 name: instruction.string(2).0,
             }),
+            EXECUTION_MODE => self.mode(instruction),
+            EXECUTION_MODE_ID if instruction.word(1) == LOCAL_SIZE_ID => {
+                let ids = [instruction.word(2), instruction.word(3), instruction.word(4)];
+                self.constants.extend(ids.map(|id| (id, None)));
+                self.sizes.push(ids);
+            }
+            // Constants come after the modes that name them.
+            CONSTANT | SPEC_CONSTANT if !self.constants.is_empty() => {
+                if let Some(value) = self.constants.get_mut(&instruction.word(1)) {
+                    *value = Some(instruction.word(2));
+                }
+            }
+            SOURCE => self.module.source_language = Some(instruction.word(0)),
             DECORATE => self.decorate(instruction),
             TYPE_INT => match instruction.word(1) {
                 64 => self.wide.push(instruction.word(0)),
@@ -178,6 +204,21 @@ impl<'m> Walk<'m> {
         }
     }
 
+    /// What a kernel requires of its launch.
+    fn mode(&mut self, instruction: &Instruction<'m>) {
+        let module = &mut self.module;
+        match instruction.word(1) {
+            LOCAL_SIZE if instruction.len() >= 5 => {
+                module.work_group_sizes.push([instruction.word(2), instruction.word(3), instruction.word(4)]);
+            }
+            // DPC++ writes the primary size as all ones.
+            SUBGROUP_SIZE if instruction.len() >= 3 && instruction.word(2) != u32::MAX => {
+                module.sub_group_sizes.push(instruction.word(2));
+            }
+            _ => {}
+        }
+    }
+
     fn decorate(&mut self, instruction: &Instruction<'m>) {
         let target = instruction.word(0);
         match instruction.word(1) {
@@ -210,6 +251,15 @@ impl<'m> Walk<'m> {
                 self.module.imports.push(import.string(2).0);
             }
         }
+        for size in &self.sizes {
+            if let [Some(x), Some(y), Some(z)] = size.map(|id| self.constants.get(&id).copied().flatten()) {
+                self.module.work_group_sizes.push([x, y, z]);
+            }
+        }
+        self.module.work_group_sizes.sort_unstable();
+        self.module.work_group_sizes.dedup();
+        self.module.sub_group_sizes.sort_unstable();
+        self.module.sub_group_sizes.dedup();
         if self.atomic.iter().any(|&result| is_in(&self.wide, result)) {
             self.module.used_aspects.insert("atomic64");
         }

@@ -12,6 +12,7 @@ macro_rules! opcodes {
 }
 
 opcodes! {
+    SOURCE = Source,
     NAME = Name,
     STRING = String,
     LINE = Line,

@@ -32,7 +32,7 @@ pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) 
     let source = Source {
         code: Code::read(&Index::read(image.stored).unwrap()),
         recorded: recorded.then(|| requirements.aspects.iter().cloned().collect()),
-        sub_group: requirements.reqd_sub_group_size,
+        sub_groups: requirements.reqd_sub_group_sizes,
         fixed_targets: None,
     };
     let input = Input { image, label: "", sources: vec![source], epoch };

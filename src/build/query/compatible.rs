@@ -14,7 +14,7 @@ pub fn incompatible(requirements: &Requirements, esimd: bool, device: &Device) -
     if let Some(aspect) = missing {
         return Some(format!("required aspect {aspect} is not supported on the device"));
     }
-    if let Some(size) = &requirements.reqd_work_group_size {
+    for size in &requirements.reqd_work_group_sizes {
         let whole = size.iter().try_fold(1u64, |product, side| product.checked_mul(*side));
         // The last dimension of a SYCL range is x.
         let sides = size.iter().rev().zip(&device.max_work_item_sizes);
@@ -25,8 +25,9 @@ pub fn incompatible(requirements: &Requirements, esimd: bool, device: &Device) -
             return Some(format!("required work-group size {} is not supported on the device", size.join("x")));
         }
     }
-    let size = requirements.reqd_sub_group_size.filter(|_| !esimd).map(u64::from);
-    size.filter(|size| !device.sub_group_sizes.contains(size))
+    let mut sizes = requirements.reqd_sub_group_sizes.iter().filter(|_| !esimd).copied().map(u64::from);
+    sizes
+        .find(|size| !device.sub_group_sizes.contains(size))
         .map(|size| format!("sub-group size {size} is not supported on the device"))
 }
 
@@ -50,12 +51,12 @@ mod tests {
         assert_eq!(incompatible(&aspects(&["fp16"]), false, &device), None);
         assert!(incompatible(&aspects(&["fp16", "fp64"]), false, &device).unwrap().contains("fp64"));
         let group =
-            |size: &[u64]| Requirements { reqd_work_group_size: Some(size.to_vec()), ..Requirements::default() };
+            |size: &[u64]| Requirements { reqd_work_group_sizes: vec![size.to_vec()], ..Requirements::default() };
         assert_eq!(incompatible(&group(&[1, 64]), false, &device), None);
         assert!(incompatible(&group(&[64, 1]), false, &device).unwrap().contains("64x1"));
         assert!(incompatible(&group(&[2, 64]), false, &device).is_some());
         assert!(incompatible(&group(&[u64::MAX, 2]), false, &device).is_some());
-        let lanes = Requirements { reqd_sub_group_size: Some(1), ..Requirements::default() };
+        let lanes = Requirements { reqd_sub_group_sizes: vec![1], ..Requirements::default() };
         assert!(incompatible(&lanes, false, &device).is_some());
         assert_eq!(incompatible(&lanes, true, &device), None);
     }

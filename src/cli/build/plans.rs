@@ -10,10 +10,10 @@ use sycl_bundle::build::plan::{For, Plan, plan};
 use sycl_bundle::build::{Job, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::spec_setting::Which;
-use sycl_bundle::compat::aspects::{Code, Graph, codes};
+use sycl_bundle::compat::engine::Engine;
 use sycl_bundle::compat::examine::Examined;
-use sycl_bundle::compat::filter;
-use sycl_bundle::compat::fit::{Finding, Subject, fit_with};
+use sycl_bundle::compat::fit::{Finding, Rule, Subject};
+use sycl_bundle::compat::gate::codes;
 use sycl_bundle::compat::native::Stay;
 use sycl_bundle::device::target::Target as Facts;
 use sycl_bundle::error::{Problem, Result};
@@ -53,8 +53,7 @@ pub fn plans<'a>(
     let source_name = |mangled: &str| demangle(mangled).into_owned();
     let judged = wanted.iter().any(|wanted| wanted.facts.is_some());
     let codes = if judged { codes(images) } else { Vec::new() };
-    let graph = Graph::of(&codes);
-    let used = used(&graph, codes.len());
+    let engine = Engine::new(images, &codes);
     let mut plans = Plans {
         each: Vec::new(),
         jobs: Vec::new(),
@@ -66,7 +65,7 @@ pub fn plans<'a>(
     };
     let used_rules = RefCell::new(BTreeSet::new());
     for (number, wanted) in wanted.iter().enumerate() {
-        let against = wanted.facts.as_ref().map(|facts| against(images, &codes, &used, facts)).unwrap_or_default();
+        let against = wanted.facts.as_ref().map(|facts| against(&engine, facts)).unwrap_or_default();
         let recipe = |examined: &Examined<'_, '_>| {
             let shown = numbers.shown(examined.image.index);
             let mut used = |rule| {
@@ -107,36 +106,12 @@ impl Plans<'_> {
     }
 }
 
-/// The aspects that the kernels of each module use for sure.
-fn used(graph: &Graph<'_>, modules: usize) -> Vec<HashSet<String>> {
-    let mut used = vec![HashSet::new(); modules];
-    for (module, kernel) in graph.kernels() {
-        let (Some(of_module), Some(node)) = (used.get_mut(module), kernel.node) else { continue };
-        let aspects = graph.used(module, node).into_iter().filter(|aspect| aspect.certain());
-        of_module.extend(aspects.map(|aspect| aspect.name().to_owned()));
-    }
-    used
-}
-
-/// What speaks against images on a target, by index: what `filter` would say, or what its compiler would, of the code.
-fn against(
-    images: &[Examined<'_, '_>],
-    codes: &[Code],
-    used: &[HashSet<String>],
-    facts: &Facts,
-) -> HashMap<usize, Finding> {
-    let subject = [Subject::new(facts)];
-    let filtered = filter::against(images, codes, &subject);
-    let [subject] = subject;
-    let mut against = HashMap::new();
-    for (at, (image, findings)) in images.iter().zip(filtered).enumerate() {
-        let of_code = || {
-            let used = used.get(at).into_iter().flatten().map(String::as_str);
-            fit_with(image, &subject, used).reasons.into_iter().next()
-        };
-        if let Some(finding) = findings.into_iter().next().or_else(of_code) {
-            against.insert(image.image.index, finding);
-        }
-    }
-    against
+/// What speaks against images on a target, by index: all that `check` is sure of but what linking mends.
+fn against(engine: &Engine<'_>, facts: &Facts) -> HashMap<usize, Finding> {
+    let subject = Subject::new(facts);
+    let one = |(at, image): (usize, &Examined<'_, '_>)| {
+        let mut reasons = engine.fit(at, &subject).reasons.into_iter();
+        Some((image.image.index, reasons.find(|finding| finding.rule != Rule::Imports)?))
+    };
+    engine.images().iter().enumerate().filter_map(one).collect()
 }

@@ -143,8 +143,8 @@ pub fn units<'k>(
             let recorded = image.properties.get(set::REQUIREMENTS, "aspects").is_some();
             Source {
                 code,
-                recorded: recorded.then(|| requirements.aspects.iter().cloned().collect()),
-                sub_group: requirements.reqd_sub_group_size,
+                recorded: recorded.then(|| requirements.aspects.into_iter().collect()),
+                sub_groups: requirements.reqd_sub_group_sizes,
                 fixed_targets: fixed.of(file),
             }
         };

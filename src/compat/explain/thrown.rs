@@ -7,7 +7,7 @@ use super::trace::{Looked, times};
 use crate::bundle::property::set;
 use crate::compat::choice::Choice;
 use crate::compat::fit::{Rule, Subject};
-use crate::device::target::Backend;
+use crate::device::target::{Backend, Target};
 use crate::spirv::grammar::capability_name;
 
 /// An exception.
@@ -47,16 +47,23 @@ pub fn thrown(choice: &Choice, looked: &Looked<'_>, subject: &Subject<'_>) -> Op
         }
         Some((Rule::Matrix, _)) => "joint_matrix with parameters ... is not supported on this device".to_owned(),
         Some((Rule::WorkGroupSize, _)) => {
-            let size = image.requirements.reqd_work_group_size.as_deref().unwrap_or_default();
-            work_group(size, target.max_work_group_size)
+            let sizes = &image.requirements.reqd_work_group_sizes;
+            let items = |size: &&Vec<u64>| size.iter().fold(1u64, |product, side| product.saturating_mul(*side));
+            let largest = sizes.iter().max_by_key(items).map(Vec::as_slice).unwrap_or_default();
+            work_group(largest, target.max_work_group_size)
         }
         Some((Rule::SubGroupSize, _)) => {
-            let size = image.requirements.reqd_sub_group_size.unwrap_or_default();
+            let sizes = image.requirements.reqd_sub_group_sizes.iter();
+            let size = sizes.copied().find(|size| lacks(target, *size)).unwrap_or_default();
             format!("Sub-group size {size} is not supported on the device")
         }
         _ => return build(choice, looked, at, subject),
     };
     Thrown::sure("kernel_not_supported", text)
+}
+
+fn lacks(target: &Target, size: u32) -> bool {
+    target.sub_group_sizes.as_ref().is_some_and(|sizes| !sizes.contains(&size))
 }
 
 fn work_group(size: &[u64], most: Option<u64>) -> String {
@@ -80,6 +87,11 @@ fn build(choice: &Choice, looked: &Looked<'_>, at: usize, subject: &Subject<'_>)
     if let Some(symbol) = open.iter().find(|symbol| image.imports.iter().any(|own| own == *symbol)) {
         let text = format!("No device image found for external symbol {symbol}");
         return Some(Thrown { errc: "build", text, certain: false });
+    }
+    // Sizes that nobody recorded are met by the device's compiler.
+    if let Some(size) = image.sub_group_sizes().into_iter().find(|size| lacks(subject.target, *size)) {
+        let text = format!("Kernel compiled with required subgroup size {size}, which is unsupported on this platform");
+        return Thrown::sure("build", text);
     }
     let refused = &subject.target.spirv_refused_capabilities;
     let module = image.module.as_ref()?;

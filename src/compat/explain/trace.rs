@@ -53,12 +53,12 @@ impl<'f> Looked<'f> {
                 Said::NotSupported => requirements(image).into_iter().for_each(image_says),
                 Said::Aspect(name) => found.extend(self.aspect(at, image, name, wanted)),
                 Said::SubGroupSize(size) => {
-                    if required.reqd_sub_group_size.map(u64::from) == Some(*size) {
+                    if image.sub_group_sizes().iter().any(|own| u64::from(*own) == *size) {
                         image_says(format!("requires sub-groups of {size}"));
                     }
                 }
                 Said::WorkGroupSize(_) | Said::LocalSize(_) | Said::Dimensions => {
-                    if let Some(size) = required.reqd_work_group_size.as_ref().filter(|own| is_meant(said, own)) {
+                    if let Some(size) = image.work_group_sizes().iter().find(|own| is_meant(said, own)) {
                         image_says(format!("requires work-groups of {}", times(size)));
                     }
                 }
@@ -220,8 +220,8 @@ fn bare(size: &[u64]) -> &[u64] {
 fn requirements(image: &Examined<'_, '_>) -> Option<String> {
     let required = &image.requirements;
     let mut all: Vec<String> = required.aspects.iter().map(|name| format!("aspect {name}")).collect();
-    all.extend(required.reqd_work_group_size.as_ref().map(|size| format!("work-groups of {}", times(size))));
-    all.extend(required.reqd_sub_group_size.map(|size| format!("sub-groups of {size}")));
+    all.extend(image.work_group_sizes().iter().map(|size| format!("work-groups of {}", times(size))));
+    all.extend(image.sub_group_sizes().iter().map(|size| format!("sub-groups of {size}")));
     all.extend(matrix(image).map(|_| "matrix operations".to_owned()));
     (!all.is_empty()).then(|| format!("requires {}", all.join(", ")))
 }

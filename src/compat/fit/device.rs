@@ -3,13 +3,14 @@
 use super::{Finding, Fit, Rule};
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
-use crate::bundle::requirements::Requirements;
+use crate::compat::examine::Examined;
 use crate::device::aspect::current;
 use crate::device::matrix::{unsupported_mad, unsupported_matrix};
 use crate::device::target::{Has, Target};
 
 /// Checks what the set `SYCL/device requirements` holds: what is required, and the matrix operations of the image.
-pub fn check(image: &Image<'_>, required: &Requirements, target: &Target, fit: &mut Fit) {
+pub fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
+    let required = &examined.requirements;
     if let Some(fixed) = &required.fixed_targets {
         let numbers: Vec<String> = fixed.iter().map(u32::to_string).collect();
         let message =
@@ -17,22 +18,36 @@ pub fn check(image: &Image<'_>, required: &Requirements, target: &Target, fit: &
         fit.gap(Rule::FixedTarget, message);
     }
     aspects(required.aspects.iter().map(String::as_str), target, fit);
-    matrix(image, target, fit);
-    if let Some(size) = &required.reqd_work_group_size {
+    matrix(examined.image, target, fit);
+    for size in &required.reqd_work_group_sizes {
         work_group(size, target, fit);
     }
-    let esimd = image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number()) == Some(1);
-    if let Some(size) = required.reqd_sub_group_size.filter(|_| !esimd) {
-        match &target.sub_group_sizes {
-            Some(sizes) if sizes.contains(&size) => {}
-            Some(_) => fit.reason(
-                Rule::SubGroupSize,
-                format!(
-                    "Kernel has a required sub-group size of '{size}' but device does not support this sub-group size."
-                ),
-            ),
-            None => fit
-                .gap(Rule::SubGroupSize, format!("sub-group size {size}: the sizes of {} are not known", target.name)),
+    for size in required.reqd_sub_group_sizes.iter().filter(|_| !examined.is_esimd()) {
+        sub_group(*size, target, fit);
+    }
+}
+
+/// Checks the sizes of execution modes that nobody recorded: the runtime does not look at them, the device's compiler
+/// does.
+pub fn shown_sizes(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
+    let recorded = &examined.requirements;
+    for size in examined.work_group_sizes().iter().skip(recorded.reqd_work_group_sizes.len()) {
+        work_group(size, target, fit);
+    }
+    for size in examined.sub_group_sizes().into_iter().filter(|size| !recorded.reqd_sub_group_sizes.contains(size)) {
+        sub_group(size, target, fit);
+    }
+}
+
+fn sub_group(size: u32, target: &Target, fit: &mut Fit) {
+    match &target.sub_group_sizes {
+        Some(sizes) if sizes.contains(&size) => {}
+        Some(_) => fit.reason(
+            Rule::SubGroupSize,
+            format!("Kernel has a required sub-group size of '{size}' but device does not support this sub-group size."),
+        ),
+        None => {
+            fit.gap(Rule::SubGroupSize, format!("sub-group size {size}: the sizes of {} are not known", target.name));
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Which images are alike in everything that the rules look at?
 
-use super::uses::used;
 use crate::bundle::property::set;
 use crate::bundle::requirements::Requirements;
-use crate::compat::aspects::Graph;
+use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::device::cpu::CpuArch;
 use std::collections::HashMap;
@@ -21,6 +20,8 @@ pub(super) struct Kind<'i> {
     march: Option<CpuArch>,
     module: Option<Spirv<'i>>,
     used: Vec<(&'static str, bool)>,
+    /// The sizes that the module's kernels require.
+    sizes: (&'i [[u32; 3]], &'i [u32]),
     /// The place of an image that is of no kind but its own: what it imports, what is wrong with it and, for HIP, its
     /// bytes count.
     own: Option<usize>,
@@ -28,7 +29,7 @@ pub(super) struct Kind<'i> {
 
 impl<'i> Kind<'i> {
     /// The kind of an image, by its place.
-    pub(super) fn of(at: usize, image: &'i Examined<'_, '_>, graph: &Graph<'_>) -> Kind<'i> {
+    pub(super) fn of(at: usize, image: &'i Examined<'_, '_>, engine: &Engine<'_>) -> Kind<'i> {
         let property = |set, name| image.image.properties.get(set, name);
         let text = |name| property(set::REQUIREMENTS, name).and_then(|value| value.text().map(str::to_owned));
         let esimd = property(set::MISC, "isEsimdImage").and_then(|value| value.number());
@@ -46,7 +47,10 @@ impl<'i> Kind<'i> {
                 .module
                 .as_ref()
                 .map(|module| (module.version, module.capabilities.as_slice(), module.extensions.as_slice())),
-            used: used(graph, at, image),
+            sizes: image.module.as_ref().map_or((&[], &[]), |module| {
+                (module.work_group_sizes.as_slice(), module.sub_group_sizes.as_slice())
+            }),
+            used: engine.used(at),
             own: alone.then_some(at),
         }
     }

@@ -4,10 +4,10 @@
 //! code; of thousands that is nearly every one. Images that import from each other are looked at, all of them.
 
 use crate::bundle::property::set;
-use crate::compat::aspects::{Code, Graph, code};
+use crate::compat::aspects::{Code, code};
 use crate::compat::examine::Examined;
 use rayon::prelude::*;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 /// The code of those images whose use of aspects is not known without it, by the images' places; that of others is empty.
 pub fn codes(images: &[Examined<'_, '_>]) -> Vec<Code> {
@@ -50,17 +50,4 @@ fn by_symbol(images: &[Examined<'_, '_>]) -> HashSet<usize> {
         places.extend(modules().filter(|(_, module)| !module.imports.is_empty()).map(|(at, _)| at));
     }
     places
-}
-
-/// The aspects beyond those recorded that an image's code may use, each with whether that is sure. Where it could not be
-/// read to its end, or a function of it is nobody's, those that the module shows count too.
-pub(super) fn used(graph: &Graph<'_>, at: usize, image: &Examined<'_, '_>) -> Vec<(&'static str, bool)> {
-    let found = graph.used_by_module(at);
-    let mut used: BTreeSet<(&'static str, bool)> = found.iter().map(|one| (one.name(), one.certain())).collect();
-    let read = graph.codes().get(at).is_some_and(|code| !code.nodes.is_empty() && code.unknown == 0);
-    if let Some(module) = image.module.as_ref().filter(|_| !read || image.problem.is_some()) {
-        used.extend(module.used_aspects.iter().map(|name| (*name, true)));
-    }
-    let recorded = |name: &str| image.requirements.aspects.iter().any(|own| own == name);
-    used.into_iter().filter(|(name, _)| !recorded(name)).collect()
 }

@@ -207,7 +207,8 @@ pub(super) fn check(
             aspects.insert(aspect.clone());
         }
         let source = sources.get(function.0).filter(|source| source.code.kernels.is_empty());
-        if let Some(size) = source.and_then(|source| source.sub_group).filter(|size| !sizes.contains(size)) {
+        let recorded = source.map(|source| source.sub_groups.as_slice()).unwrap_or_default();
+        for &size in recorded.iter().filter(|size| !sizes.contains(size)) {
             checked.warnings.push(Warning::SubGroup { function: name(function), size });
             checked.sub_groups.insert(size);
         }

@@ -138,7 +138,7 @@ pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry
     for (id, name) in exported.filter(|(_, name)| !told || listed.contains(name.as_str())) {
         let (source, aspects) = aspects(&needs, &name);
         let sub_group =
-            input.sources.get(source).and_then(|source| source.sub_group.filter(|_| source.code.kernels.is_empty()));
+            input.sources.get(source).and_then(|source| source.sub_groups.first().copied().filter(|_| source.code.kernels.is_empty()));
         entries.push(Entry {
             name: name.into(),
             kind: Kind::Function(id),
@@ -171,7 +171,7 @@ impl<'i> Dimensions<'i> {
         Dimensions {
             // The first of several properties of one name counts.
             by_kernel: (!metadata.is_empty()).then(|| metadata.iter().rev().filter_map(of_kernel).collect()),
-            of_image: of_image.zip(recorded.reqd_work_group_size.as_deref()),
+            of_image: of_image.zip(recorded.reqd_work_group_size()),
         }
     }
 

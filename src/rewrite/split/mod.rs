@@ -55,8 +55,8 @@ pub struct Source {
     pub code: Code,
     /// Aspects that its compiler recorded, by SYCL name; none where nothing was recorded.
     pub recorded: Option<BTreeSet<String>>,
-    /// Recorded sub-group size, which holds for functions too where the source has no kernels.
-    pub sub_group: Option<u32>,
+    /// Recorded sub-group sizes, which hold for functions too where the source has no kernels.
+    pub sub_groups: Vec<u32>,
     /// Targets of `-fsycl-fixed-targets`, if it was compiled so.
     pub fixed_targets: Option<BTreeSet<String>>,
 }

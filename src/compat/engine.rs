@@ -1,0 +1,64 @@
+//! Does an image run on a target, by what is recorded for it and by what its code does?
+//!
+//! The one judge behind every verb: `check`, `has` and `explain` by way of the [`gate`](super::gate), `filter` and what
+//! `build` and `plan` skip by way of [`filter`](super::filter).
+
+use super::aspects::{Code, Graph};
+use super::examine::Examined;
+use super::fit::{Finding, Fit, Subject, fit_with};
+use std::collections::BTreeSet;
+
+/// Images with their code, linked.
+#[derive(Debug)]
+pub struct Engine<'e> {
+    images: &'e [Examined<'e, 'e>],
+    graph: Graph<'e>,
+}
+
+impl<'e> Engine<'e> {
+    /// Links the code of images: what [`codes`](super::gate::codes) gives of them, or more.
+    pub fn new(images: &'e [Examined<'e, 'e>], codes: &'e [Code]) -> Engine<'e> {
+        Engine { images, graph: Graph::of(codes) }
+    }
+
+    /// The images.
+    pub fn images(&self) -> &'e [Examined<'e, 'e>] {
+        self.images
+    }
+
+    /// The linked code.
+    pub fn graph(&self) -> &Graph<'e> {
+        &self.graph
+    }
+
+    /// Everything that speaks against an image on a target; the image by its place.
+    pub fn fit(&self, at: usize, subject: &Subject<'_>) -> Fit {
+        let Some(image) = self.images.get(at) else { return Fit::default() };
+        let used = self.used(at);
+        let mut fit = fit_with(image, subject, used.iter().map(|(name, _)| *name));
+        // What several aspects leave the same trace of is not sure, unless it is recorded.
+        let unsure = |finding: &Finding| {
+            let aspect = finding.aspect.as_deref();
+            let recorded = image.requirements.aspects.iter().any(|own| Some(own.as_str()) == aspect);
+            !recorded && used.iter().any(|(name, certain)| Some(*name) == aspect && !certain)
+        };
+        let (open, sure) = fit.reasons.drain(..).partition(unsure);
+        fit.reasons = sure;
+        fit.gaps.extend::<Vec<Finding>>(open);
+        fit
+    }
+
+    /// The aspects beyond those recorded that an image's code may use, each with whether that is sure. Where it could
+    /// not be read to its end, or a function of it is nobody's, those that the module shows count too.
+    pub fn used(&self, at: usize) -> Vec<(&'static str, bool)> {
+        let Some(image) = self.images.get(at) else { return Vec::new() };
+        let found = self.graph.used_by_module(at);
+        let mut used: BTreeSet<(&'static str, bool)> = found.iter().map(|one| (one.name(), one.certain())).collect();
+        let read = self.graph.codes().get(at).is_some_and(|code| !code.nodes.is_empty() && code.unknown == 0);
+        if let Some(module) = image.module.as_ref().filter(|_| !read || image.problem.is_some()) {
+            used.extend(module.used_aspects.iter().map(|name| (*name, true)));
+        }
+        let recorded = |name: &str| image.requirements.aspects.iter().any(|own| own == name);
+        used.into_iter().filter(|(name, _)| !recorded(name)).collect()
+    }
+}
