@@ -23,6 +23,10 @@ pub struct SpecConstant {
 /// The number of what is no part of a value.
 pub const PADDING: u32 = u32::MAX;
 
+/// The `SpecId` of DPC++'s own switch for instrumentation, "itt" behind 0xFF (`ITTSpecConstId` of its
+/// `SPIRITTAnnotations.cpp`). Off by default; the runtime turns it on for a profiler, and no property set names it.
+pub const ITT: u32 = 0xff74_7469;
+
 /// A named constant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Constant<'a> {

@@ -7,6 +7,7 @@
 use super::examine::Examined;
 use crate::bundle::format::Format;
 use crate::bundle::property::{key, set};
+use crate::bundle::spec_constants::ITT;
 use std::fmt;
 
 /// Sub-group sizes of Intel's OpenCL CPU driver (`CL_DEVICE_SUB_GROUP_SIZES_INTEL` of 2026.2).
@@ -140,7 +141,9 @@ pub fn open_constants(examined: &Examined<'_, '_>) -> Option<Stay> {
     let image = examined.image;
     let module = examined.module.as_ref()?;
     let flag = |name| image.properties.get(set::MISC, name).and_then(|value| value.number()) == Some(1);
-    let constants = image.properties.set(set::SPEC_CONSTANTS).len().max(module.spec_constants.len());
+    // Native code is without instrumentation, as SPIR-V is unless a profiler asks.
+    let in_module = module.spec_constants.iter().filter(|id| **id != ITT).count();
+    let constants = image.properties.set(set::SPEC_CONSTANTS).len().max(in_module);
     (constants > 0 && !flag(key::SPEC_REPLACED)).then_some(Stay::SpecConstants(constants))
 }
 

@@ -7,7 +7,7 @@
 //! constants.
 
 use crate::bundle::property::{Properties, Property, Value, byte_array, key, set};
-use crate::bundle::spec_constants::{Constant, SpecConstant, constants};
+use crate::bundle::spec_constants::{Constant, ITT, SpecConstant, constants};
 use crate::bundle::spec_setting::{Setting, Settings, Which};
 use crate::container::arena::Arena;
 use crate::device::near::did_you_mean;
@@ -116,7 +116,7 @@ pub fn specialized(
                 let value = scalar(setting, one.scalar)?;
                 values.insert(one.id, value);
             }
-            None if settings.defaults => {
+            None if settings.defaults || one.id == ITT => {
                 values.insert(one.id, one.default);
             }
             None => missing.push(Which::Id(one.id).text()),
