@@ -3,7 +3,7 @@
 //! `cargo bench --bench ratios [start|inspect|facts|aspects|kernels|gate|build|offline|link|split]` prints the versions of
 //! what is compared, and ratios of medians; contenders take turns, so that whatever else the machine does falls on both.
 //! Times differ by machine and say little; nothing here fails because of one. What readers execute is counted, and held
-//! to what it was, by `tests/instructions.rs`.
+//! to what it was, by `tests/real/instructions.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::print_stdout, reason = "the table is the result")]
 
@@ -13,6 +13,12 @@ mod modules;
 mod offline;
 #[path = "ratios/start.rs"]
 mod start;
+/// What `world` needs of the tests' support.
+#[path = "../tests/support"]
+#[allow(dead_code, reason = "not all of it is used here")]
+mod support {
+    pub mod tools;
+}
 #[path = "../tests/real/world.rs"]
 #[allow(dead_code, reason = "not all of the installation is used here")]
 mod world;

@@ -1,6 +1,6 @@
 //! What is done with the bytes that a fuzzer makes?
 //!
-//! One function per format. `fuzz_targets/` hand them to libFuzzer, `tests/hostile.rs` replays `fixtures/hostile/` with
+//! One function per format. `fuzz_targets/` hand them to libFuzzer, `tests/hostile/main.rs` replays `fixtures/hostile/` with
 //! them: the folder there is named like the function here. Each says whether the bytes were of the format at all.
 
 use std::borrow::Cow;

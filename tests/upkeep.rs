@@ -431,3 +431,23 @@ fn the_debian_package_is_whole() {
         assert!(assets.contains(&script), "Cargo.toml: {script} is not in the package");
     }
 }
+
+/// Every verb that prints JSON publishes its schema, and `--schema` takes no other argument.
+#[test]
+fn whatever_prints_json_has_a_schema() {
+    let mut publishing = 0;
+    for verb in verbs() {
+        let own = help(&[&verb]);
+        assert_eq!(
+            own.contains("- json"),
+            own.contains("--schema"),
+            "`{verb}`: what prints JSON takes `--schema`, as `inspect` does"
+        );
+        if own.contains("--schema") {
+            let printed: serde_json::Value = serde_json::from_slice(&tool(&[&verb, "--schema"]).stdout).unwrap();
+            assert_eq!(printed["properties"]["schema_version"]["const"], 1, "{verb}");
+            publishing += 1;
+        }
+    }
+    assert!(publishing >= 15, "{publishing}");
+}

@@ -298,9 +298,12 @@ fn one(
         work_group_size_hint: attributes
             .and_then(|attributes| attributes.work_group_size_hint)
             .map(|size| examined.source_order(size)),
-        reqd_sub_group_size: attributes
-            .and_then(|attributes| attributes.sub_group_size)
-            .or(examined.requirements.reqd_sub_group_sizes.first().copied().map(SubGroup::Size)),
+        reqd_sub_group_size: attributes.and_then(|attributes| attributes.sub_group_size).or(examined
+            .requirements
+            .reqd_sub_group_sizes
+            .first()
+            .copied()
+            .map(SubGroup::Size)),
         spec_constants: module.map(|module| named(examined, &module.spec_constants)).unwrap_or_default(),
         declared: examined.requirements.aspects.clone(),
         recorded: !image.properties.sets.is_empty(),

@@ -1,7 +1,7 @@
 //! Do the results of verbs that write, keep or look around fulfil their published schemas?
 //!
 //! Every field is there, lists are not empty, and the schema names each key. What real runs print is judged by another
-//! reader of schemas in `tests/schemas`.
+//! reader of schemas in `tests/real/schemas`.
 
 use super::json::ImageProblem;
 use super::json::tests::against;

@@ -1,9 +1,11 @@
-//! Does `build` behave under make as a compiler does?
+//! Does `build` behave under make, CMake and Ninja as a compiler does?
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::support::spirv;
+use crate::support::tools::tool as find;
 use crate::tool::{build_command, tool};
 use crate::world::{succeed, tail, world};
 
@@ -23,7 +25,7 @@ fn make_builds_again_what_changed_and_nothing_else() {
          -MF out/lib.d -MT $@ --stamp $@\n-include out/lib.d\n",
     );
     let make = || {
-        let mut command = world().command("make");
+        let mut command = world().command(find("make"));
         command.current_dir(at).arg(format!("TOOL={}", env!("CARGO_BIN_EXE_sycl-bundle")));
         let output = succeed(command.env("SYCL_BUNDLE_CACHE_DIR", at.join("cache")).arg("-j2"));
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -42,6 +44,39 @@ fn make_builds_again_what_changed_and_nothing_else() {
     assert_eq!(std::fs::metadata(at.join("out/lib.so")).unwrap().modified().unwrap(), first);
 }
 
+/// Names with blanks and signs are prerequisites, each of which counts; one that is gone asks for a new build.
+#[test]
+fn make_reads_the_names_of_prerequisites() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let names = ["in put.spv", "a$b.spv", "c#d.spv"];
+    for (name, module) in names.iter().zip(["add_one", "halve", "count"]) {
+        std::fs::write(at.join(name), spirv::module(module)).unwrap();
+    }
+    let mut build = tool();
+    build.current_dir(at).arg("build").args(names).args(["-t", "spir64_x86_64", "-o", "out.table", "-MD"]);
+    succeed(&mut build);
+    write(&at.join("Makefile"), "out.table:\n\ttouch out.table\ninclude out.table.d\n");
+    let make = || {
+        let output = succeed(world().command(find("make")).current_dir(at).arg("-n"));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(make().contains("up to date"));
+    let set = |name: &str, seconds: i64| {
+        let now = std::time::SystemTime::now();
+        let by = Duration::from_secs(seconds.unsigned_abs());
+        let time = if seconds < 0 { now - by } else { now + by };
+        std::fs::File::options().write(true).open(at.join(name)).unwrap().set_modified(time).unwrap();
+    };
+    for name in names {
+        set(name, 5);
+        assert!(make().contains("touch out.table"), "{name} counts");
+        set(name, -500);
+    }
+    std::fs::remove_file(at.join("in put.spv")).unwrap();
+    assert!(make().contains("touch out.table"));
+}
+
 /// A project of CMake and Ninja with two libraries: what changed is built again, and nothing else.
 #[test]
 fn cmake_with_ninja_builds_again_what_changed_and_nothing_else() {
@@ -51,11 +86,11 @@ fn cmake_with_ninja_builds_again_what_changed_and_nothing_else() {
         std::fs::copy(world().window(), at.join(name)).unwrap();
     }
     write(&at.join("CMakeLists.txt"), CMAKE);
-    let mut configure = world().command("cmake");
+    let mut configure = world().command(find("cmake"));
     configure.args(["-G", "Ninja", "-S"]).arg(at).arg("-B").arg(at.join("b"));
     succeed(configure.arg(format!("-DSYCL_BUNDLE={}", env!("CARGO_BIN_EXE_sycl-bundle"))));
     let ninja = || {
-        let mut command = world().command("cmake");
+        let mut command = world().command(find("cmake"));
         command.arg("--build").arg(at.join("b")).arg("-v").env("SYCL_BUNDLE_CACHE_DIR", at.join("cache"));
         let said = String::from_utf8_lossy(&succeed(&mut command).stdout).into_owned();
         ["one", "two"].map(|name| said.contains(&format!("{name}.so -t spir64_x86_64")))

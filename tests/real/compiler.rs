@@ -4,9 +4,9 @@
 //! with `-g`, with the options of each of its `// compile:` lines where it has such. What came out is kept under
 //! `target/tmp`, by a hash of all that went in.
 
+use crate::support::tools::needed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::world::{scripts, succeed, tail, world};
@@ -173,7 +173,7 @@ fn compile(missing: &[&Wanted]) {
     let program = folder.path().join("sycl_compiler");
     let source = scripts().join("sycl_compiler.cpp");
     let flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"];
-    succeed(Command::new("g++").args(flags).arg(&source).arg("-o").arg(&program).arg("-ldl"));
+    succeed(needed("g++").args(flags).arg(&source).arg("-o").arg(&program).arg("-ldl"));
     let library = world().root().join("venv/lib/libsycl-jit.so");
     let processes = std::thread::available_parallelism().map_or(1, usize::from).min(missing.len());
     let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sycl");

@@ -1,20 +1,16 @@
 //! Do shells complete with the scripts in completions/?
 
 use std::path::Path;
-use std::process::Command;
 
+use crate::support::tools::needed;
 use crate::world::succeed;
 
 /// What a shell prints that runs a text with the tool in its PATH.
-fn printed(shell: &str, package: &str, text: &str) -> String {
+fn printed(shell: &str, text: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_sycl-bundle"));
     let search = std::env::join_paths([program.parent().unwrap(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
-    let mut command = Command::new(shell);
+    let mut command = needed(shell);
     command.args(["-c", text]).current_dir(env!("CARGO_MANIFEST_DIR")).env("PATH", search).env("HOME", "/nonexistent");
-    assert!(
-        Command::new(shell).arg("-c").arg("true").status().is_ok(),
-        "{shell} is missing (Debian: apt install {package})"
-    );
     String::from_utf8(succeed(&mut command).stdout).unwrap()
 }
 
@@ -22,7 +18,6 @@ fn printed(shell: &str, package: &str, text: &str) -> String {
 fn bash_completes_verbs_options_and_targets() {
     let complete = |words: &str, typed: &str| {
         printed(
-            "bash",
             "bash",
             &format!(
                 "source completions/sycl-bundle.bash; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
@@ -37,8 +32,7 @@ fn bash_completes_verbs_options_and_targets() {
 
 #[test]
 fn fish_completes_verbs_options_and_targets() {
-    let complete =
-        |line: &str| printed("fish", "fish", &format!("source completions/sycl-bundle.fish; complete -C '{line}'"));
+    let complete = |line: &str| printed("fish", &format!("source completions/sycl-bundle.fish; complete -C '{line}'"));
     assert!(complete("sycl-bundle ins").contains("inspect"));
     assert!(complete("sycl-bundle check --base").contains("--baseline"));
     assert!(complete("sycl-bundle check x -t intel_gpu_pv").contains("intel_gpu_pvc"));

@@ -2,6 +2,7 @@
 //!
 //! `launch_kernel.cpp` launches each kernel by its name, as compiled programs do; the runtime's exception is the judge.
 
+use crate::support::tools::needed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,7 +54,7 @@ enum Outcome {
 /// The program that launches kernels, compiled by plain g++.
 fn program(folder: &Path) -> PathBuf {
     let output = folder.join("launch_kernel");
-    let mut command = Command::new("g++");
+    let mut command = needed("g++");
     command.args(["-std=c++17", "-w", "-O1", "-o"]).arg(&output).arg(scripts().join("launch_kernel.cpp"));
     command.arg("-I").arg(world().root().join("venv/include")).arg("-L").arg(world().root().join("venv/lib"));
     succeed(command.args(["-l:libsycl.so.9", "-ldl"]));

@@ -3,10 +3,11 @@
 //! The judges are `kernel_queries.c`, which asks the driver through OpenCL alone, and `kernel_queries.py`, which asks the
 //! SYCL runtime through dpctl. The driver dies of some modules at random: the C program is started again for the rest.
 
+use crate::support::tools::needed;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ fn libraries() -> [(PathBuf, usize); 3] {
 fn judge(folder: &Path) -> PathBuf {
     let program = folder.join("kernel_queries");
     let source = scripts().join("kernel_queries.c");
-    succeed(Command::new("cc").args(["-O1", "-Wall", "-Werror"]).arg(source).arg("-o").arg(&program).arg("-ldl"));
+    succeed(needed("cc").args(["-O1", "-Wall", "-Werror"]).arg(source).arg("-o").arg(&program).arg("-ldl"));
     program
 }
 

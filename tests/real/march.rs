@@ -2,6 +2,7 @@
 
 use crate::embed::built;
 use crate::installation::Installation;
+use crate::support::tools::needed;
 use crate::tool::{build_command, images_of, inspect};
 use crate::world::{WINDOW, world};
 
@@ -40,7 +41,7 @@ fn a_file_never_holds_two_sets() {
 #[test]
 fn a_changed_file_never_holds_two_sets_either() {
     let (folder, first) = built(&world().window(), &["--march", "skx"]);
-    crate::world::succeed(std::process::Command::new("strip").arg(&first));
+    crate::world::succeed(needed("strip").arg(&first));
     let second = folder.path().join("second.so");
     let output = build_command(&first, &second).args(["--image", "3"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

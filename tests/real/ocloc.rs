@@ -5,6 +5,7 @@
 //! refused has to compile there, or else the refusal has another cause. No GPU that ocloc knows lacks half precision, so that
 //! fp16 cannot be judged this way.
 
+use crate::support::tools::needed;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -44,7 +45,7 @@ fn compile(module: &[u8], device: &str) -> Verdict {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("module.spv");
     std::fs::write(&file, module).unwrap();
-    let mut command = Command::new("ocloc");
+    let mut command = needed("ocloc");
     command.args(["compile", "-spirv_input", "-device", device, "-output_no_suffix", "-file"]).arg(&file);
     // It writes what is wrong with an explicit-SIMD kernel to where it works.
     let output = command.current_dir(folder.path()).arg("-out_dir").arg(folder.path()).output();

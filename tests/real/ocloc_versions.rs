@@ -23,7 +23,12 @@ fn built(ocloc: &Path, target: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.so");
     let mut build = tool();
-    build.arg("build").arg(world().site_packages().join("dpnp").join(WINDOW)).args(["-t", target, "--no-cache", "--ocloc"]);
+    build.arg("build").arg(world().site_packages().join("dpnp").join(WINDOW)).args([
+        "-t",
+        target,
+        "--no-cache",
+        "--ocloc",
+    ]);
     succeed(build.arg(ocloc).arg("-o").arg(&output));
     images_of(&inspect(&output), "spir64_gen").into_iter().cloned().collect()
 }

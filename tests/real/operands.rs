@@ -3,8 +3,9 @@
 //! The judge is `spirv-dis` (SPIRV-Tools): of every line, the ids in it. Modules that it refuses, being older than they,
 //! are counted and few.
 
+use crate::support::tools::needed;
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use rayon::prelude::*;
 use sycl_bundle::bundle::Bundle;
@@ -43,7 +44,7 @@ fn judge(library: &std::path::Path) -> Vec<Option<usize>> {
 }
 
 fn disassemble(module: &[u8]) -> Option<String> {
-    let mut child = Command::new("spirv-dis")
+    let mut child = needed("spirv-dis")
         .args(["--raw-id", "--no-color", "--no-indent", "--no-header"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

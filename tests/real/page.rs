@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::browser::Browser;
 use crate::judges::seen;
-use crate::support::browser::Browser;
 use crate::tool::tool;
 use crate::world::{succeed, world};
 

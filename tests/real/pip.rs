@@ -12,9 +12,9 @@ fn doctor_runs_no_code_of_the_current_folder() {
     for name in IMPORTED {
         std::fs::write(folder.path().join(name), format!("open({mark:?}, 'w').close()\n")).unwrap();
     }
-    let mut python = std::process::Command::new("python3");
+    let mut python = crate::support::tools::needed("python3");
     python.args(["-m", "pip", "--version"]).current_dir(folder.path());
-    python.output().expect("python3 (Debian: apt install python3-pip)");
+    python.output().unwrap();
     assert!(mark.exists(), "the trap does not work: Python without -I should have run it");
     std::fs::remove_file(&mark).unwrap();
 

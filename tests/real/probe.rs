@@ -3,9 +3,9 @@
 //!
 //! `build_modules.c` builds each module in a process of its own, on the first device that takes SPIR-V.
 
+use crate::support::tools::needed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -112,9 +112,7 @@ fn kernel(result: &Value) -> (String, String) {
 fn assemble(folder: &Path, name: &str, text: &str, version: &str) -> PathBuf {
     let (source, module) = (folder.join(format!("{name}.spvasm")), folder.join(format!("{name}.spv")));
     std::fs::write(&source, text).unwrap();
-    succeed(
-        Command::new("spirv-as").args(["--target-env", &format!("spv{version}")]).arg(source).arg("-o").arg(&module),
-    );
+    succeed(needed("spirv-as").args(["--target-env", &format!("spv{version}")]).arg(source).arg("-o").arg(&module));
     module
 }
 
@@ -135,7 +133,7 @@ fn the_probe_finds_what_a_c_program_finds() {
     }
     let program = folder.path().join("build_modules");
     let source = scripts().join("build_modules.c");
-    succeed(Command::new("cc").args(["-O1", "-Wall", "-Werror"]).arg(source).arg("-o").arg(&program).arg("-ldl"));
+    succeed(needed("cc").args(["-O1", "-Wall", "-Werror"]).arg(source).arg("-o").arg(&program).arg("-ldl"));
     let loader = world().root().join("venv/lib/libOpenCL.so.1");
     let output = succeed(world().command(&program).arg(loader).args(files.keys()));
     let said = String::from_utf8(output.stdout).unwrap();

@@ -1,7 +1,7 @@
 //! Do the records of a build say what its compilers and its output say?
 
+use crate::support::tools::needed;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -30,12 +30,12 @@ fn what_is_kept_of_each_image_is_what_went_in_and_came_out() {
     for image in 0..6 {
         for (target, device) in [("intel_gpu_pvc", Some("pvc")), ("spir64_x86_64", None)] {
             let kept = |end: &str| at("temps").join(format!("{image}.{target}.{end}"));
-            succeed(Command::new("spirv-val").arg(kept("spv")));
+            succeed(needed("spirv-val").arg(kept("spv")));
             assert!(std::fs::read(kept("opts")).unwrap().ends_with(b"\n"));
             let binary = std::fs::read(kept("bin")).unwrap();
             assert!(binary.starts_with(b"\x7fELF"), "{target}");
             if let Some(device) = device {
-                let mut ocloc = Command::new("ocloc");
+                let mut ocloc = needed("ocloc");
                 ocloc.args([
                     "compile",
                     "-exclude_ir",
@@ -159,7 +159,7 @@ fn a_kernel_that_ocloc_makes_spill_does_not_pass_the_budget() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     std::fs::write(at.join("k.cl"), kernels()).unwrap();
-    let mut ocloc = Command::new("ocloc");
+    let mut ocloc = needed("ocloc");
     ocloc.current_dir(at).args(["compile", "-file", "k.cl", "-device", "skl", "-spv_only", "-output", "k"]);
     succeed(ocloc.arg("-output_no_suffix"));
     let module = ["k.spv", "k"].map(|name| at.join(name)).into_iter().find(|path| path.is_file()).unwrap();

@@ -4,10 +4,10 @@
 //! each is a witness for the other: an image that one reader (ELF, PE) misses, or a requirement read with the wrong
 //! numbers, shows. A third count comes from `.tgtimg`, read here.
 
+use crate::support::tools::needed;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use object::{Object as _, ObjectSection as _};
 use serde_json::Value;
@@ -32,7 +32,7 @@ const RELEASES: [Release; 2] = [
 const LINUX_OPTION: &str = "-ftarget-register-alloc-mode=pvc:-ze-intel-enable-auto-large-GRF-mode";
 
 fn wheels(release: &Release, platform: &str) -> Vec<PathBuf> {
-    let output = succeed(Command::new("python3").arg(scripts().join("fetch.py")).arg("--wheels").arg(world().root()));
+    let output = succeed(needed("python3").arg(scripts().join("fetch.py")).arg("--wheels").arg(world().root()));
     let folder = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
     let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let wanted = |path: &PathBuf| {

@@ -1,7 +1,7 @@
 //! Does the runtime take an image whose specialization constants have values, and still set them where a program asks for it?
 
+use crate::support::tools::needed;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value, set};
 use sycl_bundle::bundle::property_text;
@@ -56,7 +56,7 @@ fn build(folder: &Path, output: &str, more: &[&str]) {
 
 fn program(folder: &Path) -> PathBuf {
     let program = folder.join("set_constant");
-    let mut command = Command::new("g++");
+    let mut command = needed("g++");
     command.args(["-std=c++17", "-w", "-o"]).arg(&program).arg(scripts().join("set_constant.cpp"));
     command.arg("-I").arg(world().root().join("venv/include")).arg("-L").arg(world().root().join("venv/lib"));
     succeed(command.args(["-l:libsycl.so.9", "-ldl"]));

@@ -4,6 +4,7 @@
 //! `ocloc` compiles without a GPU (Debian's package intel-opencl-icd). Its `validate` knows the form of newer releases
 //! only; its `disasm` takes patch tokens, and its own `query` says nothing of them.
 
+use crate::support::tools::needed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +48,7 @@ fn refused(target: &str) -> BTreeSet<u64> {
 /// Whether `ocloc disasm` takes a binary, and which kernels it finds.
 fn disassembled(file: &Path, device: &str) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new("ocloc");
+    let mut command = needed("ocloc");
     command.arg("disasm").arg("-file").arg(file).args(["-device", device, "-dump"]).arg(folder.path());
     let output = succeed(command.current_dir(folder.path()));
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -119,7 +120,7 @@ fn ocloc_refuses_what_check_says_and_nothing_else() {
         .enumerate()
         .filter(|(_, row)| {
             let module = parts.join(row.split('|').next().unwrap());
-            let mut command = Command::new("ocloc");
+            let mut command = needed("ocloc");
             command.args(["compile", "-q", "-spirv_input", "-device", "dg1", "-output_no_suffix", "-file"]).arg(module);
             !command.current_dir(folder.path()).output().unwrap().status.success()
         })

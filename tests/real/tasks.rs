@@ -4,6 +4,7 @@
 //! functions, half of whose kernels compute in double; `app` is a C program that carries an image which imports a
 //! function of nobody, and prints what libsycl throws.
 
+use crate::support::tools::needed;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -64,7 +65,7 @@ impl Place {
         std::fs::write(at("wheel/__main__.py"), WHEEL).unwrap();
         let fixture = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/spirv").join(name);
         let assemble = |name: &str, to: &str| {
-            let mut command = Command::new("spirv-as");
+            let mut command = needed("spirv-as");
             succeed(command.args(["--target-env", "spv1.4"]).arg(fixture(name)).arg("-o").arg(at(to)));
         };
         assemble("two_kernels.spvasm", "kernels.spv");
@@ -73,7 +74,7 @@ impl Place {
         // As DPC++ records it.
         std::fs::write(at("calls.prop"), "[SYCL/imported symbols]\nimported=1|1\n").unwrap();
         succeed(tool().arg("wrap").arg(at("calls.spv")).args(["--host", "x86_64-linux", "-o"]).arg(at("calls.o")));
-        succeed(Command::new("gcc").arg(at("app.c")).arg(at("calls.o")).arg("-o").arg(at("app")));
+        succeed(needed("gcc").arg(at("app.c")).arg(at("calls.o")).arg("-o").arg(at("app")));
         // A release of a foo whose library the next one builds ahead of time.
         let info = at("foo-1.0/foo-1.0.dist-info");
         std::fs::create_dir_all(&info).unwrap();

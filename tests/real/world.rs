@@ -1,5 +1,6 @@
 //! Where is the real installation, what is in it, and under which variables does it run?
 
+use crate::support::tools::{missing, needed};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -24,7 +25,7 @@ pub fn world() -> &'static World {
         let root = std::env::var_os("SYCL_BUNDLE_REAL_WORLD")
             .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/real-world"), PathBuf::from);
         // The script takes a lock, so that test programs running at once fetch once.
-        succeed(Command::new("python3").arg(scripts().join("fetch.py")).arg(&root));
+        succeed(needed("python3").arg(scripts().join("fetch.py")).arg(&root));
         World { root: root.canonicalize().unwrap() }
     })
 }
@@ -96,7 +97,7 @@ pub const BACKEND: &str = "libdpnp_backend_c.so";
 
 /// Runs a command that has to succeed.
 pub fn succeed(command: &mut Command) -> Output {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = command.output().unwrap_or_else(|error| missing(command, &error));
     assert!(
         output.status.success(),
         "{command:?}: {}\n{}\n{}",

@@ -1,7 +1,7 @@
 //! Does the real runtime run what `wrap` writes, and does a real library survive every form?
 
+use crate::support::tools::needed;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let object = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("run_kernel-{}.o", std::process::id()));
-        let mut command = Command::new("g++");
+        let mut command = needed("g++");
         command.args(["-std=c++17", "-w", "-O1", "-c", "-o"]).arg(&object);
         command.arg(scripts().join("run_kernel.cpp")).arg("-I").arg(world().root().join("venv/include"));
         let made =
@@ -48,7 +48,7 @@ fn wrap(folder: &Path, arguments: &[&str]) {
 /// Links the program with objects by plain g++.
 fn link(folder: &Path, objects: &[&str]) -> PathBuf {
     let output = folder.join("program");
-    let mut command = Command::new("g++");
+    let mut command = needed("g++");
     command.current_dir(folder).arg(program()).args(objects).arg("-o").arg(&output);
     succeed(command.arg("-L").arg(world().root().join("venv/lib")).args(["-l:libsycl.so.9", "-ldl"]));
     output
@@ -218,7 +218,7 @@ fn filtered_tables_are_wrapped_built_and_run() {
     for (row, empty) in [(0, false), (1, true), (2, false)] {
         let module = folder.join(format!("cpu_{row}.spv"));
         assert_eq!(module.metadata().unwrap().len() == 56, empty, "row {row}");
-        succeed(Command::new("spirv-val").arg(&module));
+        succeed(needed("spirv-val").arg(&module));
     }
     wrap(folder, &["cpu.table", "-o", "cpu.o"]);
     let program = link(folder, &["cpu.o"]);

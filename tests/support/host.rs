@@ -1,7 +1,7 @@
 //! How does a test get a fat binary of exactly the form it wants to see handled?
 //!
-//! [`Fixture`] says the form and the images; `build` compiles it with the system's `gcc` (and GNU ld or lld) and
-//! returns the path of the result, kept below `target/` by content. [`load`] runs or loads such a file (or one
+//! [`Fixture`] says the form and the images; `build` returns the path of what `gcc` (with GNU ld or lld) made of it, from
+//! the pack of [`built`](super::built). [`load`] runs or loads such a file (or one
 //! rewritten from it) in a process of its own, with a stand-in for libsycl, and returns what that saw.
 
 mod assembly;
@@ -20,8 +20,8 @@ pub use image::{Entries, ImageSpec, PropertySpec, SetSpec, Value};
 pub use loaded::{Loaded, LoadedImage, fnv1a, load, load_all, load_result};
 pub use objects::{Cross, assemble};
 pub use ours::view;
-pub use out::{out_images, raw_values};
-pub use toolchain::{RUNTIME, llvm, runtime, tool};
+pub use out::{LINUX, object, out_images, raw_values};
+pub use toolchain::{RUNTIME, runtime};
 
 /// What kind of ELF file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,12 @@
 //! A test file says `mod support;` and uses what it needs; the rest is dead code there.
 #![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-pub mod browser;
+pub mod built;
+pub mod damage;
+pub mod embedding;
+pub mod folder;
 pub mod host;
+pub mod page;
 pub mod read;
 pub mod spirv;
+pub mod tools;

@@ -7,7 +7,9 @@
 mod operands;
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::Op;
@@ -44,6 +46,20 @@ pub fn assemble(text: &str) -> Result<Vec<u8>, String> {
     let bound = assembler.ids.len() as u32 + 1;
     let header = [rspirv::spirv::MAGIC_NUMBER, version, GENERATOR, bound, 0];
     Ok(header.iter().chain(&body).flat_map(|word| word.to_le_bytes()).collect())
+}
+
+/// Asserts that `spirv-val` takes a module. Only with the feature `real-world`: elsewhere there is no such program.
+pub fn valid(module: &[u8], options: &[&str]) {
+    if !cfg!(feature = "real-world") {
+        return;
+    }
+    let mut command = Command::new(super::tools::tool("spirv-val"));
+    let streams = command.args(options).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = streams.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(module).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&told));
 }
 
 /// A number's width in bits and whether it is a floating-point one.

@@ -44,7 +44,9 @@ fn sub_group(size: u32, target: &Target, fit: &mut Fit) {
         Some(sizes) if sizes.contains(&size) => {}
         Some(_) => fit.reason(
             Rule::SubGroupSize,
-            format!("Kernel has a required sub-group size of '{size}' but device does not support this sub-group size."),
+            format!(
+                "Kernel has a required sub-group size of '{size}' but device does not support this sub-group size."
+            ),
         ),
         None => {
             fit.gap(Rule::SubGroupSize, format!("sub-group size {size}: the sizes of {} are not known", target.name));

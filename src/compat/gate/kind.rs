@@ -47,9 +47,10 @@ impl<'i> Kind<'i> {
                 .module
                 .as_ref()
                 .map(|module| (module.version, module.capabilities.as_slice(), module.extensions.as_slice())),
-            sizes: image.module.as_ref().map_or((&[], &[]), |module| {
-                (module.work_group_sizes.as_slice(), module.sub_group_sizes.as_slice())
-            }),
+            sizes: image
+                .module
+                .as_ref()
+                .map_or((&[], &[]), |module| (module.work_group_sizes.as_slice(), module.sub_group_sizes.as_slice())),
             used: engine.used(at),
             own: alone.then_some(at),
         }

@@ -137,8 +137,10 @@ pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry
     let exported = subset::exported(index).into_iter();
     for (id, name) in exported.filter(|(_, name)| !told || listed.contains(name.as_str())) {
         let (source, aspects) = aspects(&needs, &name);
-        let sub_group =
-            input.sources.get(source).and_then(|source| source.sub_groups.first().copied().filter(|_| source.code.kernels.is_empty()));
+        let sub_group = input
+            .sources
+            .get(source)
+            .and_then(|source| source.sub_groups.first().copied().filter(|_| source.code.kernels.is_empty()));
         entries.push(Entry {
             name: name.into(),
             kind: Kind::Function(id),

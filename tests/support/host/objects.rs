@@ -3,11 +3,11 @@
 //! ELF objects come from `gcc -c` and `ld -r`, those for other machines and COFF ones from `llvm-mc`, which reads the
 //! same directives but for the sections of COFF, and libraries for Windows from `lld-link`.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use super::toolchain::{gcc, once, run};
-use super::{Fixture, assembly, tool};
+use super::toolchain::{payload, payloads};
+use super::{Fixture, assembly};
+use crate::support::built::Recipe;
 
 const WINDOWS: &str = include_str!("../../../fixtures/host/registration-windows.s");
 
@@ -46,94 +46,75 @@ impl Cross {
     }
 }
 
-/// Assembles a source for another machine, or for this one where no `gcc` is needed.
-pub fn assemble(folder: &Path, triple: &str, source: &str, output: &str) {
-    let mut assembler = Command::new(tool("llvm-mc"));
-    assembler.current_dir(folder).arg(format!("--triple={triple}")).args(["--filetype=obj", "-o", output, source]);
-    run(&mut assembler);
+/// Adds the command that assembles a source for another machine, or for this one where no `gcc` is needed.
+pub fn assemble(recipe: Recipe, triple: &str, source: &str, output: &str) -> Recipe {
+    recipe.run(["llvm-mc", &format!("--triple={triple}"), "--filetype=obj", "-o", output, source]).output(output)
 }
 
 impl Fixture {
     /// The object file of each unit, as `gcc -c` makes them for this machine.
     pub fn build_objects(&self) -> Vec<PathBuf> {
-        self.elf(&|folder, units| {
-            units
-                .iter()
-                .for_each(|unit| run(gcc(folder).args(["-c", &format!("{unit}.S"), "-o", &format!("{unit}.o")])));
-        })
+        self.paths(&self.objects(), "o")
     }
 
     /// One object file of all units, partially linked by `ld -r`.
     pub fn build_partially_linked(&self) -> PathBuf {
-        let objects = self.build_objects();
-        let key = format!("partially linked {objects:?}");
-        once(&[key.as_bytes()], "all.o", |folder| {
-            run(Command::new(tool("ld")).args(["-r", "-o"]).arg(folder.join("all.o")).args(&objects));
-        })
-    }
-
-    fn elf(&self, make: &dyn Fn(&Path, &[String])) -> Vec<PathBuf> {
-        let texts: Vec<String> =
-            (0..).zip(&self.units).map(|(u, images)| assembly::unit(self, u, images, |i| payload(u, i))).collect();
-        self.made("elf objects", "S", "o", &texts, make)
+        let (objects, mut recipe) = (self.objects(), Recipe::new(&format!("{}-partial", self.name)));
+        let mut link = ["ld", "-r", "-o", "all.o"].map(str::to_owned).to_vec();
+        for u in 0..self.units.len() {
+            recipe = recipe.need(&objects, &format!("unit{u}.o"));
+            link.push(format!("unit{u}.o"));
+        }
+        recipe.run(link).output("all.o").path("all.o")
     }
 
     /// The object file of each unit for something else than this machine.
     pub fn build_cross(&self, cross: Cross) -> Vec<PathBuf> {
-        let texts: Vec<String> = (0..)
-            .zip(&self.units)
-            .map(|(u, images)| cross.source(&assembly::data(self, u, images, |i| payload(u, i))))
-            .collect();
-        self.made(&format!("{cross:?}"), "s", "obj", &texts, &|folder, units| {
-            for unit in units {
-                assemble(folder, cross.triple(), &format!("{unit}.s"), &format!("{unit}.obj"));
-            }
-        })
+        self.paths(&self.cross(cross), "obj")
     }
 
     /// A library for Windows on x86-64 that imports the registration functions from `sycl9.dll` or `sycl8.dll`.
     pub fn build_dll(&self) -> PathBuf {
-        let objects = self.build_cross(Cross::WindowsX86_64);
+        let objects = self.cross(Cross::WindowsX86_64);
         let runtime = if self.version == 3 { "sycl9" } else { "sycl8" };
         let name = format!("{}.dll", self.name);
-        let key = format!("dll {runtime} {objects:?}");
-        once(&[key.as_bytes()], &name, |folder| {
-            let exports = format!("LIBRARY {runtime}.dll\nEXPORTS\n__sycl_register_lib\n__sycl_unregister_lib\n");
-            std::fs::write(folder.join("runtime.def"), exports).unwrap();
-            let mut import = Command::new(tool("llvm-dlltool"));
-            run(import.current_dir(folder).args(["-m", "i386:x86-64", "-d", "runtime.def", "-l", "runtime.lib"]));
-            let mut link = Command::new(tool("lld-link"));
-            link.current_dir(folder).args(["/dll", "/noentry", "/nodefaultlib", "/Brepro", &format!("/out:{name}")]);
-            run(link.args(&objects).arg("runtime.lib"));
-        })
+        let exports = format!("LIBRARY {runtime}.dll\nEXPORTS\n__sycl_register_lib\n__sycl_unregister_lib\n");
+        let mut recipe = Recipe::new(&format!("{}-dll", self.name)).input("runtime.def", exports);
+        recipe = recipe.run(["llvm-dlltool", "-m", "i386:x86-64", "-d", "runtime.def", "-l", "runtime.lib"]);
+        let out = format!("/out:{name}");
+        let mut link = ["lld-link", "/dll", "/noentry", "/nodefaultlib", "/Brepro", &out].map(str::to_owned).to_vec();
+        for u in 0..self.units.len() {
+            recipe = recipe.need(&objects, &format!("unit{u}.obj"));
+            link.push(format!("unit{u}.obj"));
+        }
+        link.push("runtime.lib".to_owned());
+        recipe.run(link).output(&name).path(&name)
     }
 
-    /// Writes the sources and payloads and lets `make` make `unit0.o` and so on.
-    fn made(
-        &self,
-        what: &str,
-        source: &str,
-        output: &str,
-        texts: &[String],
-        make: &dyn Fn(&Path, &[String]),
-    ) -> Vec<PathBuf> {
-        let units: Vec<String> = (0..texts.len()).map(|u| format!("unit{u}")).collect();
-        let spec = format!("{what} {self:?}");
-        let first = once(&[spec.as_bytes(), texts.concat().as_bytes()], &format!("unit0.{output}"), |folder| {
-            for (u, images) in self.units.iter().enumerate() {
-                for (i, image) in images.iter().enumerate() {
-                    std::fs::write(folder.join(payload(u, i)), &image.payload).unwrap();
-                }
-                std::fs::write(folder.join(format!("unit{u}.{source}")), &texts[u]).unwrap();
-            }
-            make(folder, &units);
-        });
-        units.iter().map(|unit| first.with_file_name(format!("{unit}.{output}"))).collect()
+    /// The recipe of one object of each unit, for this machine.
+    pub fn objects(&self) -> Recipe {
+        let mut recipe = payloads(Recipe::new(&format!("{}-objects", self.name)), self);
+        for (u, images) in self.units.iter().enumerate() {
+            let (source, object) = (format!("unit{u}.S"), format!("unit{u}.o"));
+            recipe = recipe.input(&source, assembly::unit(self, u, images, |i| payload(u, i)));
+            recipe = recipe.run(["gcc", "-c", &source, "-o", &object]).output(object);
+        }
+        recipe
     }
-}
 
-fn payload(unit: usize, image: usize) -> String {
-    format!("unit{unit}-{image}.bin")
+    fn cross(&self, cross: Cross) -> Recipe {
+        let mut recipe = payloads(Recipe::new(&format!("{}-{cross:?}", self.name)), self);
+        for (u, images) in self.units.iter().enumerate() {
+            let (source, object) = (format!("unit{u}.s"), format!("unit{u}.obj"));
+            let data = assembly::data(self, u, images, |i| payload(u, i));
+            recipe = assemble(recipe.input(&source, cross.source(&data)), cross.triple(), &source, &object);
+        }
+        recipe
+    }
+
+    fn paths(&self, recipe: &Recipe, ending: &str) -> Vec<PathBuf> {
+        (0..self.units.len()).map(|u| recipe.path(&format!("unit{u}.{ending}"))).collect()
+    }
 }
 
 /// The same directives in the dialect for COFF: read-only data is `.rdata`, symbols have neither type nor size, and

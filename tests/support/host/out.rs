@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use sycl_bundle::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue};
+use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage, OutProperty, OutSet, OutValue};
+use sycl_bundle::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file};
+use sycl_bundle::rewrite::shared::Machine;
 
 use super::{ImageSpec, PropertySpec, SetSpec, Value};
 
@@ -34,4 +36,19 @@ pub fn out_images<'a>(images: &'a [ImageSpec], raw: &'a [Option<Vec<u8>>]) -> Ve
         property_sets: image.sets.iter().map(&mut set).collect(),
     };
     images.iter().map(image).collect()
+}
+
+/// For this machine and libsycl.so.9.
+pub const LINUX: ObjectOptions<'static> = ObjectOptions {
+    machine: Machine::X86_64,
+    format: ObjectFormat::Elf,
+    version: ImageVersion::V3,
+    entries: EntryForm::Old,
+    comments: &[],
+};
+
+/// An object with images.
+pub fn object(images: &[ImageSpec], options: &ObjectOptions<'_>) -> Vec<u8> {
+    let raw = raw_values(images);
+    object_file(&out_images(images, &raw), options).unwrap()
 }

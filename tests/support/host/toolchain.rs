@@ -1,89 +1,50 @@
-//! How is a fixture compiled, once?
-//!
-//! The result is named by a hash of everything that goes into it and appears by rename, so tests running at the same
-//! time do not disturb each other. A missing tool is a failure with its name, never a skipped test.
+//! How is a fixture compiled?
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use super::{Fixture, Kind, Linker, Relocations, Strip, Symbols, assembly};
+use crate::support::built::Recipe;
 
 /// The source of the stand-ins for libsycl.
 pub const RUNTIME: &str = include_str!("../../../fixtures/host/runtime.c");
 const LOADER: &str = include_str!("../../../fixtures/host/loader.c");
 const MAIN: &str = include_str!("../../../fixtures/host/main.c");
 
-/// Finds a program in `PATH`, or in the folder of an LLVM installation, newest first.
-pub fn tool(name: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    folders.extend((13..40).rev().map(|version| PathBuf::from(format!("/usr/lib/llvm-{version}/bin"))));
-    let found = folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
-    found.unwrap_or_else(|| panic!("these tests need the program `{name}`; it is in no folder of PATH"))
-}
-
-/// A tool of one version of LLVM, which Debian's package of that version brings.
-pub fn llvm(version: u32, name: &str) -> PathBuf {
-    let file = PathBuf::from(format!("/usr/lib/llvm-{version}/bin/{name}"));
-    let packages = format!("llvm-{version} clang-{version} clang-tools-{version}");
-    assert!(file.is_file(), "these tests need {}: apt-get install {packages}", file.display());
-    file
-}
-
-/// Runs a command that must succeed.
-pub(super) fn run(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// Returns `name` in a folder of its own that `make` fills, once for each distinct `key`.
-pub(super) fn once(key: &[&[u8]], name: &str, make: impl FnOnce(&Path)) -> PathBuf {
-    let mut hasher = blake3::Hasher::new();
-    for part in key {
-        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+/// The recipe of the stand-ins for `libsycl.so.8` and `libsycl.so.9`.
+fn runtime_recipe() -> Recipe {
+    let mut recipe = Recipe::new("runtime").input("runtime.c", RUNTIME);
+    for name in ["libsycl.so.8", "libsycl.so.9"] {
+        let soname = format!("-Wl,-soname,{name}");
+        let options = ["gcc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", &soname, "-o", name, "runtime.c"];
+        recipe = recipe.run(options).output(name);
     }
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("host");
-    let folder = root.join(&hasher.finalize().to_hex()[..24]);
-    let file = folder.join(name);
-    if !file.is_file() {
-        std::fs::create_dir_all(&root).unwrap();
-        let building = tempfile::tempdir_in(&root).unwrap();
-        make(building.path());
-        let building = building.keep();
-        // Another test may have been faster; what it made is the same.
-        if std::fs::rename(&building, &folder).is_err() {
-            std::fs::remove_dir_all(&building).unwrap();
-        }
-    }
-    assert!(file.is_file(), "{} was not made", file.display());
-    file
-}
-
-pub(super) fn gcc(folder: &Path) -> Command {
-    let mut gcc = Command::new(tool("gcc"));
-    gcc.current_dir(folder);
-    gcc
+    recipe
 }
 
 /// The folder with the stand-ins for `libsycl.so.8` and `libsycl.so.9`.
 pub fn runtime() -> PathBuf {
-    let file = once(&[RUNTIME.as_bytes()], "libsycl.so.9", |folder| {
-        std::fs::write(folder.join("runtime.c"), RUNTIME).unwrap();
-        for version in ["8", "9"] {
-            let soname = format!("-Wl,-soname,libsycl.so.{version}");
-            let output = format!("libsycl.so.{version}");
-            run(gcc(folder).args(["-O2", "-Wall", "-Werror", "-shared", "-fPIC", &soname, "-o", &output, "runtime.c"]));
-        }
-    });
-    file.parent().unwrap().to_owned()
+    runtime_recipe().path("libsycl.so.9").parent().unwrap().to_owned()
 }
 
 /// The program that loads libraries.
 pub(super) fn loader() -> PathBuf {
-    once(&[LOADER.as_bytes()], "loader", |folder| {
-        std::fs::write(folder.join("loader.c"), LOADER).unwrap();
-        run(gcc(folder).args(["-O1", "-Wall", "-Werror", "-o", "loader", "loader.c", "-ldl"]));
-    })
+    let recipe = Recipe::new("loader").input("loader.c", LOADER).output("loader");
+    recipe.run(["gcc", "-O1", "-Wall", "-Werror", "-o", "loader", "loader.c", "-ldl"]).path("loader")
+}
+
+/// The name of an image's payload beside the source of its unit.
+pub(super) fn payload(unit: usize, image: usize) -> String {
+    format!("unit{unit}-{image}.bin")
+}
+
+/// Adds the payloads of all images.
+pub(super) fn payloads(mut recipe: Recipe, fixture: &Fixture) -> Recipe {
+    for (u, images) in fixture.units.iter().enumerate() {
+        for (i, image) in images.iter().enumerate() {
+            recipe = recipe.input(payload(u, i), image.payload.clone());
+        }
+    }
+    recipe
 }
 
 /// Compiles, links and strips a fixture.
@@ -93,38 +54,31 @@ pub(super) fn build(fixture: &Fixture) -> PathBuf {
         Kind::Shared => format!("lib{}.so", fixture.name),
         Kind::Pie | Kind::NoPie => fixture.name.clone(),
     };
-    let runtime = runtime();
-    let payload = |u: usize, i: usize| format!("unit{u}-{i}.bin");
-    let units: Vec<String> =
-        (0..).zip(&fixture.units).map(|(u, images)| assembly::unit(fixture, u, images, |i| payload(u, i))).collect();
-    // The debug form names every field; the rest of what decides the bytes are the sources and the runtime's place.
-    let spec = format!("{fixture:?} {} {:?}", runtime.display(), link_options(fixture, &name));
-    once(&[spec.as_bytes(), units.concat().as_bytes(), MAIN.as_bytes()], &name, |folder| {
-        let mut objects = Vec::new();
-        for (u, images) in fixture.units.iter().enumerate() {
-            for (i, image) in images.iter().enumerate() {
-                std::fs::write(folder.join(payload(u, i)), &image.payload).unwrap();
-            }
-            objects.push(format!("unit{u}.S"));
-            std::fs::write(folder.join(&objects[u]), &units[u]).unwrap();
-        }
-        if fixture.kind != Kind::Shared {
-            std::fs::write(folder.join("main.c"), MAIN).unwrap();
-            objects.push("main.c".to_owned());
-        }
-        if !fixture.source.is_empty() {
-            std::fs::write(folder.join("extra.c"), &fixture.source).unwrap();
-            objects.push("extra.c".to_owned());
-        }
-        run(gcc(folder).args(link_options(fixture, &name)).args(&objects).arg(runtime.join(fixture.needed())));
-        match fixture.strip {
-            Strip::Nothing => {}
-            Strip::Symbols => run(Command::new(tool("strip")).arg(folder.join(&name))),
-            Strip::SectionHeaders => {
-                run(Command::new(tool("llvm-objcopy")).arg("--strip-sections").arg(folder.join(&name)));
-            }
-        }
-    })
+    let runtime = fixture.needed();
+    let mut recipe = payloads(Recipe::new(&fixture.name), fixture).need(&runtime_recipe(), runtime);
+    let mut link = vec!["gcc".to_owned()];
+    link.extend(link_options(fixture, &name));
+    for (u, images) in fixture.units.iter().enumerate() {
+        let source = format!("unit{u}.S");
+        recipe = recipe.input(&source, assembly::unit(fixture, u, images, |i| payload(u, i)));
+        link.push(source);
+    }
+    if fixture.kind != Kind::Shared {
+        recipe = recipe.input("main.c", MAIN);
+        link.push("main.c".to_owned());
+    }
+    if !fixture.source.is_empty() {
+        recipe = recipe.input("extra.c", fixture.source.as_str());
+        link.push("extra.c".to_owned());
+    }
+    link.push(runtime.to_owned());
+    recipe = recipe.run(link);
+    recipe = match fixture.strip {
+        Strip::Nothing => recipe,
+        Strip::Symbols => recipe.run(["strip", &name]),
+        Strip::SectionHeaders => recipe.run(["llvm-objcopy", "--strip-sections", &name]),
+    };
+    recipe.output(&name).path(&name)
 }
 
 fn check(fixture: &Fixture) {
@@ -139,6 +93,8 @@ fn check(fixture: &Fixture) {
 
 fn link_options(fixture: &Fixture, name: &str) -> Vec<String> {
     let mut options = vec!["-O1".to_owned(), "-Wl,--build-id=none".to_owned(), "-o".to_owned(), name.to_owned()];
+    // Debug information names folders: not the one of this run.
+    options.push("-ffile-prefix-map={here}=.".to_owned());
     let mut add = |option: &str| options.push(option.to_owned());
     match fixture.kind {
         Kind::Shared => {
@@ -156,7 +112,6 @@ fn link_options(fixture: &Fixture, name: &str) -> Vec<String> {
         }
     }
     if fixture.linker == Linker::Lld {
-        tool("ld.lld"); // named here if it is missing; gcc's own message is obscure
         add("-fuse-ld=lld");
     }
     match (fixture.relocations, fixture.linker) {

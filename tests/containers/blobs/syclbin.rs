@@ -1,0 +1,125 @@
+//! Do SYCLBINs of both versions come back with state, targets, kernels and property sets?
+
+use super::{module, read};
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::image::{Image, State};
+use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value, set};
+use sycl_bundle::bundle::syclbin::{Envelope, NewModule, write};
+use sycl_bundle::container::Host;
+
+const ASPECTS: [u8; 12] = [32, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0];
+
+fn properties() -> Properties<'static> {
+    let one = |set, name, value| PropertySet { name: set, properties: vec![Property { name, value }] };
+    Properties {
+        sets: vec![
+            one("unknown/set of [brackets]", "key", Value::U32(7)),
+            one(set::REQUIREMENTS, "aspects", Value::Bytes(&ASPECTS)),
+            PropertySet { name: set::PARAM_OPT, properties: Vec::new() },
+        ],
+    }
+}
+
+/// A module in SPIR-V and one in native code, of which the second has no property sets.
+fn images<'a>(spirv: &'a [u8], native: &'a [u8]) -> [Image<'a>; 2] {
+    [Image { properties: properties(), ..Image::bare(spirv, 0) }, Image { arch: "x86_64", ..Image::bare(native, 0) }]
+}
+
+pub fn written(envelope: Envelope, state: State) -> Vec<u8> {
+    let (spirv, native) = (module(9), b"\x7fELF and so on".to_vec());
+    let images = images(&spirv, &native);
+    let modules = [
+        NewModule {
+            image: &images[0],
+            payload: &spirv,
+            native: false,
+            triple: "spir64-unknown-unknown",
+            kernels: vec!["_ZTS1a", "_ZTS1b"],
+        },
+        NewModule {
+            image: &images[1],
+            payload: &native,
+            native: true,
+            triple: "spir64_x86_64-unknown-unknown",
+            kernels: vec!["_ZTS1c"],
+        },
+    ];
+    write(envelope, state, &modules).unwrap()
+}
+
+pub const ENVELOPES: [Envelope; 3] = [Envelope::Bare, Envelope::V1, Envelope::V2];
+
+#[test]
+fn all_comes_back_and_is_written_the_same() {
+    for (envelope, state) in ENVELOPES.into_iter().zip([State::Input, State::Object, State::Executable]) {
+        let bytes = written(envelope, state);
+        let host = Host::read(&bytes).unwrap();
+        let bundle = Bundle::read(&host).unwrap();
+        assert!(bundle.problems.is_empty(), "{:?}", bundle.problems);
+        let [spirv, native] = bundle.images.as_slice() else { panic!("{} images", bundle.images.len()) };
+        assert_eq!((spirv.stored, native.stored), (&module(9)[..], &b"\x7fELF and so on"[..]));
+        assert_eq!((spirv.target, native.target, native.compile_target()), ("spir64", "spir64_x86_64", Some("x86_64")));
+        assert_eq!((spirv.state(), native.state()), (state, state));
+        assert_eq!((spirv.entries.as_slice(), native.entries.as_slice()), (&["_ZTS1a", "_ZTS1b"][..], &["_ZTS1c"][..]));
+        assert_eq!(spirv.properties.sets[..3], properties().sets);
+        let again: Vec<NewModule> =
+            [(spirv, false, "spir64-unknown-unknown"), (native, true, "spir64_x86_64-unknown-unknown")]
+                .map(|(image, native, triple)| NewModule {
+                    image,
+                    payload: image.stored,
+                    native,
+                    triple,
+                    kernels: image.entries.clone(),
+                })
+                .to_vec();
+        assert_eq!(write(envelope, state, &again).unwrap(), bytes, "{envelope:?}");
+    }
+}
+
+#[test]
+fn one_without_modules_is_sound_and_empty() {
+    for envelope in ENVELOPES {
+        let bytes = write(envelope, State::Executable, &[]).unwrap();
+        assert_eq!(read(&bytes), (Vec::new(), vec!["no device code".to_owned()]));
+    }
+}
+
+#[test]
+fn damaged_metadata_costs_what_it_says_and_no_image() {
+    for envelope in ENVELOPES {
+        let mut bytes = written(envelope, State::Executable);
+        let at = bytes.windows(8).position(|window| window == b"aspects=").unwrap();
+        bytes[at + 7] = b' ';
+        let (seen, problems) = read(&bytes);
+        assert_eq!(seen.len(), 2, "{problems:?}");
+        assert!(seen[0].entries.is_empty() && seen[0].target == "spir64" && seen[1].entries == ["_ZTS1c"]);
+        let expected = format!("SYCLBIN module metadata: this line is no `name=type|value` (at offset {at:#x})");
+        assert_eq!(problems, [expected], "{envelope:?}");
+    }
+}
+
+#[test]
+fn parts_of_version_2_are_checked() {
+    let sound = written(Envelope::V2, State::Input);
+    for (old, new, images, says) in [
+        (&b"native\0"[..], &b"nativX\0"[..], 1, "unknown role `nativX`"),
+        (b"global_metadata\0", b"global_metadatX\0", 2, "without global metadata"),
+        (b"am_metadata\0", b"global_metad", 2, "`"),
+    ] {
+        let mut bytes = sound.clone();
+        let at = bytes.windows(old.len()).position(|window| window == old).unwrap();
+        bytes[at..at + new.len()].copy_from_slice(new);
+        let (seen, problems) = read(&bytes);
+        assert_eq!(seen.len(), images, "{problems:?}");
+        assert!(problems.iter().any(|problem| problem.contains(says)), "{problems:?}");
+    }
+}
+
+#[test]
+fn a_cut_code_table_costs_the_images_at_its_end() {
+    let bytes = written(Envelope::Bare, State::Input);
+    let (seen, problems) = read(&bytes[..bytes.len() - 1]);
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].payload, module(9));
+    assert!(problems.iter().any(|problem| problem.starts_with("SYCLBIN native image 0: ")), "{problems:?}");
+}

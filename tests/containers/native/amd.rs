@@ -1,0 +1,83 @@
+//! Is AMD GPU code what was assembled, and what `llvm-readelf` prints of it?
+
+use sycl_bundle::bundle::format::Format;
+use sycl_bundle::bundle::offload_bundle::{self, NewPart};
+
+use super::tools::{code_object, code_object_recipe};
+use super::{kernel, read};
+
+#[test]
+fn the_note_is_read_whole() {
+    let payload = code_object("gfx90a", "");
+    assert_eq!(Format::sniff(&payload), Format::Hsaco);
+    let native = read(&payload);
+    assert_eq!(native.devices(), ["amd_gpu_gfx90a"]);
+    assert_eq!(native.kernel_names(), ["first", "second"]);
+    let first = kernel(&native, "first");
+    assert_eq!((first.registers, first.scalar_registers, first.accumulation_registers), (Some(300), Some(96), Some(7)));
+    assert_eq!((first.simd, first.private, first.local), (Some(64), Some(396), Some(512)));
+    assert_eq!((first.spilled_registers, first.max_work_group_size), (Some([198, 3]), Some(128)));
+    assert_eq!((first.reqd_work_group_size, first.argument_bytes), (Some([64, 2, 1]), Some(40)));
+    assert_eq!((first.spill, first.barriers, first.scratch), (None, None, None), "not told");
+    // The hidden one is not an argument of the source.
+    let [out, vector, dynamic] = first.arguments.as_slice() else { panic!("{:?}", first.arguments) };
+    assert_eq!((out.name.as_deref(), out.type_name.as_deref()), (Some("out"), Some("float*")));
+    assert_eq!(
+        (out.address_space, out.access, out.size, out.offset),
+        (Some("global"), Some("write_only"), Some(8), Some(0))
+    );
+    assert_eq!((vector.address_space, vector.size, vector.offset), (Some("private"), Some(16), Some(16)));
+    assert_eq!((dynamic.address_space, dynamic.kind.as_deref()), (Some("local"), Some("dynamic_shared_pointer")));
+    let second = kernel(&native, "second");
+    assert_eq!((second.spilled_registers, second.reqd_work_group_size), (None, None));
+}
+
+#[test]
+fn flags_are_what_readelf_prints() {
+    for (processor, features) in [
+        ("gfx906", "+xnack"),
+        ("gfx906", "-xnack"),
+        ("gfx90a", "+xnack"),
+        ("gfx90a", ""),
+        ("gfx1030", ""),
+        ("gfx908", ""),
+    ] {
+        let recipe = code_object_recipe(processor, features);
+        let recipe = recipe.run(["llvm-readobj", "-h", "kernels.hsaco", ">", "header"]).output("header");
+        let native = read(&recipe.bytes("kernels.hsaco"));
+        let printed = String::from_utf8(recipe.bytes("header")).unwrap();
+        let flags = printed.split("Flags [").nth(1).unwrap().split(']').next().unwrap();
+        let names = || flags.split_whitespace().filter_map(|word| word.strip_prefix("EF_AMDGPU_"));
+        let mut expected = names().find_map(|name| name.strip_prefix("MACH_AMDGCN_")).unwrap().to_lowercase();
+        // Sorted as a target id has them: sramecc, then xnack.
+        for feature in ["SRAMECC", "XNACK"] {
+            for (setting, sign) in [("ON", '+'), ("OFF", '-')] {
+                if names().any(|name| name == format!("FEATURE_{feature}_{setting}_V4")) {
+                    expected.push_str(&format!(":{}{sign}", feature.to_lowercase()));
+                }
+            }
+        }
+        assert_eq!(native.parts[0].stated, expected, "{flags}");
+        assert_eq!(native.devices(), [format!("amd_gpu_{processor}")]);
+    }
+}
+
+#[test]
+fn a_bundle_as_payload_has_a_part_per_processor() {
+    let objects = ["gfx906", "gfx90a"].map(|processor| code_object(processor, ""));
+    let ids = ["host-x86_64-unknown-linux-gnu-", "hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx90a"];
+    let data: [&[u8]; 3] = [&[], &objects[0], &objects[1]];
+    let parts: Vec<NewPart> = ids.into_iter().zip(data).map(|(id, data)| NewPart { id, data }).collect();
+    let plain = offload_bundle::write(&parts, 4096).unwrap();
+    let packed = offload_bundle::compress(&plain, 3, 3, 0).unwrap();
+    for payload in [plain, packed] {
+        assert_eq!(Format::sniff(&payload), Format::Hsaco);
+        let native = read(&payload);
+        assert_eq!(
+            (native.container, native.devices()),
+            (Some("offload-bundle"), vec!["amd_gpu_gfx906", "amd_gpu_gfx90a"])
+        );
+        assert_eq!(native.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), &ids[1..]);
+        assert!(native.parts.iter().all(|part| part.kernels.len() == 2));
+    }
+}

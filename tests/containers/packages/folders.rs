@@ -1,0 +1,111 @@
+//! Is every file of a folder met once, whatever else is in there?
+
+use super::{file, hollow, inspect, library, make, module, run};
+use std::ffi::OsStr;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use zip::CompressionMethod::Deflated;
+
+#[test]
+fn files_in_order_and_packages_in_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bytes, images) = library();
+    file(&folder, "z.spv", &module());
+    file(&folder, "b/x.so", bytes);
+    file(&folder, "b/host.so", &hollow());
+    file(&folder, "b/empty", b"");
+    file(&folder, "a.txt", b"text");
+    file(&folder, "dist/p.whl", &make::zip(Deflated, &[("p/k.spv", &module())]));
+    let seen = inspect(folder.path());
+    assert_eq!((seen.code, seen.problems.len()), (0, 0), "{}", seen.stderr);
+    assert_eq!(seen.names(folder.path()), ["/b/x.so", "/dist/p.whl!p/k.spv", "/z.spv"]);
+    assert_eq!((seen.files.len(), seen.files[0].1.as_slice(), seen.stderr.as_str()), (3, images, ""));
+}
+
+#[test]
+fn a_folder_without_device_code_is_sound() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(inspect(folder.path()).code, 6);
+    file(&folder, "host.so", &hollow());
+    file(&folder, "a.txt", b"text");
+    let seen = inspect(folder.path());
+    assert_eq!((seen.code, seen.problems.len()), (6, 0));
+    assert_eq!(seen.stderr.matches("no device code").count(), 1, "{}", seen.stderr);
+}
+
+#[test]
+fn links_are_followed_once_and_cycles_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    file(&folder, "in/lib/libx.so.1.2", &module());
+    let inside = folder.path().join("in");
+    for (name, target) in [
+        ("lib/liba.so", "libx.so.1.2"),
+        ("lib/libx.so", "libx.so.1"),
+        ("lib/libx.so.1", "libx.so.1.2"),
+        ("lib/nowhere", "missing"),
+        ("lib/self", "self"),
+        ("lib/up", ".."),
+        ("root", "/"),
+        ("two", "lib"),
+    ] {
+        symlink(target, inside.join(name)).unwrap();
+    }
+    file(&outside, "sub/k.spv", &module());
+    symlink(outside.path(), inside.join("out")).unwrap();
+    symlink(outside.path().join("sub"), inside.join("out-again")).unwrap();
+    symlink(outside.path().join("sub/k.spv"), inside.join("k.spv")).unwrap();
+    symlink(outside.path().join("sub"), outside.path().join("sub/cycle")).unwrap();
+    symlink(&inside, outside.path().join("back")).unwrap();
+    let seen = inspect(&inside);
+    assert_eq!((seen.code, seen.problems.len()), (0, 0), "{}", seen.stderr);
+    assert_eq!(seen.names(&inside), ["/k.spv", "/lib/libx.so.1.2"]);
+}
+
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    file(&folder, "k.spv", &module());
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        folder.path().join("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_bits_truncate(0o644),
+        0,
+    )
+    .unwrap();
+    let _socket = UnixListener::bind(folder.path().join("socket")).unwrap();
+    symlink("/dev/zero", folder.path().join("zero")).unwrap();
+    symlink("/dev/tty", folder.path().join("tty")).unwrap();
+    symlink("pipe", folder.path().join("link-to-pipe")).unwrap();
+    let seen = inspect(folder.path());
+    assert_eq!((seen.code, seen.problems.len(), seen.images().len()), (0, 0, 1), "{}", seen.stderr);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_hides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    file(&folder, "k.spv", &module());
+    // Reading its first byte fails for everybody.
+    symlink("/proc/self/mem", folder.path().join("a")).unwrap();
+    file(&folder, "cut.so", &library().0[..200]);
+    let seen = inspect(folder.path());
+    assert_eq!((seen.code, seen.names(folder.path())), (3, vec!["/k.spv".to_owned()]));
+    let told: Vec<_> = seen.problems.iter().map(|(path, _)| path.rsplit('/').next().unwrap()).collect();
+    assert_eq!(told, ["a", "cut.so"]);
+    assert!(seen.stderr.contains("cut.so"), "{}", seen.stderr);
+}
+
+#[test]
+fn build_takes_files_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let wheel = file(&folder, "p.whl", &make::zip(Deflated, &[("k.spv", &module())]));
+    let out = folder.path().join("out");
+    for input in [wheel.as_path(), folder.path()] {
+        let arguments = [OsStr::new("build"), input.as_os_str(), OsStr::new("-t"), OsStr::new("spir64_x86_64")];
+        let run = run(&[arguments.as_slice(), &[OsStr::new("-o"), out.as_os_str()]].concat());
+        assert_eq!(run.code, 3);
+        assert!(run.stderr.contains("`inspect` and `extract` read"), "{}", run.stderr);
+        assert!(!out.exists());
+    }
+}

@@ -1,0 +1,183 @@
+//! Do packages that lie, lead astray or never end cost little, and hide nothing that is sound?
+
+use super::{file, inspect, library, make, module};
+use std::time::{Duration, Instant};
+use zip::CompressionMethod::{Deflated, Stored};
+
+/// A module that goes on for 70 MiB.
+fn long_module() -> Vec<u8> {
+    let mut bytes = module();
+    bytes.resize(70 << 20, 0);
+    bytes
+}
+
+fn position(bytes: &[u8], what: &[u8], nth: usize) -> usize {
+    bytes.windows(what.len()).enumerate().filter(|(_, window)| *window == what).nth(nth).unwrap().0
+}
+
+#[test]
+fn bombs_are_refused_and_their_neighbours_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let bomb = long_module();
+    let declared = make::zip(Deflated, &[("bomb.spv", &bomb), ("good.spv", &module())]);
+    assert!(declared.len() < 1_000_000);
+    // The same with sizes that promise little, in the local header and in the directory.
+    let mut lying = declared.clone();
+    let local = position(&lying, b"PK\x03\x04", 0) + 22;
+    let central = position(&lying, b"PK\x01\x02", 0) + 24;
+    for at in [local, central] {
+        lying[at..at + 4].copy_from_slice(&5000u32.to_le_bytes());
+    }
+    for (name, bytes) in [("declared.zip", declared), ("lying.zip", lying)] {
+        let path = file(&folder, name, &bytes);
+        let seen = inspect(&path);
+        assert_eq!((seen.code, seen.names(&path)), (3, vec!["!good.spv".to_owned()]), "{}", seen.stderr);
+        assert!(seen.problems.len() == 1 && seen.problems[0].0.ends_with("!bomb.spv"), "{:?}", seen.problems);
+    }
+    for (name, bytes) in [("a.spv.gz", make::gz(&bomb)), ("a.spv.bz2", make::bz2(&bomb))] {
+        let path = file(&folder, name, &bytes);
+        let seen = inspect(&path);
+        assert_eq!((seen.code, seen.images().len()), (3, 0));
+        assert!(seen.problems[0].1.contains("beyond the limit"), "{:?}", seen.problems);
+    }
+}
+
+#[test]
+fn members_that_share_their_bytes_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = make::zip(Stored, &[("a.spv", &module()), ("b.spv", &module())]);
+    // The second entry of the directory leads to the first member.
+    let second = position(&bytes, b"PK\x01\x02", 1);
+    bytes[second + 42..second + 46].fill(0);
+    let path = file(&folder, "overlap.zip", &bytes);
+    let seen = inspect(&path);
+    assert_eq!((seen.code, seen.images().len()), (3, 0));
+    assert!(seen.problems[0].1.contains("overlap"), "{:?}", seen.problems);
+    // A damaged header beside them does not let them pass.
+    let mut bytes = make::zip(Stored, &[("a.spv", &module()), ("b.spv", &module()), ("c.spv", &module())]);
+    let second = position(&bytes, b"PK\x01\x02", 1);
+    bytes[second + 42..second + 46].fill(0);
+    let third = position(&bytes, b"PK\x03\x04", 2);
+    bytes[third] = 0;
+    let path = file(&folder, "overlap.zip", &bytes);
+    let seen = inspect(&path);
+    assert_eq!((seen.code, seen.names(&path)), (3, vec!["!a.spv".to_owned()]));
+    let told: Vec<_> = seen.problems.iter().map(|(path, _)| path.rsplit('!').next().unwrap()).collect();
+    assert_eq!(told, ["b.spv", "c.spv"], "{:?}", seen.problems);
+}
+
+#[test]
+fn a_wrong_checksum_is_told_and_the_member_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (library, images) = library();
+    let mut bytes = make::zip(Stored, &[("a.so", library)]);
+    // Within the first pages of a library, but for its header, nothing of the images is.
+    let at = position(&bytes, b"\x7fELF", 0) + 9;
+    bytes[at] ^= 1;
+    let path = file(&folder, "a.whl", &bytes);
+    let seen = inspect(&path);
+    assert_eq!((seen.code, seen.images().as_slice()), (3, images));
+    assert!(seen.problems[0].1.contains("checksum"), "{:?}", seen.problems);
+}
+
+#[test]
+fn names_are_shown_and_steer_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let tar = make::tar(&[("../../up.spv", &module()), ("/abs.spv", &module()), ("a\x1b[2J\n.spv", &module())]);
+    let path = file(&folder, "names.tar", &tar);
+    let seen = inspect(&path);
+    assert_eq!(seen.names(&path), ["!../../up.spv", "!/abs.spv", "!a\u{fffd}[2J\u{fffd}.spv"]);
+}
+
+#[test]
+fn nesting_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut package = make::zip(Stored, &[("deep.spv", &module())]);
+    for _ in 1..8 {
+        package = make::zip(Stored, &[("next.zip", &package), ("k.spv", &module())]);
+    }
+    let path = file(&folder, "eight.zip", &package);
+    assert_eq!((inspect(&path).code, inspect(&path).images().len()), (0, 8));
+    for _ in 8..100 {
+        package = make::zip(Stored, &[("next.zip", &package), ("k.spv", &module())]);
+    }
+    let path = file(&folder, "hundred.zip", &package);
+    let seen = inspect(&path);
+    assert_eq!((seen.code, seen.images().len(), seen.problems.len()), (3, 8, 1));
+    assert!(seen.problems[0].1.contains("nested"), "{:?}", seen.problems);
+    let mut compressed = module();
+    for _ in 0..100 {
+        compressed = make::gz(&compressed);
+    }
+    let path = file(&folder, "hundred.gz", &compressed);
+    assert_eq!(inspect(&path).code, 3);
+}
+
+#[test]
+fn a_tar_that_lies_about_sizes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut tar = make::tar(&[("good.spv", &module()), ("lying.spv", &module())]);
+    let lying = position(&tar, b"lying.spv", 0);
+    for size in [b"00077777777\0", b"77777777777\0", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"] {
+        tar[lying + 124..lying + 136].copy_from_slice(size);
+        tar[lying + 148..lying + 156].fill(b' ');
+        let sum: u32 = tar[lying..lying + 512].iter().map(|byte| u32::from(*byte)).sum();
+        tar[lying + 148..lying + 156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        for (name, bytes) in [("a.tar", tar.clone()), ("a.tar.zst", make::zstd(&tar))] {
+            let path = file(&folder, name, &bytes);
+            let seen = inspect(&path);
+            assert_eq!((seen.code, seen.names(&path)), (3, vec!["!good.spv".to_owned()]), "{name}: {}", seen.stderr);
+            // Where the next header is misses too.
+            assert!((1..=2).contains(&seen.problems.len()), "{:?}", seen.problems);
+        }
+    }
+}
+
+#[test]
+fn damage_anywhere_ends_quickly_and_soundly() {
+    let folder = tempfile::tempdir().unwrap();
+    let tar = make::tar(&[("a.spv", &module()), ("b.spv", &module())]);
+    let members: [(&str, &[u8]); 2] = [("a.spv", &module()), ("b.spv", &module())];
+    let begun = Instant::now();
+    for package in [
+        make::zip(Deflated, &members),
+        make::archive(false, &members),
+        make::archive(true, &members),
+        tar.clone(),
+        make::gz(&tar),
+        make::xz(&tar),
+        make::bz2(&tar),
+        make::zstd(&tar),
+    ] {
+        for cut in [9, package.len() / 3, package.len() / 2, package.len() - 30] {
+            let path = file(&folder, "cut", &package[..cut]);
+            let seen = inspect(&path);
+            assert!(seen.images().len() < 3 && matches!(seen.code, 0 | 3 | 6), "{}", seen.stderr);
+            let mut flipped = package.clone();
+            flipped[cut] ^= 0xff;
+            let path = file(&folder, "flipped", &flipped);
+            assert!(matches!(inspect(&path).code, 0 | 3 | 6));
+        }
+    }
+    assert!(begun.elapsed() < Duration::from_secs(50));
+}
+
+#[test]
+fn thin_archives_lead_nowhere_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "self.a", &make::thin(&["self.a", "self.a"]));
+    let seen = inspect(&path);
+    assert!(seen.code == 6 || seen.code == 3, "{}", seen.stderr);
+    assert!(seen.files.len() < 10, "{:?}", seen.files);
+    // What is no file with device code, wherever it is, is not read; what is missing is told.
+    let names = ["/dev/zero", "/etc/passwd", "../../../../../../dev/zero", "missing.o", "/proc/self/mem"];
+    let path = file(&folder, "out.a", &make::thin(&names));
+    let seen = inspect(&path);
+    assert_eq!((seen.code, seen.images().len()), (3, 0), "{}", seen.stderr);
+    let told: Vec<_> = seen.problems.iter().map(|(path, _)| path.rsplit('!').next().unwrap()).collect();
+    assert_eq!(told, ["missing.o", "/proc/self/mem"]);
+    // In another package it has no folder.
+    let inner = make::thin(&["k.spv"]);
+    let path = file(&folder, "in.zip", &make::zip(Stored, &[("thin.a", &inner)]));
+    assert_eq!(inspect(&path).problems.len(), 1);
+}

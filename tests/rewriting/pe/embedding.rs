@@ -1,0 +1,235 @@
+//! Do images join the list of a library for Windows so that it loads anywhere, and leave it without a trace?
+
+use super::library;
+use super::loader::{Module, checksum, directory, optional, u32_at};
+use crate::support::host::{Entries, Fixture, ImageSpec, LoadedImage, fnv1a, samples};
+use crate::support::spirv;
+use goblin::pe::PE;
+use std::collections::HashSet;
+use std::process::Command;
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::container::Host;
+use sycl_bundle::error::Result;
+use sycl_bundle::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue};
+use sycl_bundle::rewrite::{layers, pe};
+
+/// Where the loader may put a library: where it prefers, lower, and as Windows does.
+pub const BASES: [Option<u64>; 3] = [None, Some(0x1_0000), Some(0x7ff6_1234_0000)];
+
+pub fn notes() -> Vec<(String, String)> {
+    vec![("tool".to_owned(), "tests".to_owned())]
+}
+
+/// The addresses of the descriptors, which no rewrite moves.
+pub fn descriptors(file: &[u8]) -> Vec<u64> {
+    let host = Host::read(file).unwrap();
+    Bundle::read(&host).unwrap().descriptors.iter().map(|descriptor| descriptor.address).collect()
+}
+
+pub fn seen(file: &[u8], base: Option<u64>, descriptors: &[u64]) -> Vec<Vec<LoadedImage>> {
+    let module = Module::load(file, base);
+    descriptors.iter().map(|descriptor| module.images(*descriptor)).collect()
+}
+
+fn image(number: usize) -> OutImage<'static> {
+    let aspects =
+        OutProperty { name: "aspects", kind: 2, value: OutValue::Bytes(&[32, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0]) };
+    let flag = OutProperty { name: "optLevel", kind: 1, value: OutValue::U32(3) };
+    OutImage {
+        target: if number.is_multiple_of(2) { "spir64" } else { "spir64_gen" },
+        format: 0,
+        compile_options: "-of-its-own",
+        link_options: "",
+        payload: [spirv::module("halve"), vec![number as u8; number % 40]].concat().into(),
+        entries: vec!["kernel_from_elsewhere"],
+        property_sets: vec![
+            OutSet { name: "SYCL/device requirements", properties: vec![aspects] },
+            OutSet { name: "SYCL/misc properties", properties: vec![flag] },
+        ],
+    }
+}
+
+fn joined(file: &[u8], count: usize) -> Result<Vec<u8>> {
+    let images: Vec<OutImage> = (0..count).map(image).collect();
+    layers::edit(file, &HashSet::new(), &images, &notes()).map(|edited| edited.bytes)
+}
+
+pub fn undone(file: &[u8], count: usize) -> Vec<u8> {
+    let host = Host::read(file).unwrap();
+    let first = usize::from(Bundle::read(&host).unwrap().descriptors[0].count);
+    let gone: HashSet<usize> = (first - count..first).collect();
+    layers::edit(file, &gone, &[], &notes()).unwrap().bytes
+}
+
+fn check(original: &[u8], count: usize) -> Vec<u8> {
+    let rewritten = joined(original, count).unwrap();
+    let descriptors = descriptors(original);
+    for base in BASES {
+        let (before, after) = (seen(original, base, &descriptors), seen(&rewritten, base, &descriptors));
+        let own = before[0].len();
+        assert_eq!(after[0][..own], before[0]);
+        assert_eq!(after[1..], before[1..]);
+        assert_eq!(after[0].len(), own + count);
+        for (number, new) in after[0][own..].iter().enumerate() {
+            let wanted = image(number);
+            assert_eq!((new.target.as_str(), new.version), (wanted.target, before[0][0].version));
+            assert_eq!((new.payload_size, new.payload_digest), (wanted.payload.len(), fnv1a(&wanted.payload)));
+            assert_eq!(new.compile_options, "-of-its-own");
+            let form = before[0].iter().flat_map(|image| &image.entries).next().unwrap().0;
+            assert_eq!(new.entries, [(form, "kernel_from_elsewhere".to_owned())]);
+            let sets: Vec<&str> = new.sets.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(sets, ["SYCL/device requirements", "SYCL/misc properties"]);
+        }
+    }
+    let parsed = PE::parse(&rewritten).unwrap();
+    assert!(parsed.sections.iter().any(|section| section.name().unwrap() == ".syclbdl"));
+    assert!(undone(&rewritten, count) == original, "an undone addition leaves no trace");
+    rewritten
+}
+
+fn sample(name: &str) -> Fixture {
+    Fixture::new(name).images(samples::every_property())
+}
+
+#[test]
+fn every_version_and_form_of_entries() {
+    for version in [1, 2, 3] {
+        for entries in [Entries::Old, Entries::New] {
+            check(&library(&sample("joined").version(version).entries(entries)), 2);
+        }
+    }
+    let two = ImageSpec::new(spirv::module("two_kernels")).entry("add_two").entry("negate");
+    check(&library(&sample("joined").images(vec![two]).tgtimg(false)), 3);
+}
+
+/// Few relocations find room in the slack of `.reloc`, many do not.
+#[test]
+fn base_relocations_stay_or_move() {
+    let original = library(&Fixture::new("slack").images(vec![samples::of("halve")]));
+    let (few, many) = (check(&original, 1), check(&original, 300));
+    assert_eq!(directory(&few, 5).0, directory(&original, 5).0);
+    assert_ne!(directory(&many, 5).0, directory(&original, 5).0);
+    assert!(directory(&few, 5).1 > directory(&original, 5).1);
+}
+
+#[test]
+fn a_checksum_is_kept_right() {
+    let mut original = library(&sample("checked"));
+    let at = optional(&original) + 64;
+    assert_eq!(u32_at(&joined(&original, 1).unwrap(), at), 0, "none is made where there was none");
+    let sum = checksum(&original);
+    original[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+    let rewritten = check(&original, 2);
+    assert_eq!(u32_at(&rewritten, at), checksum(&rewritten));
+}
+
+#[test]
+fn what_stands_behind_the_sections_stays_at_the_end() {
+    let mut original = library(&sample("overlay"));
+    let behind: Vec<u8> = (0..1001u32).map(|at| (at * 7) as u8).collect();
+    original.extend(&behind);
+    let rewritten = check(&original, 2);
+    assert!(rewritten.ends_with(&behind));
+}
+
+#[test]
+fn a_signature_is_refused_or_removed() {
+    let original = library(&sample("signed"));
+    let mut signed = original.clone();
+    let at = optional(&signed) + 112 + 4 * 8;
+    let start = u32::try_from(signed.len()).unwrap();
+    signed[at..at + 8].copy_from_slice(&[start.to_le_bytes(), 24u32.to_le_bytes()].concat());
+    signed.extend([7; 24]);
+    assert_eq!((pe::size(&original).unwrap(), pe::size(&signed).unwrap()), (0, 24));
+    let error = joined(&signed, 1).unwrap_err();
+    assert!(error.to_string().contains("is signed"), "{error}");
+    assert!(pe::remove(&signed).unwrap() == original);
+
+    // The program takes the flag for it.
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("signed.dll"), folder.path().join("out.dll"));
+    std::fs::write(&input, &signed).unwrap();
+    let prune = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        command
+            .args(["prune", "--image", "0", "--lose-kernels"])
+            .arg(&input)
+            .arg("-o")
+            .arg(&output)
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let refused = prune(&[]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("the file is signed") && said.contains("--drop-signature") && !output.exists(), "{said}");
+    let done = prune(&["--drop-signature"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let written = std::fs::read(&output).unwrap();
+    assert_eq!(pe::size(&written).unwrap(), 0);
+    let images = |file: &[u8]| Bundle::read(&Host::read(file).unwrap()).unwrap().images.len();
+    assert_eq!(images(&written) + 1, images(&original));
+
+    signed.push(0);
+    assert!(pe::remove(&signed).unwrap_err().to_string().contains("not at the end"));
+}
+
+/// A file whose headers have room for `left` bytes more.
+fn filled(file: &[u8], left: usize) -> Vec<u8> {
+    let mut file = file.to_vec();
+    let optional = optional(&file);
+    let table = optional + usize::from(u16::from_le_bytes([file[optional - 4], file[optional - 3]]));
+    let limit = u32_at(&file, optional + 60) as usize;
+    let end = table + usize::from(file[optional - 18]) * 40;
+    // Room goes as the headers come to begin later, over what stands between them and the DOS header.
+    let spare = limit - end;
+    assert!(spare >= left + 8, "{spare}");
+    let start = u32_at(&file, 60) as usize;
+    let by = spare - left;
+    file.copy_within(start..end, start + by);
+    file[60..64].copy_from_slice(&u32::try_from(start + by).unwrap().to_le_bytes());
+    file
+}
+
+/// Headers without room for one more section move over the program for DOS.
+#[test]
+fn room_for_a_section_header_is_made() {
+    let original = library(&sample("full"));
+    for left in [0, 8, 32, 40] {
+        let tight = filled(&original, left);
+        let rewritten = check(&tight, 2);
+        assert_eq!(u32_at(&rewritten, 60) < u32_at(&tight, 60), left < 40, "{left}");
+    }
+    let mut taken = original.clone();
+    let optional = optional(&taken);
+    let table = optional + usize::from(u16::from_le_bytes([taken[optional - 4], taken[optional - 3]]));
+    let count = usize::from(taken[optional - 18]);
+    taken[table + count * 40 + 39] = 1;
+    let error = joined(&taken, 1).unwrap_err();
+    assert!(error.to_string().contains("no room for one more section"), "{error}");
+}
+
+/// Every word of the headers, with values that hurt: an error or a file, but neither a panic nor gigabytes.
+#[test]
+fn damaged_headers_are_survived() {
+    let original = library(&sample("hurt"));
+    let (mut done, mut refused) = (0, 0);
+    for at in (60..0x300).step_by(4) {
+        for value in [0, 1, 0x7fff_ffff, u32::MAX, u32_at(&original, at) ^ 0x1000] {
+            let mut file = original.clone();
+            file[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            let gone = HashSet::from([0]);
+            for result in [joined(&file, 1), layers::edit(&file, &gone, &[], &[]).map(|edited| edited.bytes)] {
+                match result {
+                    Ok(bytes) => {
+                        assert!(bytes.len() < original.len() + (1 << 20), "{at:#x} {value:#x}: {}", bytes.len());
+                        done += 1;
+                    }
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+    }
+    assert!(done > 100 && refused > 100, "done, refused: {done}, {refused}");
+}

@@ -1,0 +1,352 @@
+//! Does `wrap` do what its help says, and do `extract` and `build` share its forms?
+
+use serde_json::Value as Json;
+
+use crate::support::built::Recipe;
+use crate::support::folder::{Folder, said};
+use crate::support::host::{self, Fixture, LINUX, load, samples};
+use crate::support::spirv;
+use sycl_bundle::error::ErrorKind;
+use sycl_bundle::rewrite::object_file::{ObjectOptions, object_file};
+
+/// What a reader says of the images of a file, in order: digest, target, kernels, options and properties.
+fn facts(folder: &Folder, file: &str) -> Vec<[Json; 5]> {
+    let report: Json = serde_json::from_str(&said(&folder.tool(["inspect", file, "--format", "json"]))).unwrap();
+    let file = &report["files"][0];
+    assert_eq!(file["problems"], Json::Array(Vec::new()));
+    let images = file["images"].as_array().unwrap().iter();
+    images
+        .map(|image| ["blake3", "target", "kernels", "compile_options", "properties"].map(|key| image[key].clone()))
+        .collect()
+}
+
+/// A library with many kinds of image.
+fn library(folder: &Folder) -> Vec<[Json; 5]> {
+    let file = Fixture::new("verb").images(samples::every_property()).build();
+    std::fs::copy(file, folder.path().join("lib.so")).unwrap();
+    facts(folder, "lib.so")
+}
+
+const FORMS: [(&str, &str); 8] = [
+    ("out.o", "object"),
+    ("out.obj", "object"),
+    ("out.so", "shared"),
+    ("out.syclbin", "syclbin"),
+    ("out.table", "table"),
+    ("out.binary", "offload-binary"),
+    ("out.bundle", "offload-bundle"),
+    ("out.spv", "spirv"),
+];
+
+#[test]
+fn names_tell_the_form_and_all_verbs_write_the_same() {
+    let folder = Folder::new();
+    folder.put("add_one.spv", spirv::module("add_one"));
+    for (name, form) in FORMS {
+        if !["out.binary", "out.bundle"].contains(&name) {
+            folder.tool(["wrap", "add_one.spv", "-o", name]);
+            let by_name = folder.read(name);
+            folder.tool(["wrap", "add_one.spv", "-o", name, "--emit", form]);
+            assert_eq!(folder.read(name), by_name, "{name}");
+        } else {
+            folder.tool(["wrap", "add_one.spv", "-o", name, "--emit", form]);
+        }
+        let wrapped = folder.read(name);
+        let [digest, target, kernels, ..] = facts(&folder, name).remove(0);
+        assert_eq!(digest, blake3::hash(&spirv::module("add_one")).to_hex().as_str(), "{name}");
+        assert_eq!((target, kernels), ("spir64".into(), vec!["add_one"].into()), "{name}");
+        folder.tool(["extract", "add_one.spv", "-o", name, "--emit", form]);
+        assert_eq!(folder.read(name), wrapped, "{name}");
+    }
+}
+
+#[test]
+fn a_library_goes_through_every_form() {
+    let folder = Folder::new();
+    let before = library(&folder);
+    let keep = |facts: &[[Json; 5]], which: [bool; 5]| -> Vec<Vec<Json>> {
+        let kept =
+            |fact: &[Json; 5]| fact.iter().zip(which).filter(|(_, keep)| *keep).map(|(fact, _)| fact.clone()).collect();
+        facts.iter().map(kept).collect()
+    };
+    for (name, form) in FORMS {
+        if form == "spirv" {
+            continue;
+        }
+        folder.tool(["wrap", "lib.so", "-o", name, "--emit", form]);
+        let which = match form {
+            // Kernels become a property set there.
+            "syclbin" => [true, true, true, false, false],
+            "table" => [true, true, true, false, true],
+            _ => [true; 5],
+        };
+        let after = facts(&folder, name);
+        if form == "offload-bundle" {
+            // Images of one target are one part.
+            let mut sorted = before.clone();
+            sorted.sort_by_key(|fact| fact[1] != "spir64");
+            assert_eq!(after.len(), sorted.len());
+            let listed = |fact: &&[Json; 5]| fact[2] != Json::Array(Vec::new());
+            assert!(sorted.iter().filter(listed).all(|fact| after.contains(fact)), "{name}");
+            continue;
+        }
+        // A table has no target for native code, and a module without any entry listed speaks for itself.
+        let different =
+            |fact: &[Json; 5]| fact[1] == "spir64_x86_64" && form == "table" || fact[2] == Json::Array(Vec::new());
+        let (before, after): (Vec<_>, Vec<_>) =
+            before.iter().cloned().zip(after).filter(|(fact, _)| !different(fact)).unzip();
+        assert_eq!(keep(&after, which), keep(&before, which), "{name}");
+        // And back into an object. Of a table, where none is named, the target is what the image was compiled for.
+        let which = if form == "table" { [true, false, true, false, true] } else { which };
+        folder.tool(["wrap", name, "-o", "again.o", "--image", "0-4"]);
+        assert_eq!(keep(&facts(&folder, "again.o"), which), keep(&before[..5], which), "{name}");
+    }
+}
+
+#[test]
+fn compressed_images_register_and_inflate() {
+    let folder = Folder::new();
+    // Small ones are left alone, as DPC++ does: this one is padded with instructions that do nothing.
+    let nothing = 0x0001_0000u32.to_le_bytes().repeat(200);
+    let module = [spirv::module("add_one"), nothing].concat();
+    folder.put("add_one.spv", &module);
+    let plain = facts(&folder, "add_one.spv");
+    for (name, form) in
+        FORMS.into_iter().filter(|(_, form)| ["object", "shared", "offload-binary", "offload-bundle"].contains(form))
+    {
+        folder.tool(["wrap", "add_one.spv", "-o", name, "--emit", form]);
+        let before = folder.read(name).len();
+        folder.tool(["wrap", "add_one.spv", "-o", name, "--emit", form, "--compress"]);
+        assert!(folder.read(name).len() < before, "{name}");
+        assert_eq!(facts(&folder, name)[0][..3], plain[0][..3], "{name}");
+    }
+    let loaded = load(&folder.path().join("out.so"));
+    assert_eq!(loaded.images()[0].format, 4);
+    assert!(loaded.images()[0].payload_size < module.len());
+}
+
+#[test]
+fn a_module_takes_what_stands_beside_it_or_is_named() {
+    let folder = Folder::new();
+    folder.put("m.spv", spirv::module("add_one"));
+    folder.put("m.prop", "[SYCL/misc properties]\noptLevel=1|2\n");
+    folder.put("m.sym", "add_one\nexported\n");
+    folder.put("other", "[SYCL/misc properties]\noptLevel=1|3\n");
+    folder.tool(["wrap", "m.spv", "-o", "beside.o"]);
+    let fact = facts(&folder, "beside.o").remove(0);
+    assert_eq!(fact[4]["SYCL/misc properties"]["optLevel"]["value"], 2);
+    assert_eq!(fact[2], Json::from(vec!["add_one", "exported"]));
+    folder.tool(["wrap", "m.spv", "--properties", "other", "-o", "named.o"]);
+    assert_eq!(facts(&folder, "named.o")[0][4]["SYCL/misc properties"]["optLevel"]["value"], 3);
+}
+
+#[test]
+fn targets_are_told_by_the_code_or_said() {
+    let folder = Folder::new();
+    folder.put("m.spv", spirv::module("add_one"));
+    folder.tool(["wrap", "m.spv", "--as-target", "intel_gpu_pvc", "-o", "pvc.o"]);
+    let fact = facts(&folder, "pvc.o").remove(0);
+    assert_eq!(fact[1], "spir64_gen");
+    assert_eq!(fact[4]["SYCL/device requirements"]["compile_target"]["decoded"], "intel_gpu_pvc");
+    folder.tool(["wrap", "pvc.o", "--as-target", "spir64", "-o", "back.o"]);
+    let fact = facts(&folder, "back.o").remove(0);
+    assert_eq!((&fact[1], &fact[4]["SYCL/device requirements"]["compile_target"]), (&"spir64".into(), &Json::Null));
+    // Native code for CPUs says what it is for; of the rest nothing is known.
+    let mut native = b"\x7fELF\x02\x01\x01".to_vec();
+    native.resize(64, 0);
+    native[16..20].copy_from_slice(&[0x04, 0xff, 62, 0]);
+    native[48] = 3;
+    folder.put("cpu.bin", &native);
+    folder.put("cpu.table", "[Code|Properties|Symbols]\ncpu.bin||\n");
+    folder.tool(["wrap", "cpu.table", "-o", "cpu.so"]);
+    assert_eq!(facts(&folder, "cpu.so")[0][1], "spir64_x86_64");
+}
+
+#[test]
+fn several_inputs_of_all_kinds_are_numbered_through() {
+    let folder = Folder::new();
+    let of_library = library(&folder);
+    for name in ["halve", "count"] {
+        folder.put(&format!("{name}.spv"), spirv::module(name));
+    }
+    folder.tool(["wrap", "halve.spv", "-o", "halve.syclbin"]);
+    let recipe =
+        Recipe::new("package").input("count.spv", spirv::module("count")).input("lib.so", folder.read("lib.so"));
+    let archive = recipe.run(["ar", "rcD", "package.a", "count.spv", "lib.so"]).output("package.a");
+    folder.put("package.a", archive.bytes("package.a"));
+    folder.tool(["wrap", "halve.syclbin", "package.a", "count.spv", "-o", "all.table"]);
+    let all = facts(&folder, "all.table");
+    assert_eq!(all.len(), 3 + of_library.len());
+    assert_eq!((&all[0][2], &all[1][2]), (&vec!["halve"].into(), &vec!["count"].into()));
+    let table = String::from_utf8(folder.read("all.table")).unwrap();
+    assert!(table.contains("\nall_1.spv||all_1.sym\nall_2.spv|all_2.prop|all_2.sym\n"), "{table}");
+    // A table may be written again, but not over what is not its own.
+    folder.tool(["wrap", "lib.so", "-o", "all.table"]);
+    folder.put("mine_0.spv", "precious");
+    let refused = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"))
+        .current_dir(folder.path())
+        .args(["wrap", "halve.spv", "-o", "mine.table"])
+        .output()
+        .unwrap();
+    assert_eq!((refused.status.code(), folder.read("mine_0.spv")), (Some(2), b"precious".to_vec()));
+}
+
+/// Parts that a smaller table left would be nobody's, and in the way of a larger one.
+#[test]
+fn a_table_takes_its_old_parts_with_it() {
+    let folder = Folder::new();
+    library(&folder);
+    folder.put("out_77.txt", "mine");
+    folder.tool(["wrap", "lib.so", "-o", "out.table"]);
+    let all = facts(&folder, "out.table");
+    let parts = || {
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("out_")).count()
+    };
+    let many = parts();
+    folder.tool(["wrap", "lib.so", "--image", "1", "-o", "out.table"]);
+    assert!(parts() < many && parts() <= 4);
+    assert_eq!(facts(&folder, "out.table").len(), 1);
+    folder.tool(["wrap", "lib.so", "-o", "out.table"]);
+    assert_eq!((facts(&folder, "out.table"), parts()), (all, many));
+    assert_eq!(folder.read("out_77.txt"), b"mine");
+}
+
+/// What means nothing is refused, not ignored.
+#[test]
+fn property_files_are_of_a_bare_module() {
+    let folder = Folder::new();
+    library(&folder);
+    folder.put("other", "[SYCL/misc properties]\noptLevel=1|3\n");
+    for option in ["--properties", "--symbols"] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        let command = command.current_dir(folder.path()).args(["wrap", "lib.so", option, "other", "-o", "out.o"]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8(output.stderr).unwrap().contains("bare module"));
+    }
+}
+
+#[test]
+fn embedding_settles_targets_as_wrapping_does() {
+    let folder = Folder::new();
+    let before = library(&folder).len();
+    folder.put("m.spv", spirv::module("add_one"));
+    folder.tool(["embed", "lib.so", "m.spv", "--as-target", "intel_gpu_pvc", "-o", "out.so"]);
+    let fact = facts(&folder, "out.so").remove(before);
+    assert_eq!(fact[1], "spir64_gen");
+    assert_eq!(fact[4]["SYCL/device requirements"]["compile_target"]["decoded"], "intel_gpu_pvc");
+    folder.tool([
+        "embed",
+        "lib.so",
+        "out.so",
+        "--image",
+        &before.to_string(),
+        "--as-target",
+        "spir64",
+        "-o",
+        "back.so",
+    ]);
+    let fact = facts(&folder, "back.so").remove(before);
+    assert_eq!((&fact[1], &fact[4]["SYCL/device requirements"]["compile_target"]), (&"spir64".into(), &Json::Null));
+}
+
+/// A damaged module is added as it is, and named.
+#[test]
+fn damage_that_is_embedded_is_told() {
+    let folder = Folder::new();
+    library(&folder);
+    let mut module = spirv::module("add_one");
+    // A word count that leads out of the module.
+    module[22] = 0xff;
+    folder.put("m.spv", &module);
+    let run = |arguments: [&str; 5]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, told) = run(["embed", "lib.so", "m.spv", "-o", "out.so"]);
+    assert!(code == Some(3) && told.contains("m.spv"), "{told}");
+    folder.put("n.spv", spirv::module("halve"));
+    let (code, told) = run(["embed", "out.so", "n.spv", "-o", "more.so"]);
+    assert!(code == Some(3) && told.contains("out.so"), "{told}");
+}
+
+#[test]
+fn modules_alone_are_a_file_or_a_folder() {
+    let folder = Folder::new();
+    library(&folder);
+    folder.tool(["wrap", "lib.so", "--image", "1", "-o", "one.spv"]);
+    assert_eq!(folder.read("one.spv"), spirv::module("add_one"));
+    folder.tool(["wrap", "lib.so", "--state", "input", "--emit", "spirv", "-o", "modules"]);
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder.path().join("modules")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names.len(), 7, "{names:?}");
+    // What was compressed is not, in a file of its own.
+    assert_eq!(folder.read("modules/modules_4.spv"), spirv::module("count"));
+}
+
+/// A program of plain gcc, as the README has it.
+#[test]
+fn what_is_wrapped_registers() {
+    let folder = Folder::new();
+    let file = Fixture::new("verb").images(samples::every_property()).build();
+    std::fs::copy(&file, folder.path().join("lib.so")).unwrap();
+    folder.tool(["wrap", "lib.so", "-o", "images.so"]);
+    assert_eq!(load(&folder.path().join("images.so")), load(&file));
+}
+
+/// Numbers of aspects mean different aspects to different generations of the runtime.
+#[test]
+fn generations_are_not_mixed() {
+    let folder = Folder::new();
+    let old = Fixture::new("old").version(2).images(vec![samples::of("count")]).build();
+    let new = Fixture::new("new").version(3).images(vec![samples::of("count")]).build();
+    std::fs::copy(old, folder.path().join("old.so")).unwrap();
+    std::fs::copy(new, folder.path().join("new.so")).unwrap();
+    folder.tool(["wrap", "old.so", "-o", "out.so"]);
+    let loaded = load(&folder.path().join("out.so"));
+    assert_eq!(loaded.images()[0].version, 2);
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"))
+        .current_dir(folder.path())
+        .args(["wrap", "old.so", "new.so", "-o", "both.so"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("number aspects differently"), "{error}");
+}
+
+/// What cannot be read is named and costs the exit code, not the rest.
+#[test]
+fn damage_hides_nothing() {
+    let folder = Folder::new();
+    folder.put("m.spv", spirv::module("add_one"));
+    folder.put("t.table", "[Code|Properties|Symbols]\ngone.spv||\nm.spv||\n");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+    let output = command.current_dir(folder.path()).args(["wrap", "t.table", "-o", "out.o"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("row 0: gone.spv"));
+    assert_eq!(facts(&folder, "out.o")[0][2], Json::from(vec!["add_one"]));
+}
+
+#[test]
+fn one_file_goes_to_a_pipe_too() {
+    let folder = Folder::new();
+    folder.put("m.spv", spirv::module("add_one"));
+    folder.tool(["wrap", "m.spv", "-o", "out.o"]);
+    let piped = folder.tool(["wrap", "m.spv", "--emit", "object", "-o", "-"]);
+    assert_eq!(piped.stdout, folder.read("out.o"));
+}
+
+#[test]
+fn what_cannot_be_written_is_refused() {
+    let images = vec![samples::add_one()];
+    let raw = host::raw_values(&images);
+    let out = host::out_images(&images, &raw);
+    assert_eq!(object_file(&[], &LINUX).unwrap_err().kind(), ErrorKind::NoDeviceCode);
+    let comments = ["a\0b"];
+    let error = object_file(&out, &ObjectOptions { comments: &comments, ..LINUX }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}
