@@ -5,6 +5,7 @@
 
 use super::aspect::{self, Epoch};
 use super::property::{Properties, Property, key, set};
+use super::requirements::FIXED_TARGET_NAMES;
 use super::spec_constants::{SpecConstant, laid_out, leaves};
 use crate::bytes;
 use schemars::JsonSchema;
@@ -57,11 +58,12 @@ pub fn decode(all: &Properties<'_>, set_name: &str, property: &Property<'_>, epo
     let words = || value.words().map(|words| Decoded::Numbers(words.into_iter().map(u64::from).collect()));
     let list = |separator| value.text().map(|text| Decoded::Names(split(text, separator)));
     match (set_name, property.name) {
-        (set::REQUIREMENTS, "aspects") | (set::KERNEL_ASPECTS, _) => {
+        (set::REQUIREMENTS, "aspects" | "aspect") | (set::KERNEL_ASPECTS, _) => {
             Some(Decoded::Names(value.words()?.into_iter().map(|number| aspect::label(epoch, number)).collect()))
         }
         (set::REQUIREMENTS, "reqd_work_group_size_uint64_t") => value.double_words().map(Decoded::Numbers),
         (set::REQUIREMENTS, "reqd_work_group_size" | "fixed_target") => words(),
+        (set::REQUIREMENTS, FIXED_TARGET_NAMES) => list(','),
         (set::REQUIREMENTS, "joint_matrix" | "joint_matrix_mad") => list(';'),
         (set::REQUIREMENTS, key::COMPILE_TARGET) | (set::MISC, "sanUsed") | ("SYCL/registered kernels", _) => text(),
         (set::PARAM_OPT, _) => arguments(property),

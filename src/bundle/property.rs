@@ -115,6 +115,13 @@ impl<'a> Properties<'a> {
         self.set(set).iter().find(|property| property.name == name).map(|property| property.value)
     }
 
+    /// The numbers of the aspects that a device must have, where they are recorded: under DPC++'s key `aspects`, or under
+    /// `aspect`, as its design document has it.
+    pub fn aspect_numbers(&self) -> Option<Vec<u32>> {
+        let [one, other] = key::ASPECTS.map(|name| self.get(set::REQUIREMENTS, name).and_then(|value| value.words()));
+        one.or(other)
+    }
+
     /// Gives a property its value, in its place or, where it is new, at the end of its set.
     pub fn put(&mut self, set: &'a str, property: Property<'a>) {
         match self.sets.iter_mut().find(|known| known.name == set) {
@@ -134,6 +141,8 @@ impl<'a> Properties<'a> {
 
 /// Keys that this tool acts on in more than one place.
 pub mod key {
+    /// The required aspects, as DPC++ writes it and as its design document does.
+    pub const ASPECTS: [&str; 2] = ["aspects", "aspect"];
     /// The target of the device configuration that an image was compiled for; of [`set::REQUIREMENTS`](super::set).
     pub const COMPILE_TARGET: &str = "compile_target";
     /// That all specialization constants have their defaults for good; of [`set::MISC`](super::set).

@@ -4,7 +4,7 @@
 
 use super::aspect::{self, Epoch};
 use super::image::Image;
-use super::property::{Value, set};
+use super::property::{Value, key, set};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -20,8 +20,36 @@ pub struct Requirements {
     /// The required sub-group sizes; a device must have all of them.
     #[serde(rename = "reqd_sub_group_size")]
     pub reqd_sub_group_sizes: Vec<u32>,
-    /// Targets the image is fixed to, by their numbers.
-    pub fixed_targets: Option<Vec<u32>>,
+    /// Targets the image is fixed to; an empty list names none, so that it runs nowhere.
+    #[serde(serialize_with = "numbers_of")]
+    #[schemars(with = "Option<Vec<u32>>")]
+    pub fixed_targets: Option<Vec<FixedTarget>>,
+}
+
+/// One target that an image is fixed to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FixedTarget {
+    /// Its number.
+    pub number: u32,
+    /// Its name, or that of the aspect with the number; none where nothing tells.
+    pub name: Option<String>,
+}
+
+impl FixedTarget {
+    /// The name, or `target#N`.
+    pub fn label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| format!("target#{}", self.number))
+    }
+}
+
+/// The property beside `fixed_target` with the names of the targets, separated by commas. No runtime reads it.
+pub const FIXED_TARGET_NAMES: &str = "fixed_target_names";
+
+/// The number that stands for a target in `fixed_target`. DPC++'s design gives each target an aspect for this, and DPC++
+/// has none; so the name makes the number, far from those of aspects.
+pub fn target_number(name: &str) -> u32 {
+    let hash = name.bytes().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    0x4000_0000 | (hash & 0x3fff_ffff)
 }
 
 impl Requirements {
@@ -29,17 +57,32 @@ impl Requirements {
     pub fn of(image: &Image<'_>, epoch: Epoch) -> Requirements {
         let get = |name: &str| image.properties.get(set::REQUIREMENTS, name);
         let words = |name: &str| get(name).and_then(|value| value.words());
-        let aspects = words("aspects").unwrap_or_default();
+        let aspects = image.properties.aspect_numbers().unwrap_or_default();
         // The 64-bit key replaced the 32-bit one in 2023 and wins where both stand.
-        let size = get("reqd_work_group_size_uint64_t").and_then(|value| value.double_words()).or_else(|| {
-            words("reqd_work_group_size").map(|sizes| sizes.into_iter().map(u64::from).collect::<Vec<u64>>())
-        });
-        let dimensions = number(get("work_group_num_dim"));
+        let wide = get("reqd_work_group_size_uint64_t").and_then(|value| value.double_words());
+        let narrow = || words("reqd_work_group_size").unwrap_or_default();
+        // DPC++ records aspects even where there are none, and at most three words of one size.
+        let of_document = || {
+            let sizes = narrow();
+            (sizes.len() > 3 || get(key::ASPECTS[0]).is_none()).then(|| counted_sizes(&sizes)).flatten()
+        };
+        let sizes = match (&wide, of_document()) {
+            (None, Some(sizes)) => sizes,
+            _ => {
+                let size = wide.unwrap_or_else(|| narrow().into_iter().map(u64::from).collect());
+                let size = Some(size).filter(|size| !size.is_empty());
+                size.map(|stored| source_order(stored, number(get("work_group_num_dim")))).into_iter().collect()
+            }
+        };
         Requirements {
             aspects: aspects.into_iter().map(|number| aspect::label(epoch, number)).collect(),
-            reqd_work_group_sizes: size.map(|stored| source_order(stored, dimensions)).into_iter().collect(),
+            reqd_work_group_sizes: sizes,
             reqd_sub_group_sizes: numbers(get("reqd_sub_group_size")),
-            fixed_targets: words("fixed_target"),
+            fixed_targets: words("fixed_target").map(|numbers| {
+                let names =
+                    get(FIXED_TARGET_NAMES).and_then(|value| value.text().map(str::to_owned)).unwrap_or_default();
+                numbers.into_iter().map(|number| fixed_target(epoch, number, &names)).collect()
+            }),
         }
     }
 
@@ -52,6 +95,31 @@ impl Requirements {
 /// Serialises the first of some sizes, null where there is none.
 fn first<S: Serializer>(sizes: &[Vec<u64>], serializer: S) -> Result<S::Ok, S::Error> {
     sizes.first().serialize(serializer)
+}
+
+/// Serialises the numbers of fixed targets.
+fn numbers_of<S: Serializer>(fixed: &Option<Vec<FixedTarget>>, serializer: S) -> Result<S::Ok, S::Error> {
+    let numbers: Option<Vec<u32>> = fixed.as_ref().map(|fixed| fixed.iter().map(|one| one.number).collect());
+    numbers.serialize(serializer)
+}
+
+/// A fixed target by its number, with the one of the names that makes the number, or an aspect's.
+fn fixed_target(epoch: Epoch, number: u32, names: &str) -> FixedTarget {
+    let told = names.split(',').find(|name| target_number(name) == number);
+    FixedTarget { number, name: told.or_else(|| aspect::name(epoch, number)).map(str::to_owned) }
+}
+
+/// Sizes in the layout of DPC++'s design document: of each the number of dimensions, then these in the order of the
+/// source. None where the numbers are not laid out so.
+fn counted_sizes(mut words: &[u32]) -> Option<Vec<Vec<u64>>> {
+    let mut sizes = Vec::new();
+    while let Some((count, rest)) = words.split_first() {
+        let count = usize::try_from(*count).ok().filter(|count| (1..=3).contains(count))?;
+        let (size, rest) = rest.split_at_checked(count)?;
+        sizes.push(size.iter().copied().map(u64::from).collect());
+        words = rest;
+    }
+    Some(sizes)
 }
 
 /// Stored sizes are in OpenCL order (x first), padded with ones to three; the source names the slowest dimension first.
@@ -75,7 +143,23 @@ fn numbers(value: Option<Value<'_>>) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::source_order;
+    /// What earlier files have must mean the same for ever.
+    const PVC: u32 = 0x7fd88da2;
+
+    use super::{counted_sizes, source_order, target_number};
+
+    #[test]
+    fn sizes_of_the_document_name_their_dimensions() {
+        assert_eq!(counted_sizes(&[3, 2, 4, 8]), Some(vec![vec![2, 4, 8]]));
+        assert_eq!(counted_sizes(&[1, 64, 2, 8, 4]), Some(vec![vec![64], vec![8, 4]]));
+        assert_eq!(counted_sizes(&[64, 1, 1]), None);
+        assert_eq!(counted_sizes(&[2, 4]), None);
+    }
+
+    #[test]
+    fn the_number_of_a_target_stays() {
+        assert_eq!(target_number("intel_gpu_pvc"), PVC);
+    }
 
     #[test]
     fn sizes_come_back_in_source_order() {

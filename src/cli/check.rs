@@ -3,13 +3,14 @@
 mod baseline;
 mod gate;
 mod link;
-mod others;
+pub mod others;
 mod policy;
 
 pub use baseline::read as read_baseline;
 pub use gate::{Asked, Findings, held, linked_elsewhere, named as named_targets};
 pub use policy::{Held, PolicyArgs};
 
+use super::device_config::{Named, named_targets as named_by};
 use super::exit::Exit;
 use super::files::each_file;
 use super::global::Global;
@@ -23,8 +24,9 @@ use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::compat::aspects::{Aspect, Code, Graph, codes};
 use sycl_bundle::compat::kernels::providers;
 use sycl_bundle::compat::warnings::{self, Subject, Warning};
+use sycl_bundle::device::near;
+use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
-use sycl_bundle::device::{self, near};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::{self as report, Answer, Finding, Question, Verdict};
 use sycl_bundle::report::evidence::Names;
@@ -77,7 +79,7 @@ pub struct Args {
     /// The aspects that `[[sycl::device_has()]]` lists, by SYCL name; '' for none
     #[arg(long, value_name = "ASPECT,...", conflicts_with = "policy")]
     declared: Option<String>,
-    /// The targets of `-fsycl-fixed-targets`, as `targets` lists them
+    /// The targets of `-fsycl-fixed-targets`, as `targets` lists them; with -t those in both lists
     #[arg(long, value_name = "TARGET,...", value_delimiter = ',', conflicts_with = "policy")]
     fixed_targets: Vec<String>,
     /// Warn of functions of other images that use what the calling kernel's image does not record
@@ -151,7 +153,8 @@ impl Args {
             let error = Error::new(ErrorKind::Usage, "warnings are told as table or JSON only");
             return Err(error.with_remedy("`-t TARGET` judges targets in every form"));
         }
-        let targets = self.targets(global)?;
+        let table = self.gate.configs.table(global)?;
+        let targets = self.targets(global, &table)?;
         let declared = self.declared.as_deref().map(aspects).transpose()?;
         let selector = self.selection.selector()?;
         let (mut modules, mut images): (Vec<Code>, Vec<Looked>) = (Vec::new(), Vec::new());
@@ -189,7 +192,7 @@ impl Args {
                 Some((module, kernel, warnings::requirements(&image.requirements, kernel, esimd)))
             })
             .collect();
-        let subjects: Vec<Subject<'_>> = kernels
+        let mut subjects: Vec<Subject<'_>> = kernels
             .iter()
             .map(|(module, kernel, requirements)| Subject {
                 module: *module,
@@ -198,14 +201,29 @@ impl Args {
                 requirements,
             })
             .collect();
+        // Functions that no kernel here calls are code that others may call.
+        let called = graph.reached(subjects.iter().filter_map(|subject| Some((subject.module, subject.node?))));
+        let alone = graph.exported().filter(|function| !called.contains(&(function.module, function.node)));
+        subjects.extend(alone.filter(|function| wanted(function.name)).filter_map(|function| {
+            let image = images.get(function.module).filter(|image| image.asked)?;
+            Some(Subject {
+                module: function.module,
+                node: Some(function.node),
+                kernel: function.name,
+                requirements: &image.requirements,
+            })
+        }));
         let warn = |of: &dyn Fn(&Subject<'_>) -> Vec<Warning>| subjects.iter().flat_map(of).collect::<Vec<_>>();
+        let of_kernels = subjects.get(..kernels.len()).unwrap_or_default();
         let mut found: Vec<(Question<'_>, Vec<Warning>)> = Vec::new();
         if let Some(declared) = &declared {
             let warnings = warn(&|subject| warnings::declared(&graph, subject, declared));
             found.push((Question::Declared, warnings));
         }
         if self.external {
-            found.push((Question::External, warn(&|subject| warnings::external(&graph, subject))));
+            let recorded = |module: usize| images.get(module).map(|image| &image.requirements);
+            let warnings = of_kernels.iter().flat_map(|subject| warnings::external(&graph, subject, &recorded));
+            found.push((Question::External, warnings.collect()));
         }
         for target in &targets {
             let warnings = warn(&|subject| warnings::fixed_target(&graph, subject, target));
@@ -252,22 +270,28 @@ impl Args {
         out.flush().map_err(|error| output::lost(&error))
     }
 
-    /// The targets that are named, each once.
-    fn targets(&self, global: &Global) -> Result<Vec<&'static Target>> {
-        let mut targets: Vec<&'static Target> = Vec::new();
-        for spelling in self.fixed_targets.iter().filter(|spelling| !spelling.trim().is_empty()) {
-            let resolution = device::table().resolve(spelling)?;
-            if let Some(note) = &resolution.note {
-                global.note(note);
-            }
-            for target in resolution.targets {
+    /// The fixed targets that are named, each once; with `-t` those of both lists, which are what is compiled for.
+    fn targets<'t>(&self, global: &Global, table: &'t TargetTable) -> Result<Vec<&'t Target>> {
+        let named = |spellings: &[String]| -> Result<Vec<&'t Target>> {
+            let mut targets: Vec<&'t Target> = Vec::new();
+            for Named { target, .. } in named_by(global, table, spellings)? {
                 if !targets.iter().any(|known| known.name == target.name) {
                     targets.push(target);
                 }
             }
-        }
+            Ok(targets)
+        };
+        let mut targets = named(&self.fixed_targets)?;
         if targets.is_empty() && self.declared.is_none() && !self.external {
             return Err(Error::new(ErrorKind::Usage, "`--fixed-targets` names no target"));
+        }
+        if !self.gate.targets.is_empty() && !targets.is_empty() {
+            let asked = named(&self.gate.targets)?;
+            targets.retain(|target| asked.iter().any(|one| one.name == target.name));
+            if targets.is_empty() {
+                let error = Error::new(ErrorKind::Usage, "no target of `-t` is among those of `--fixed-targets`");
+                return Err(error.with_remedy("code with these fixed targets is compiled for none of -t"));
+            }
         }
         Ok(targets)
     }

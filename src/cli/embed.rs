@@ -252,10 +252,7 @@ fn out<'i>(examined: &'i Examined<'_, '_>, image: &'i Image<'i>) -> OutImage<'i>
 /// Numbers of aspects mean other things in files of other years, and property sets are copied as they are.
 fn check_epoch(own: &Bundle<'_>, host: &Host<'_>, bundle: &Bundle<'_>) -> Result<()> {
     let said = host.producer.is_some() || host.sycl_abi.is_some() || bundle.images.iter().any(|i| i.origin.is_some());
-    let uses = |image: &Image<'_>| {
-        let aspects = image.properties.get(set::REQUIREMENTS, "aspects");
-        aspects.and_then(|value| value.words()).is_some_and(|words| !words.is_empty())
-    };
+    let uses = |image: &Image<'_>| image.properties.aspect_numbers().is_some_and(|numbers| !numbers.is_empty());
     if !said || bundle.epoch == own.epoch || !bundle.images.iter().any(uses) {
         return Ok(());
     }

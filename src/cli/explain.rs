@@ -2,6 +2,7 @@
 
 mod choice;
 
+use super::check::others::each_linked;
 use super::device_config::DeviceConfigs;
 use super::device_config::{Named, named_targets};
 use super::exit::Exit;
@@ -17,6 +18,7 @@ use sycl_bundle::compat::aspects::{Graph, codes};
 use sycl_bundle::compat::explain::cause::{Known, meaning, remedies};
 use sycl_bundle::compat::explain::said::{self, Message, Said};
 use sycl_bundle::compat::explain::trace::Looked;
+use sycl_bundle::compat::offers::are_open;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::explain::{self as report, Explanation, OfFile, Told};
@@ -93,6 +95,7 @@ impl Args {
         let live = choice::devices(&self.device)?;
         let mut unmatched = None;
         let mut any = false;
+        let (mut open, mut count) = (false, 0usize);
         let exit = each_file(global, &self.files, &Selector::default(), |facts| {
             report_problems(global, facts);
             match matching(facts, &patterns) {
@@ -103,10 +106,21 @@ impl Args {
             }
             let wanted = |name: &str| takes(&patterns, message.as_ref(), name);
             look(facts, message.as_ref(), &patterns, &mut explanation);
-            explanation.ways.extend(ways(facts, &asked, &wanted));
+            explanation.ways.extend(ways(facts.path, &facts.images, &asked, &wanted));
+            open |= are_open(&facts.images);
+            count = count.saturating_add(1);
             explanation.built.extend(ask(global, facts, live.as_ref(), &wanted)?);
             Ok(())
         })?;
+        if open && count > 1 && !asked.is_empty() {
+            let mut linked = Vec::new();
+            let all = each_linked(global, &self.files, |path, images| {
+                let wanted = |name: &str| takes(&patterns, message.as_ref(), name);
+                linked.extend(ways(path, images, &asked, &wanted));
+                Ok(())
+            })?;
+            explanation.ways = if all { linked } else { explanation.ways };
+        }
         if let Some(error) = unmatched.filter(|_| !any && exit == Exit::Done) {
             return Err(error);
         }
@@ -180,7 +194,10 @@ impl Args {
 
 /// Whether there may be something about it in a file.
 fn concerns_files(said: &Said) -> bool {
-    !matches!(said, Said::NoDevice | Said::NoOcloc | Said::OclocDevice(_) | Said::Ocloc(_) | Said::Code(_))
+    !matches!(
+        said,
+        Said::NoDevice | Said::NoOcloc | Said::OclocDevice(_) | Said::Ocloc(_) | Said::Code(_) | Said::Phrase(_)
+    )
 }
 
 fn told(message: Option<&Message>) -> Vec<Told> {

@@ -11,12 +11,11 @@ use super::table::Beside;
 use std::path::PathBuf;
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::property::set;
 use sycl_bundle::container::Kind;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
-use sycl_bundle::rewrite::prepare;
+use sycl_bundle::rewrite::{join, prepare};
 
 /// The selected images of all inputs, numbered through.
 pub struct Gathered<'k> {
@@ -32,6 +31,29 @@ pub struct Gathered<'k> {
     pub exit: Exit,
     /// How the images number aspects, where they have some whose numbers changed.
     pub epoch: Epoch,
+}
+
+impl Gathered<'_> {
+    /// Leaves out copies of images, as `sycl::link` does, and says so.
+    ///
+    /// # Errors
+    /// `Input` where a payload is damaged.
+    pub fn leave_out_copies(&mut self, global: &Global) -> Result<()> {
+        let copies = join::copies(&self.images)?;
+        let count = copies.iter().filter(|copy| **copy).count();
+        if count == 0 {
+            return Ok(());
+        }
+        let (images, labels) = (std::mem::take(&mut self.images), std::mem::take(&mut self.labels));
+        let left = images.into_iter().zip(labels).zip(copies).filter(|(_, copy)| !copy);
+        for (number, ((image, label), _)) in left.enumerate() {
+            self.images.push(Image { index: number, ..image });
+            self.labels.push(label);
+        }
+        let what = if count == 1 { "1 copy" } else { &format!("{count} copies") };
+        global.note(&format!("{what} of images left out"));
+        Ok(())
+    }
 }
 
 /// Reads inputs and copies what is selected into `arena`, for the runtime to choose from: with what bare modules export and
@@ -159,7 +181,7 @@ impl Gathering<'_> {
     fn number(&mut self, image: &Image<'_>, epoch: Epoch, path: &str) -> Result<()> {
         /// The last aspect that every generation of the runtime gives the same number.
         const LAST_COMMON: u32 = 24;
-        let aspects = image.properties.get(set::REQUIREMENTS, "aspects").and_then(|value| value.words());
+        let aspects = image.properties.aspect_numbers();
         if aspects.unwrap_or_default().iter().all(|aspect| *aspect <= LAST_COMMON) {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! `has`: is there a kernel bundle of a state, with these kernels, for these targets?
 
 use super::check::named_targets;
+use super::check::others::each_linked;
 use super::device_config::DeviceConfigs;
 use super::exit::Exit;
 use super::files::{each_file, report_problems};
@@ -12,6 +13,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::compat::fit::{Subject, Verdict};
 use sycl_bundle::compat::has::{Asked, Bundles};
+use sycl_bundle::compat::offers::are_open;
 use sycl_bundle::device::near::did_you_mean;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::evidence::Names;
@@ -83,18 +85,32 @@ impl Args {
         let patterns = self.kernel.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
         let state = self.state.state();
         let targets: Vec<&str> = named.iter().map(|one| one.target.name.as_str()).collect();
-        let subjects = named.iter().map(|one| Subject::new(one.target).with_march(one.march)).collect();
-        let mut bundles = Bundles::new(Asked { state, subjects });
+        let nothing = || {
+            let subjects = named.iter().map(|one| Subject::new(one.target).with_march(one.march)).collect();
+            Bundles::new(Asked { state, subjects })
+        };
+        let mut bundles = nothing();
+        let (mut open, mut count) = (false, 0usize);
+        let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, name));
         let (mut others, mut problems) = (Vec::new(), Vec::new());
         let exit = each_file(global, &self.files, &Selector::default(), |facts| {
             report_problems(global, facts);
             problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
-            let wanted = |name: &str| patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, name));
             let names = facts.images.iter().flat_map(|image| &image.kernels);
             others.extend(names.filter(|name| !wanted(name)).map(|name| display(name)));
             bundles.file(&facts.images, wanted);
+            open |= are_open(&facts.images);
+            count = count.saturating_add(1);
             Ok(())
         })?;
+        if open && count > 1 {
+            let mut linked = nothing();
+            let all = each_linked(global, &self.files, |_, images| {
+                linked.file(images, wanted);
+                Ok(())
+            })?;
+            bundles = if all { linked } else { bundles };
+        }
         if exit != Exit::Done && bundles.is_empty() {
             return Ok(exit);
         }

@@ -90,6 +90,7 @@ impl Args {
         let options = Options { partial: self.partial };
         let mut exit = gathered.exit;
         let made = if self.device_target.is_some() {
+            gathered.leave_out_copies(global)?;
             let (images, failed) = self.on_device(global, &arena, &gathered)?;
             exit = if failed { Exit::Build } else { exit };
             if images.is_empty() {

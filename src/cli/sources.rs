@@ -6,7 +6,7 @@
 use super::global::Global;
 use super::input::Input;
 use super::selection;
-use super::table::Files as Parts;
+use super::table::{Beside, Files as Parts};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
@@ -22,7 +22,7 @@ pub struct Source {
     path: PathBuf,
     input: Input,
     restored: Option<Vec<u8>>,
-    /// The files that a table names.
+    /// The files that a table names, or a bare module with what lies beside it.
     parts: Option<Parts>,
 }
 
@@ -42,8 +42,12 @@ impl Source {
                 "`inspect` and `extract` read packages; to build, unpack it and name the libraries in it",
             ));
         }
-        let is_table = Kind::identify(input.bytes()).is_ok_and(|kind| kind == Kind::Table);
-        let parts = is_table.then(|| Parts::open(path, input.bytes())).transpose()?;
+        let parts = match Kind::identify(input.bytes()) {
+            Ok(Kind::Table) => Some(Parts::open(path, input.bytes())?),
+            // Standard input has nothing beside it.
+            Ok(Kind::SpirV | Kind::LlvmBitcode) if path != Path::new("-") => Beside::default().open(path)?,
+            _ => None,
+        };
         let record = Host::read(input.bytes()).ok().and_then(|host| Record::find(&host));
         let restored = match record.map(|record| record.restore(input.bytes())) {
             Some(Ok(original)) => Some(original),
@@ -73,9 +77,15 @@ impl Source {
         self.parts.as_ref().map_or_else(|| Bundle::read(host), |parts| parts.bundle(host))
     }
 
-    /// Its bytes, with those of the files that it names.
+    /// Its bytes, with those of the files that belong to it.
     pub fn size(&self) -> u64 {
-        (self.bytes().len() as u64).saturating_add(self.parts.as_ref().map_or(0, Parts::bytes))
+        let own = self.bytes().len() as u64;
+        match &self.parts {
+            // The module is one of its parts.
+            Some(parts) if Kind::identify(self.bytes()).is_ok_and(|kind| kind != Kind::Table) => parts.bytes(),
+            Some(parts) => own.saturating_add(parts.bytes()),
+            None => own,
+        }
     }
 
     /// The path as the user gave it.

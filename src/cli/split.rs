@@ -3,6 +3,7 @@
 mod sources;
 mod spool;
 
+use super::device_config::DeviceConfigs;
 use super::edited::{self, Linked};
 use super::emit::{self, Emit, EmitArgs};
 use super::exit::{Exit, report};
@@ -74,12 +75,15 @@ pub struct Args {
     /// mode
     #[arg(long, value_name = "GLOB,...")]
     entry: Vec<String>,
-    /// The targets of `-fsycl-fixed-targets`: of one input (`a.spv=intel_gpu_pvc,cpu`), or of all (repeatable)
+    /// The targets of `-fsycl-fixed-targets`: of one input (`a.spv=intel_gpu_pvc,cpu`), or of all (repeatable). Of images
+    /// that are fixed already the targets in both lists are left; without it they keep theirs
     #[arg(long, value_name = "[INPUT=]TARGET,...")]
     fixed_targets: Vec<String>,
     /// The generation of the runtime whose numbers aspects get; by default that of the input
     #[arg(long, value_name = "YEAR")]
     abi: Option<Abi>,
+    #[command(flatten)]
+    configs: DeviceConfigs,
     #[command(flatten)]
     form: EmitArgs,
     // Last, for the heading it opens.
@@ -116,7 +120,8 @@ impl Args {
         let emit = self.emit();
         let form = self.form.form(emit, &self.output)?;
         emit::check_output(&form, &self.files, &self.output)?;
-        let fixed = Fixed::parse(&self.fixed_targets, &self.files)?;
+        let table = self.configs.table(global)?;
+        let fixed = Fixed::parse(&table, &self.fixed_targets, &self.files)?;
         let groups = self.groups()?;
         let arena = Arena::with_limit(u64::MAX);
         let mut gathered = gather_code(global, &self.files, &self.selection, &arena)?;
@@ -151,7 +156,7 @@ impl Args {
             mode,
             explicit: &explicit,
             epoch,
-            target_aspect: &|target| sources::aspect_of(target, epoch),
+            target_number: &|target| sources::number_of(target, epoch),
             spool: &|size| spool::open(&self.output, size, &spools),
         };
         let mut made = Vec::new();

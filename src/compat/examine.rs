@@ -71,8 +71,8 @@ impl Examined<'_, '_> {
         recorded.iter().chain(shown.filter(|size| !recorded.contains(size))).copied().collect()
     }
 
-    /// The work-group sizes that the kernels require, in the order of the source: those recorded, then others of the
-    /// module's execution modes.
+    /// The work-group sizes that the kernels require, as a SYCL range has them, x last: those recorded, then others of
+    /// the module's execution modes.
     pub fn work_group_sizes(&self) -> Vec<Vec<u64>> {
         let mut sizes = self.requirements.reqd_work_group_sizes.clone();
         // What is recorded leaves out dimensions that the source does not name.
@@ -80,8 +80,8 @@ impl Examined<'_, '_> {
             let padded = |size: &[u64]| size.iter().copied().skip_while(|side| *side == 1).collect::<Vec<_>>();
             padded(one) == padded(other)
         };
-        for size in self.module.iter().flat_map(|module| &module.work_group_sizes) {
-            let size = self.source_order(*size);
+        for [x, y, z] in self.module.iter().flat_map(|module| &module.work_group_sizes) {
+            let size = [z, y, x].map(|side| u64::from(*side)).to_vec();
             if !sizes.iter().any(|known| same(known, &size)) {
                 sizes.push(size);
             }
@@ -89,14 +89,23 @@ impl Examined<'_, '_> {
         sizes
     }
 
-    /// A size of the module, x first, in the order of its source: SYCL names the slowest dimension first, OpenCL C x.
-    pub fn source_order(&self, size: [u32; 3]) -> Vec<u64> {
+    /// Whether the code was SYCL, by the language that its module names, else by its kernels' names and by who registers
+    /// it; OpenCL C counts x first.
+    pub fn is_sycl(&self) -> bool {
+        const OPENCL_C: u32 = 3;
         /// `OpenCL_CPP`, which DPC++ writes, `CPP_for_OpenCL` and `SYCL`.
         const CPP: [u32; 3] = [4, 6, 7];
-        let language = self.module.as_ref().and_then(|module| module.source_language);
-        let sycl = !self.image.properties.sets.is_empty() || language.is_some_and(|number| CPP.contains(&number));
-        let size = size.map(u64::from);
-        if sycl { size.into_iter().rev().collect() } else { size.to_vec() }
+        let sycl = |name: &String| name.starts_with("_ZTS") || name.starts_with("__sycl_kernel_");
+        match self.module.as_ref().and_then(|module| module.source_language) {
+            Some(OPENCL_C) => false,
+            Some(language) if CPP.contains(&language) => true,
+            _ => self.image.origin.is_some() || self.kernels.iter().any(sycl),
+        }
+    }
+
+    /// A size, x last, in the order of the source.
+    pub fn in_source_order(&self, size: &[u64]) -> Vec<u64> {
+        if self.is_sycl() { size.to_vec() } else { size.iter().rev().copied().collect() }
     }
 
     /// What is wrong with the image: with its payload, and with parts of native code.

@@ -32,6 +32,11 @@ impl<'t> Subject<'t> {
         Subject { target, backend: target.backends.first().copied(), march }
     }
 
+    /// Whether its adapter hands SPIR-V to the device at all.
+    pub fn takes_spirv(&self) -> bool {
+        !matches!(self.backend, Some(Backend::Cuda | Backend::Hip | Backend::NativeCpu))
+    }
+
     /// The same target through another adapter.
     #[must_use]
     pub fn through(self, backend: Backend) -> Subject<'t> {

@@ -22,6 +22,7 @@ use super::engine::Engine;
 use super::examine::Examined;
 use super::fit::{Finding, Fit, Rule, Subject};
 use crate::bundle::image::State;
+use crate::device::target::Has;
 pub use clause::Clause;
 use judged::{Found, Grouping, Item, Judged, Whose};
 use kernels::Kernels;
@@ -190,6 +191,21 @@ impl<'g> Gate<'g> {
             }
         }
         let native = self.images().get(chosen).is_some_and(|image| !image.format.is_intermediate());
+        // Of a target of which little is known something else is open, too.
+        let lacks_compiler = match target.compiles_online() {
+            Has::Yes => false,
+            Has::No => true,
+            Has::Unknown => judgement.is_empty(),
+        };
+        if !native && lacks_compiler && subject.takes_spirv() {
+            let online = target.compiles_online();
+            let message = "Kernel is there as intermediate code only, which the device must compile itself.".to_owned();
+            let remedy = format!("compile it ahead of time: -fsycl-targets={}", target.name);
+            let aspect = Some("online_compiler".to_owned());
+            let matter = Matter::Image(Rule::Aspect);
+            let against = Arc::new(Against { matter, certain: online == Has::No, message, aspect, remedy });
+            judgement.push(Item { against, whose: place, excused: None });
+        }
         if let Some(image) = self.images().get(chosen).filter(|_| !demand.forbidden.is_empty()) {
             let used = self.engine.used(chosen);
             let forbidden = clause::forbidden(image, &used, &demand.forbidden);

@@ -9,7 +9,7 @@ use super::fit::{Subject, Verdict};
 use super::gate::{Demand, Gate, codes};
 use crate::bundle::image::State;
 use crate::device::target::{Has, Target};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Whether a kernel has a bundle of the state for a target.
@@ -74,11 +74,6 @@ impl<'t> Bundles<'t> {
         let codes = codes(images);
         let gate = Gate::new(images, &codes, wanted);
         let names: Vec<Arc<str>> = gate.kernels().names().cloned().collect();
-        let compiled: HashSet<&str> = images
-            .iter()
-            .filter(|image| image.state != State::Input)
-            .flat_map(|image| image.kernels.iter().map(String::as_str))
-            .collect();
         let demand = Demand { states, ..Demand::default() };
         for (at, subject) in self.asked.subjects.iter().enumerate() {
             let mut reasons: HashMap<Arc<str>, (Verdict, Vec<String>)> = HashMap::new();
@@ -89,13 +84,6 @@ impl<'t> Bundles<'t> {
             };
             for found in gate.judge(subject, &demand).findings() {
                 against(found.kernel, found.against.certain, &found.against.message);
-            }
-            let compiler = subject.target.has("online_compiler");
-            if state > State::Input && compiler != Has::Yes {
-                for name in names.iter().filter(|name| !compiled.contains(&***name)) {
-                    let message = "Kernel is there as intermediate code only, which the device must compile itself.";
-                    against(name, compiler == Has::No, message);
-                }
             }
             for name in &names {
                 let (verdict, reasons) = reasons.remove(name).unwrap_or((Verdict::Runs, Vec::new()));
@@ -145,7 +133,11 @@ impl<'t> Bundles<'t> {
             State::Object => "online_linker",
             State::Executable => return Vec::new(),
         };
-        let lack = |target: &Target| match target.has(aspect) {
+        let has = |target: &Target| match self.asked.state {
+            State::Input => target.compiles_online(),
+            _ => target.has(aspect),
+        };
+        let lack = |target: &Target| match has(target) {
             Has::Yes => None,
             has => Some(Lack { target: target.name.clone(), aspect, certain: has == Has::No }),
         };

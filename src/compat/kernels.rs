@@ -117,11 +117,14 @@ impl KernelFacts {
         self.arguments.iter().filter_map(|argument| Some((argument.index, argument.argument.as_ref()?)))
     }
 
-    /// How many arguments are passed.
-    pub fn num_args(&self) -> usize {
+    /// How many arguments are passed; none where native code does not tell.
+    pub fn known_args(&self) -> Option<usize> {
         match (&self.module, self.native.first()) {
-            (None, Some((_, kernel))) => kernel.arguments.len(),
-            _ => self.passed().count(),
+            (Some(_), _) => Some(self.passed().count()),
+            (None, Some((_, kernel))) if kernel.argument_bytes == Some(0) || !kernel.arguments.is_empty() => {
+                Some(kernel.arguments.len())
+            }
+            (None, _) => None,
         }
     }
 
@@ -297,7 +300,7 @@ fn one(
         reqd_work_group_size: work_group(examined, attributes),
         work_group_size_hint: attributes
             .and_then(|attributes| attributes.work_group_size_hint)
-            .map(|size| examined.source_order(size)),
+            .map(|size| source_order(examined, size)),
         reqd_sub_group_size: attributes.and_then(|attributes| attributes.sub_group_size).or(examined
             .requirements
             .reqd_sub_group_sizes
@@ -345,9 +348,13 @@ fn arguments(passed: Vec<Argument>, mask: Option<(usize, HashSet<usize>)>) -> Ve
 
 /// What the compiler recorded counts, since it knows how many dimensions the source names.
 fn work_group(examined: &Examined<'_, '_>, attributes: Option<&Attributes>) -> Option<Vec<u64>> {
-    let size = attributes.and_then(|attributes| attributes.work_group_size);
-    let recorded = examined.requirements.reqd_work_group_size().map(<[u64]>::to_vec);
-    recorded.or_else(|| size.map(|size| examined.source_order(size)))
+    let recorded = examined.requirements.reqd_work_group_size().map(|size| examined.in_source_order(size));
+    recorded.or_else(|| attributes?.work_group_size.map(|size| source_order(examined, size)))
+}
+
+/// A size of the module, x first.
+fn source_order(examined: &Examined<'_, '_>, [x, y, z]: [u32; 3]) -> Vec<u64> {
+    examined.in_source_order(&[z, y, x].map(u64::from))
 }
 
 fn named(examined: &Examined<'_, '_>, constants: &[SpecConstant]) -> Vec<NamedConstant> {

@@ -12,6 +12,8 @@ use super::examine::Examined;
 use super::fit;
 use crate::bundle::format::Format;
 use crate::bundle::property::{key, set};
+use crate::spirv::index::{Function, Index};
+use crate::spirv::types::signature;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -30,6 +32,8 @@ pub struct Piece {
     pub exports: Vec<String>,
     /// Symbols that others must define, each with who needs it.
     pub imports: Vec<Import>,
+    /// The types of what it imports and exports, by symbol, where its code tells.
+    types: HashMap<String, String>,
     /// The hash of its contents.
     hash: [u8; 32],
     /// Hashes of the code of kernels alone, where they have been looked for.
@@ -57,6 +61,8 @@ pub struct Import {
 pub enum Wrong {
     /// No image defines a symbol.
     Unresolved,
+    /// The image that defines it has it with another type than one that imports it.
+    Type,
     /// Several images define it, in different ways.
     Duplicate,
     /// Two files have different kernels of one name.
@@ -68,6 +74,7 @@ impl Wrong {
     pub fn rule(self) -> &'static str {
         match self {
             Wrong::Unresolved => "unresolved-symbol",
+            Wrong::Type => "symbol-type",
             Wrong::Duplicate => "duplicate-symbol",
             Wrong::Clash => "kernel-in-two-files",
         }
@@ -77,6 +84,7 @@ impl Wrong {
     pub fn title(self) -> &'static str {
         match self {
             Wrong::Unresolved => "No image defines a symbol that a kernel needs",
+            Wrong::Type => "A symbol is imported with another type than it is defined with",
             Wrong::Duplicate => "Several images define a symbol in different ways",
             Wrong::Clash => "Two files have kernels of one name",
         }
@@ -86,6 +94,9 @@ impl Wrong {
     pub fn help(self) -> &'static str {
         match self {
             Wrong::Unresolved => "Linking fails when a kernel that needs the symbol is first submitted.",
+            Wrong::Type => {
+                "Linking fails when a kernel that needs the symbol is first submitted, or the call goes wrong."
+            }
             Wrong::Duplicate => "Which definition is linked is not specified, and may change from run to run.",
             Wrong::Clash => "Either kernel may run for both, or the images of one are ignored.",
         }
@@ -149,11 +160,22 @@ pub fn pieces(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> V
         kernels: image.kernels.clone(),
         exports: image.exports.clone(),
         imports: image.imports.iter().map(|symbol| import(image, codes.get(at), symbol)).collect(),
+        types: types(image),
         hash: image.blake3,
         bodies: Vec::new(),
         devicelib: !image.image.properties.set(set::DEVICELIB).is_empty(),
     };
     images.iter().enumerate().map(one).collect()
+}
+
+/// The types of what the module of an image imports and exports.
+fn types(image: &Examined<'_, '_>) -> HashMap<String, String> {
+    let linked = image.format == Format::SpirV && !(image.imports.is_empty() && image.exports.is_empty());
+    let contents = linked.then(|| image.image.contents().ok()).flatten();
+    let index = contents.as_ref().and_then(|contents| Index::read(contents).ok());
+    let Some(index) = index else { return HashMap::new() };
+    let of = |function: &Function| Some((index.linkage(function.id)?.name, signature(&index, function.function_type)));
+    index.functions.iter().filter_map(of).collect()
 }
 
 fn kind(image: &Examined<'_, '_>) -> Like {
@@ -231,6 +253,7 @@ pub fn link(pieces: &[Piece]) -> Linked {
             continue;
         }
         linked.findings.extend(unresolved(symbol, wanting, all));
+        linked.findings.extend(mistyped(symbol, wanting, all));
         for (piece, _) in wanting {
             let found: Vec<&&Piece> = all.iter().filter(|other| format(other) == format(piece)).collect();
             // What a file defines itself is no link to another, though the runtime may take either.
@@ -302,6 +325,38 @@ fn unresolved(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Ve
         defined: all.iter().map(|piece| place(piece)).collect(),
     };
     by_why.into_iter().map(finding).collect()
+}
+
+/// Those who want a symbol with another type than all that define it for them have, by the two types.
+fn mistyped(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Vec<Finding> {
+    let mut by_types: BTreeMap<(&str, &str), (Vec<(Place, Import)>, Vec<Place>)> = BTreeMap::new();
+    for (piece, import) in wanting {
+        let Some(wanted) = piece.types.get(symbol) else { continue };
+        let alike = || all.iter().filter(|other| format(other) == format(piece));
+        let defined: Vec<(&&Piece, &String)> =
+            alike().filter_map(|other| Some((other, other.types.get(symbol)?))).collect();
+        let Some((_, first)) = defined.first() else { continue };
+        if defined.len() < alike().count() || defined.iter().any(|(_, own)| *own == wanted) {
+            continue;
+        }
+        let (all_wanted, places) = by_types.entry((wanted, first)).or_default();
+        all_wanted.push((place(piece), (*import).clone()));
+        places.extend(defined.iter().map(|(other, _)| place(other)));
+    }
+    let finding = |((wanted, defined), (of, mut places)): ((&str, &str), (Vec<_>, Vec<Place>))| {
+        places.sort_unstable();
+        places.dedup();
+        Finding {
+            wrong: Wrong::Type,
+            certain: true,
+            name: symbol.to_owned(),
+            message: format!("Symbol {symbol} is imported as {wanted} and defined as {defined}."),
+            remedy: "declare the function alike on both sides, in one header",
+            wanted: of,
+            defined: places,
+        }
+    };
+    by_types.into_iter().map(finding).collect()
 }
 
 fn spec(piece: &Piece) -> &str {

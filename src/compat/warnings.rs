@@ -10,6 +10,7 @@ use crate::bundle::requirements::Requirements;
 use crate::device::target::{Has, Target};
 use crate::spirv::kernel::attributes::SubGroup;
 use crate::spirv::lines::SourceLocation;
+use std::collections::BTreeSet;
 
 /// Which rule a warning follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub enum Rule {
     FixedTargetWorkGroupSize,
     /// A function of another image uses what the kernel's image does not record.
     External,
+    /// A function of another image requires a sub-group size that is not the kernel's.
+    ExternalSubGroupSize,
 }
 
 impl Rule {
@@ -35,6 +38,7 @@ impl Rule {
             Rule::FixedTargetSubGroupSize => "fixed-targets-sub-group-size",
             Rule::FixedTargetWorkGroupSize => "fixed-targets-work-group-size",
             Rule::External => "external-function",
+            Rule::ExternalSubGroupSize => "external-function-sub-group-size",
         }
     }
 }
@@ -76,6 +80,8 @@ pub struct Warning {
     pub subject: String,
     /// The target that lacks it; none where no target is asked about.
     pub target: Option<String>,
+    /// The function of another image that it is about, where no use shows it.
+    pub callee: Option<String>,
     /// The use and the calls that lead to it; none for sizes.
     pub evidence: Option<Evidence>,
 }
@@ -108,6 +114,10 @@ impl Warning {
                 "function '{function}' {uses} aspect '{subject}' not expected by its calling kernel.\n\
                  Missing [[sycl::device_has()]] on SYCL_EXTERNAL function?"
             ),
+            Rule::ExternalSubGroupSize => format!(
+                "function '{function}' has required sub-group size '{subject}' that does not match its calling kernel.  \
+                 Missing [[sycl::reqd_sub_group()]] attribute on SYCL_EXTERNAL function?"
+            ),
         }
     }
 
@@ -118,7 +128,9 @@ impl Warning {
             chain.iter().find(|step| step.module != self.module).map(|step| step.function.as_str())
         };
         match self.rule {
-            Rule::External => external().unwrap_or(&self.kernel),
+            Rule::External | Rule::ExternalSubGroupSize => {
+                external().or(self.callee.as_deref()).unwrap_or(&self.kernel)
+            }
             _ => &self.kernel,
         }
     }
@@ -197,6 +209,7 @@ pub fn fixed_target(graph: &Graph<'_>, subject: &Subject<'_>, target: &Target) -
         kernel: subject.kernel.to_owned(),
         subject: size,
         target: Some(target.name.clone()),
+        callee: None,
         evidence: None,
     };
     for size in &subject.requirements.reqd_sub_group_sizes {
@@ -221,8 +234,13 @@ pub fn fixed_target(graph: &Graph<'_>, subject: &Subject<'_>, target: &Target) -
     warnings
 }
 
-/// Every aspect that comes from a function of another image and is not recorded for the kernel's own.
-pub fn external(graph: &Graph<'_>, subject: &Subject<'_>) -> Vec<Warning> {
+/// Every aspect and sub-group size that comes from a function of another image and is not the kernel's own. Of images
+/// without kernels, what is `recorded` holds for their functions, though no code shows it.
+pub fn external<'r>(
+    graph: &Graph<'_>,
+    subject: &Subject<'_>,
+    recorded_of: &dyn Fn(usize) -> Option<&'r Requirements>,
+) -> Vec<Warning> {
     let recorded = |name: &str| subject.requirements.aspects.iter().any(|recorded| recorded == name);
     let mut warnings =
         of_aspects(graph, subject, Rule::External, None, |name| (!recorded(name)).then_some(Certainty::Sure));
@@ -230,6 +248,32 @@ pub fn external(graph: &Graph<'_>, subject: &Subject<'_>) -> Vec<Warning> {
         let chain = warning.evidence.as_ref().map(|evidence| evidence.chain.as_slice()).unwrap_or_default();
         chain.last().is_some_and(|step| step.module != subject.module)
     });
+    let Some(node) = subject.node else { return warnings };
+    let mut seen = BTreeSet::new();
+    for (module, place) in graph.reached(std::iter::once((subject.module, node))) {
+        let code = graph.codes().get(module).filter(|code| module != subject.module && code.kernels.is_empty());
+        let Some((code, required)) = code.zip(recorded_of(module)) else { continue };
+        // Who imports a function promised something of it; who is called by it alone did not.
+        let Some(function) = code.nodes.get(place).filter(|node| node.symbol.is_some()) else { continue };
+        let shown: Vec<&str> = code.used().into_iter().map(|aspect| aspect.name()).collect();
+        let aspects = required.aspects.iter().filter(|name| !shown.contains(&name.as_str()) && !recorded(name));
+        let aspects = aspects.map(|name| (Rule::External, name.clone()));
+        let own = &subject.requirements.reqd_sub_group_sizes;
+        let sizes = required.reqd_sub_group_sizes.iter().filter(|size| !own.contains(size));
+        let sizes = sizes.map(|size| (Rule::ExternalSubGroupSize, size.to_string()));
+        for (rule, what) in aspects.chain(sizes).filter(|(rule, what)| seen.insert((rule.name(), what.clone()))) {
+            warnings.push(Warning {
+                rule,
+                certainty: Certainty::Sure,
+                module: subject.module,
+                kernel: subject.kernel.to_owned(),
+                subject: what,
+                target: None,
+                callee: Some(function.name.clone()),
+                evidence: None,
+            });
+        }
+    }
     warnings
 }
 
@@ -251,6 +295,7 @@ fn of_aspects(
             kernel: subject.kernel.to_owned(),
             subject: aspect.name().to_owned(),
             target: target.map(str::to_owned),
+            callee: None,
             evidence: graph.evidence(subject.module, node, aspect),
         })
     })

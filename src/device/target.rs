@@ -162,6 +162,10 @@ pub struct Target {
     pub source: Vec<Source>,
     /// Facts that are not known, or not sure, and why.
     pub open: Vec<String>,
+    /// Whether it is described in the keys of DPC++'s own grammar alone, which has none for adapters and SPIR-V: then
+    /// aspects and sizes decide.
+    #[serde(skip)]
+    pub brief: bool,
     /// The file that defines it: a path, or the name of a built-in one.
     pub file: String,
 }
@@ -187,6 +191,11 @@ fn sources<S: Serializer>(sources: &[Source], serializer: S) -> Result<S::Ok, S:
 }
 
 impl Target {
+    /// Whether it compiles SPIR-V itself.
+    pub fn compiles_online(&self) -> Has {
+        if self.brief { Has::Yes } else { self.has("online_compiler") }
+    }
+
     /// Whether it has an aspect, by SYCL name.
     pub fn has(&self, aspect: &str) -> Has {
         let among = |list: &[String]| list.iter().any(|name| name == aspect);

@@ -10,10 +10,14 @@ use crate::report::name::demangle;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Kernels that are told one by one; of more, only how many.
 const EACH: usize = 16;
+
+/// Reasons that are told of many kernels.
+const REASONS: usize = 5;
 
 fn word(verdict: Verdict) -> &'static str {
     match verdict {
@@ -44,6 +48,9 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
                 some => format!(", {} unknown", count(some)),
             };
             let _ = writeln!(out, "  {target}: {} of {all}{unknown}", count(of(Verdict::Runs)));
+            if !few && conclusion.verdict != Verdict::Runs {
+                reasons(&mut out, conclusion, at);
+            }
         }
         // Why there is none is told where that can be told in short.
         if !by_id && (conclusion.verdict == Verdict::Runs || !few) {
@@ -74,6 +81,25 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
         let _ = writeln!(out, "  and {} more", count(left));
     }
     out
+}
+
+/// Why kernels do not run on a target, each reason once, the commonest first.
+fn reasons(out: &mut String, conclusion: &Conclusion, target: usize) {
+    let mut kernels: BTreeMap<&str, usize> = BTreeMap::new();
+    for reason in
+        conclusion.kernels.iter().filter_map(|(_, _, outcomes)| outcomes.get(target)).flat_map(|one| &one.reasons)
+    {
+        let number = kernels.entry(reason).or_default();
+        *number = number.saturating_add(1);
+    }
+    let mut all: Vec<(&str, usize)> = kernels.into_iter().collect();
+    all.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+    for (reason, number) in all.iter().take(REASONS) {
+        let _ = writeln!(out, "    {}: {reason}", counted(*number, "kernel"));
+    }
+    if let more @ 1.. = all.len().saturating_sub(REASONS) {
+        let _ = writeln!(out, "    and {} more", counted(more, "reason"));
+    }
 }
 
 /// The answer to a question about a kernel bundle.

@@ -9,7 +9,7 @@ use super::name::{self, shorten};
 use super::table::{Column, render};
 use super::text::{visible, wrap};
 use super::units::{bytes, count, counted, share};
-use crate::bundle::requirements::Requirements;
+use crate::bundle::requirements::{FixedTarget, Requirements};
 use crate::compat::examine::Examined;
 use std::collections::{BTreeSet, HashMap};
 
@@ -114,7 +114,8 @@ pub fn requires(requirements: &Requirements) -> String {
     }
     parts.extend(requirements.reqd_sub_group_sizes.iter().map(|size| format!("sub-group {size}")));
     if let Some(fixed) = &requirements.fixed_targets {
-        parts.push(if fixed.is_empty() { "no target" } else { "fixed target" }.to_owned());
+        let names: Vec<String> = fixed.iter().map(FixedTarget::label).collect();
+        parts.push(if fixed.is_empty() { "no target".to_owned() } else { format!("fixed to {}", names.join("/")) });
     }
     if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
 }

@@ -205,9 +205,12 @@ fn groups(file: &FileKernels<'_>, view: &View) -> String {
     titles.push(("A kernel", Column::Text));
     let mut rows = Vec::new();
     for (cells, group) in groups {
-        let least = group.iter().map(|kernel| kernel.num_args()).min().unwrap_or(0);
-        let most = group.iter().map(|kernel| kernel.num_args()).max().unwrap_or(0);
-        let range = if least == most { least.to_string() } else { format!("{least}-{most}") };
+        let known = || group.iter().filter_map(|kernel| kernel.known_args());
+        let range = match (known().min(), known().max()) {
+            (Some(least), Some(most)) if least == most => least.to_string(),
+            (Some(least), Some(most)) => format!("{least}-{most}"),
+            _ => dash(),
+        };
         let mut row = vec![count(group.len()), range];
         row.extend(cells);
         // The shortest mangled name of some: it says most in little space, and only it need be demangled.
@@ -263,7 +266,7 @@ fn dash() -> String {
 
 /// The number of arguments; of how many in the source, where some were removed.
 fn args(kernel: &KernelFacts) -> String {
-    let passed = kernel.num_args();
+    let Some(passed) = kernel.known_args() else { return dash() };
     match kernel.arguments.len() {
         all if kernel.from_source && all > passed => format!("{passed} of {all}"),
         _ => passed.to_string(),

@@ -49,13 +49,18 @@ pub fn table(linked: &Linked, partial: bool, view: &View) -> String {
         Verdict::Unknown => "unknown",
         Verdict::Incompatible => "incompatible",
     };
+    let mistyped = match of(Wrong::Type) {
+        0 => String::new(),
+        some => format!("{} of another type, ", count(some)),
+    };
     let _ = writeln!(
         out,
-        "linking: {word}; {} imported ({} by the device library), {} exported; {} unresolved, {} duplicate, {} in two files",
+        "linking: {word}; {} imported ({} by the device library), {} exported; {} unresolved, {}{} duplicate, {} in two files",
         counted(linked.imports, "symbol"),
         count(linked.of_the_device),
         count(linked.exports),
         count(of(Wrong::Unresolved)),
+        mistyped,
         count(of(Wrong::Duplicate)),
         counted(of(Wrong::Clash), "kernel")
     );

@@ -5,6 +5,7 @@
 
 use crate::bundle::image::{Image, State};
 use crate::error::{Error, ErrorKind, Result};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 /// Bundle to join.
@@ -89,6 +90,24 @@ pub fn join<'k>(bundles: Vec<InputBundle<'k>>) -> Result<Union<'k>> {
         }
     }
     Ok(union)
+}
+
+/// Returns for each image whether it is a copy of one before it.
+///
+/// # Errors
+/// `Input` where a payload is damaged.
+pub fn copies(images: &[Image<'_>]) -> Result<Vec<bool>> {
+    let mut known: HashMap<Cow<'_, [u8]>, Vec<&Image<'_>>> = HashMap::new();
+    let mut copies = Vec::with_capacity(images.len());
+    for image in images {
+        let alike = known.entry(image.contents()?).or_default();
+        let copy = alike.iter().any(|other| is_copy(other, image));
+        copies.push(copy);
+        if !copy {
+            alike.push(image);
+        }
+    }
+    Ok(copies)
 }
 
 /// Whether two images of equal contents are copies.

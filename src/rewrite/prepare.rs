@@ -3,15 +3,18 @@
 //! It gets a target, where its container names none or the user names another; entries, where only the module knows its
 //! kernels; and the payload's compression.
 
+use crate::bundle::aspect::Epoch;
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
 use crate::bundle::property::{Property, PropertySet, Value, key, set};
+use crate::compat::aspects::{Aspect, code};
 use crate::compat::built_in::can_be_imported;
+use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::container::arena::Arena;
 use crate::container::inflate;
 use crate::error::{Error, ErrorKind, Result};
-use crate::rewrite::property_sets::{byte_array, names};
+use crate::rewrite::property_sets::{self, ImageFacts, byte_array, names};
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::subset;
 
@@ -84,8 +87,8 @@ pub fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: boo
     Ok(copy)
 }
 
-/// Copies an image like [`copy`] for a runtime that selects and links images: exports and imports of a module without
-/// property sets are listed too. Code that splits or links modules reads them from the module instead.
+/// Copies an image like [`copy`] for a runtime that selects and links images: exports, imports and requirements of a
+/// module without property sets are listed too. Code that splits or links modules reads them from the module instead.
 ///
 /// # Errors
 /// Those of [`copy`]; `Input` where the module is damaged.
@@ -93,6 +96,7 @@ pub fn copy_with_symbols<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infe
     let mut copy = copy(arena, examined, infer_target)?;
     if lacks_property_sets(examined.image) {
         list_linkage(arena, examined, &mut copy)?;
+        requirements(arena, examined, &mut copy)?;
         if copy.entries.is_empty() {
             // The runtime ignores an image without entries.
             copy.entries = copy.exports();
@@ -138,6 +142,34 @@ fn list_linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Im
             copy.properties.sets.extend(names(arena, set, &symbols)?);
         }
     }
+    Ok(())
+}
+
+/// Records what the code needs of a device, where nobody did: what DPC++ records, so that the runtime refuses the image
+/// where it cannot run.
+fn requirements<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Image<'k>) -> Result<()> {
+    let Some(module) = examined.module.as_ref().filter(|_| copy.properties.set(set::REQUIREMENTS).is_empty()) else {
+        return Ok(());
+    };
+    let codes = [code(examined).unwrap_or_default()];
+    let used = Engine::new(std::slice::from_ref(examined), &codes).used(0).into_iter();
+    let recorded = |name: &&str| Aspect::of_name(name).is_some_and(Aspect::recorded_by_compiler);
+    let facts = ImageFacts {
+        aspects: used
+            .filter(|(_, certain)| *certain)
+            .map(|(name, _)| name)
+            .filter(recorded)
+            .map(str::to_owned)
+            .collect(),
+        // An image has room for one size; several kernels of different sizes are checked when they are launched.
+        work_group: match module.work_group_sizes.as_slice() {
+            [only] if module.entry_points.len() == 1 => Some(*only),
+            _ => None,
+        },
+        sub_groups: examined.sub_group_sizes().into_iter().collect(),
+        ..ImageFacts::default()
+    };
+    copy.properties.sets.insert(0, property_sets::requirements(arena, &facts, Epoch::From2026)?);
     Ok(())
 }
 

@@ -6,9 +6,10 @@
 
 use crate::bundle::aspect::{self, Epoch};
 use crate::bundle::property::{self, Properties, Property, PropertySet, Value, set};
+use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Facts of one kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,8 +31,8 @@ pub struct KernelFacts {
 pub struct ImageFacts {
     /// Aspects that a device must have, by SYCL name or as `aspect#N`.
     pub aspects: BTreeSet<String>,
-    /// Targets that the image is fixed to, by the numbers of their aspects; none where it is not fixed.
-    pub fixed_targets: Option<BTreeSet<u32>>,
+    /// Targets that the image is fixed to, by number and name; none where it is not fixed.
+    pub fixed_targets: Option<BTreeMap<u32, String>>,
     /// Required work-group size, in OpenCL's order, x first, filled up with ones.
     pub work_group: Option<[u32; 3]>,
     /// Number of dimensions of required and maximum work-group sizes in the source.
@@ -83,7 +84,9 @@ pub fn requirements<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> R
     let mut properties = vec![Property { name: "aspects", value: numbers(arena, aspects)? }];
     let mut put = |name, value| properties.push(Property { name, value });
     if let Some(targets) = &facts.fixed_targets {
-        put("fixed_target", numbers(arena, targets.iter().copied())?);
+        put("fixed_target", numbers(arena, targets.keys().copied())?);
+        let names: Vec<&str> = targets.values().map(String::as_str).collect();
+        put(FIXED_TARGET_NAMES, byte_array(arena, names.join(",").as_bytes())?);
     }
     if let (Some(size), 1) = (facts.sub_groups.first(), facts.sub_groups.len()) {
         put("reqd_sub_group_size", Value::U32(*size));

@@ -231,6 +231,47 @@ pub fn brief(index: &Index<'_>, id: u32) -> String {
     }
 }
 
+/// Returns a linked function's or variable's type as text that two modules can be compared by. Pointers count by their
+/// storage alone: LLVM's are opaque, and each module guesses what they point to.
+pub fn signature(index: &Index<'_>, id: u32) -> String {
+    let mut out = String::new();
+    sign(index, id, 0, &mut out);
+    out
+}
+
+fn sign(index: &Index<'_>, id: u32, depth: usize, out: &mut String) {
+    /// Members of members beyond these, and what comes behind so much text, count as equal.
+    const DEPTH: usize = 4;
+    const LENGTH: usize = 1024;
+    if out.len() > LENGTH {
+        return;
+    }
+    let all = |ids: &[u32], out: &mut String| {
+        for (at, id) in ids.iter().enumerate().take_while(|(at, _)| *at < LENGTH) {
+            if at > 0 {
+                out.push_str(", ");
+            }
+            sign(index, *id, depth.saturating_add(1), out);
+        }
+    };
+    match resolve(index, id) {
+        Some(Type::Function { result, parameters }) => {
+            sign(index, result, depth.saturating_add(1), out);
+            out.push_str(" (");
+            all(&parameters, out);
+            out.push(')');
+        }
+        Some(Type::Pointer { storage, .. }) => out.push_str(&format!("ptr({storage})")),
+        Some(Type::Struct { members }) if depth < DEPTH => {
+            out.push('{');
+            all(&members, out);
+            out.push('}');
+        }
+        Some(Type::Struct { .. }) => out.push_str("struct"),
+        _ => out.push_str(&brief(index, id)),
+    }
+}
+
 /// Returns the bits (up to 64) of an integer, floating-point or Boolean constant; for a specialization constant those
 /// of its default. None where the id is no such constant, or is the result of an operation on constants.
 pub fn constant_bits(index: &Index<'_>, id: u32) -> Option<u64> {

@@ -36,8 +36,8 @@ pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) 
         fixed_targets: None,
     };
     let input = Input { image, label: "", sources: vec![source], epoch };
-    let target_aspect = &|name: &str| aspect::number(epoch, name);
-    let options = Options { mode, explicit: &|_| None, epoch, target_aspect, spool: &spool::in_memory };
+    let target_number = &|name: &str| aspect::number(epoch, name).unwrap_or_default();
+    let options = Options { mode, explicit: &|_| None, epoch, target_number, spool: &spool::in_memory };
     split(arena, input, &options).unwrap_or_else(|error| panic!("image {}: {error}", image.index)).images
 }
 

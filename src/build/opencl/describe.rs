@@ -14,6 +14,8 @@ use opencl3::types::{cl_device_id, cl_device_info};
 
 use super::text;
 use crate::build::inventory::Device;
+use crate::device::table;
+use crate::device::target::Has;
 
 /// `CL_DEVICE_SUB_GROUP_SIZES_INTEL` (cl_intel_required_subgroup_size).
 const SUB_GROUP_SIZES: cl_device_info = 0x4108;
@@ -28,6 +30,8 @@ const USM_DEVICE: cl_device_info = 0x4191;
 const USM_SHARED: cl_device_info = 0x4192;
 const USM_SYSTEM: cl_device_info = 0x4194;
 const CONCURRENT_ATOMIC: u64 = 1 << 3;
+/// `CL_DEVICE_IP_VERSION_INTEL` (cl_intel_device_attribute_query).
+const IP_VERSION: cl_device_info = 0x4250;
 /// `CL_DEVICE_QUEUE_ON_HOST_PROPERTIES`.
 const QUEUE_PROPERTIES: cl_device_info = 0x102A;
 /// `CL_QUEUE_PROFILING_ENABLE`.
@@ -138,6 +142,7 @@ fn aspects(device: &Device, number: &dyn Fn(cl_device_info) -> u64) -> Vec<(&'st
         ("ext_oneapi_fragment", true),
         ("ext_oneapi_chunk", true),
         ("ext_oneapi_tangle", true),
+        ("ext_intel_matrix", attributes && has_matrix(cpu, number(IP_VERSION))),
         ("ext_oneapi_limited_graph", graph),
         ("ext_oneapi_private_alloca", true),
         ("ext_oneapi_atomic16", has("cl_ext_float_atomics")),
@@ -149,11 +154,32 @@ fn aspects(device: &Device, number: &dyn Fn(cl_device_info) -> u64) -> Vec<(&'st
     ]
 }
 
+/// Whether a device of this IP version is of those architectures that the runtime lists as having matrix operations.
+fn has_matrix(cpu: bool, version: u64) -> bool {
+    /// The first byte of the numbers of CPUs among architectures.
+    const CPU: u64 = 3 << 56;
+    let id = if cpu { CPU } else { 0 } | version << 8;
+    let own = table().targets().iter().find(|target| target.architecture_id == Some(id));
+    version != 0 && own.is_some_and(|target| target.has("ext_intel_matrix") == Has::Yes)
+}
+
 /// A number of four or eight bytes.
 fn number(bytes: &[u8]) -> u64 {
     match (bytes.first_chunk::<8>(), bytes.first_chunk::<4>()) {
         (Some(long), _) => u64::from_le_bytes(*long),
         (None, Some(short)) => u32::from_le_bytes(*short).into(),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_matrix;
+
+    #[test]
+    fn matrix_operations_go_by_the_architecture() {
+        // Sapphire Rapids, Granite Rapids; a CPU before them; Ponte Vecchio; one that tells nothing.
+        assert!(has_matrix(true, 8) && has_matrix(true, 9) && has_matrix(false, 0x030f_0007));
+        assert!(!has_matrix(true, 1) && !has_matrix(true, 0) && !has_matrix(false, 0));
     }
 }

@@ -1,6 +1,8 @@
 //! How is a SYCLBIN written?
 //!
-//! As DPC++'s linker writes it: an abstract module for each image, with the image's property sets as its metadata.
+//! As DPC++'s linker writes it: an abstract module for each image, with the image's property sets as its metadata. Native
+//! images stand in the module of the IR before them where they have its kernels: of a module the runtime takes the native
+//! code that fits the device, and else the IR; of two modules with one kernel it would take both.
 
 use super::v1::{HEADER, RECORD};
 use super::{MAGIC, metadata};
@@ -88,6 +90,11 @@ fn text<'a>(module: &'a Module<'a>) -> Result<Text<'a>> {
     Ok(Text { module: property_text::write(&properties)?, code: code?, of: module })
 }
 
+/// The abstract modules: how many of the texts each has. The first of a module may be IR.
+fn modules<'t, 'a>(texts: &'t [Text<'a>]) -> impl Iterator<Item = &'t [Text<'a>]> {
+    texts.chunk_by(|before, next| next.of.native && before.of.kernels == next.of.kernels && !next.of.kernels.is_empty())
+}
+
 /// Version 1 without an envelope.
 fn tables(global: &str, texts: &[Text<'_>]) -> Vec<u8> {
     let mut metadata = global.as_bytes().to_vec();
@@ -96,19 +103,23 @@ fn tables(global: &str, texts: &[Text<'_>]) -> Vec<u8> {
         metadata.extend_from_slice(text.as_bytes());
         [at, text.len()].map(|word| (word as u64).to_le_bytes()).concat()
     };
-    let (mut modules, mut ir, mut native, mut code) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for text in texts {
-        modules.extend(add(&text.module));
-        let one = u32::from(text.of.native);
+    let (mut of_modules, mut ir, mut native, mut code) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for members in modules(texts) {
+        of_modules.extend(add(members.first().map_or("", |first| &first.module)));
+        let natives = members.iter().filter(|text| text.of.native).count();
         let record = RECORD as usize;
-        for number in [1 - one, (ir.len() / record) as u32, one, (native.len() / record) as u32] {
-            modules.extend(number.to_le_bytes());
+        for number in [members.len().saturating_sub(natives), ir.len() / record, natives, native.len() / record] {
+            of_modules.extend((number as u32).to_le_bytes());
         }
-        let records = if text.of.native { &mut native } else { &mut ir };
-        records.extend(add(&text.code));
-        records.extend([code.len(), text.of.payload.len()].into_iter().flat_map(|word| (word as u64).to_le_bytes()));
-        code.extend_from_slice(text.of.payload);
+        for text in members {
+            let records = if text.of.native { &mut native } else { &mut ir };
+            records.extend(add(&text.code));
+            records
+                .extend([code.len(), text.of.payload.len()].into_iter().flat_map(|word| (word as u64).to_le_bytes()));
+            code.extend_from_slice(text.of.payload);
+        }
     }
+    let modules = of_modules;
     let mut out = MAGIC.to_vec();
     let counts = [modules.len(), ir.len(), native.len()].map(|len| (len / RECORD as usize) as u32);
     out.extend([1, counts[0], counts[1], counts[2], 0].into_iter().flat_map(u32::to_le_bytes));
@@ -129,7 +140,8 @@ fn part<'a>(image: &'a [u8], strings: Vec<(&'a [u8], &'a [u8])>) -> Entry<'a> {
 
 /// Version 2.
 fn parted(global: &str, texts: &[Text<'_>]) -> Result<Vec<u8>> {
-    let indices: Vec<String> = (0..texts.len()).map(|index| index.to_string()).collect();
+    let groups: Vec<&[Text<'_>]> = modules(texts).collect();
+    let indices: Vec<String> = (0..groups.len()).map(|index| index.to_string()).collect();
     let codes: Vec<Vec<u8>> = texts
         .iter()
         .map(|text| [&(text.code.len() as u64).to_le_bytes()[..], text.code.as_bytes(), text.of.payload].concat())
@@ -138,16 +150,19 @@ fn parted(global: &str, texts: &[Text<'_>]) -> Result<Vec<u8>> {
         vec![(b"sycl_format_version", b"2"), (b"role", role.as_bytes())]
     };
     let mut parts = vec![part(global.as_bytes(), strings("global_metadata"))];
-    for ((text, index), code) in texts.iter().zip(&indices).zip(&codes) {
+    let mut codes = codes.iter();
+    for (members, index) in groups.iter().zip(&indices) {
         let index = (&b"am_index"[..], index.as_bytes());
         let mut said = strings("am_metadata");
         said.push(index);
-        parts.push(part(text.module.as_bytes(), said));
-        let mut said = strings(if text.of.native { "native" } else { "ir" });
-        said.push(index);
-        said.push(if text.of.native { (b"arch", text.of.image.arch.as_bytes()) } else { (b"ir_type", b"0") });
-        said.push((b"triple", text.of.triple.as_bytes()));
-        parts.push(part(code, said));
+        parts.push(part(members.first().map_or("", |first| &first.module).as_bytes(), said));
+        for (text, code) in members.iter().zip(codes.by_ref()) {
+            let mut said = strings(if text.of.native { "native" } else { "ir" });
+            said.push(index);
+            said.push(if text.of.native { (b"arch", text.of.image.arch.as_bytes()) } else { (b"ir_type", b"0") });
+            said.push((b"triple", text.of.triple.as_bytes()));
+            parts.push(part(code, said));
+        }
     }
     offload_binary::write(Version::V2, &parts)
 }

@@ -33,8 +33,8 @@ pub struct GateArgs {
     /// Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable); by default those of the
     /// policy
     #[arg(short = 't', long = "for", value_name = "TARGET,...", value_delimiter = ',',
-          conflicts_with_all = ["declared", "fixed_targets", "external"])]
-    targets: Vec<String>,
+          conflicts_with_all = ["declared", "external"])]
+    pub targets: Vec<String>,
     /// The image that the runtime chooses must be compiled for the target already
     #[arg(long, conflicts_with_all = ["declared", "fixed_targets", "external"])]
     require_native: bool,
@@ -49,7 +49,7 @@ pub struct GateArgs {
     #[command(flatten)]
     baseline: baseline::BaselineArgs,
     #[command(flatten)]
-    configs: DeviceConfigs,
+    pub configs: DeviceConfigs,
 }
 
 /// How the answer is printed.

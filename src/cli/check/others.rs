@@ -2,9 +2,9 @@
 
 use super::super::files::{How, each_file_with};
 use super::super::global::Global;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use sycl_bundle::compat::examine::examine_image;
+use sycl_bundle::compat::examine::{Examined, examine_image};
 use sycl_bundle::compat::offers::Offers;
 use sycl_bundle::container::Kind;
 use sycl_bundle::container::arena::Arena;
@@ -43,4 +43,30 @@ fn offers_something(image: &sycl_bundle::bundle::image::Image<'_>) -> bool {
     let properties = &image.properties;
     let offers = [set::EXPORTED, set::VIRTUAL_FUNCTIONS].iter().any(|set| !properties.set(set).is_empty());
     offers || image.origin.is_none() && image.entries.is_empty()
+}
+
+/// Hands the images of each file on once more, with those of the other files that they may be linked to. Standard input
+/// cannot be read again, so that nothing is handed on where it is among the files.
+///
+/// # Errors
+/// What cannot be read, and what `each` returns.
+pub fn each_linked(
+    global: &Global,
+    files: &[PathBuf],
+    mut each: impl FnMut(&str, &[Examined<'_, '_>]) -> Result<()>,
+) -> Result<bool> {
+    if files.iter().any(|file| file == Path::new("-")) {
+        return Ok(false);
+    }
+    let arena = Arena::with_limit(u64::MAX);
+    let offers = collect(global, files, &arena)?;
+    let how = How { unhashed: true, again: true, ..How::default() };
+    each_file_with(global, files, &Selector::default(), how, |facts| {
+        let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
+        let lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
+        let mut images = std::mem::take(&mut facts.images);
+        images.extend(lent.examined());
+        each(facts.path, &images)
+    })?;
+    Ok(true)
 }

@@ -1,8 +1,7 @@
 //! Which images does `build` write?
 //!
 //! Into a linked file's own list, or beside it in an object or library, go the native ones alone: the file registers
-//! the others itself. Forms that stand for themselves hold the native images too, or in place of what they were
-//! compiled from where a kernel may be there once only.
+//! the others itself. Forms that stand for themselves hold the native images behind what they were compiled from.
 
 use super::args::{Emit, Form};
 use super::earlier::{self, Earlier};
@@ -186,7 +185,6 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
     for addition in compiled.additions {
         natives.entry(addition.source).or_default().push(addition);
     }
-    let beside = matches!(emit, Emit::OffloadBinary | Emit::OffloadBundle);
     let registers = matches!(emit, Emit::Object | Emit::Shared);
     // Tables and modules say nothing of targets.
     let untold = matches!(compiled.bundle.kind, Kind::Table | Kind::SpirV | Kind::LlvmBitcode);
@@ -196,7 +194,7 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
         let source = Image { entries: entries(examined), target, ..examined.image.clone() };
         let natives = natives.remove(&source.index).unwrap_or_default();
         let stays = !compiled.bare.contains(&source.index);
-        if stays && (beside || if registers { is_bare(compiled) } else { natives.is_empty() }) {
+        if stays && (!registers || is_bare(compiled)) {
             images.push(source.clone());
         }
         let mut source = source;

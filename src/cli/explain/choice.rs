@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use sycl_bundle::compat::aspects::{Graph, codes};
 use sycl_bundle::compat::choice::choose_among;
+use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::explain::thrown::thrown;
 use sycl_bundle::compat::explain::trace::Looked;
 use sycl_bundle::compat::fit::Subject;
@@ -18,17 +19,17 @@ use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::explain::{Built, Objection, Way};
 use sycl_bundle::report::kernels::OnDevice;
 
-/// The way of each wanted kernel of a file on each target, in the order of targets and kernels.
-pub fn ways(facts: &FileFacts<'_>, asked: &[Named<'_>], wanted: &dyn Fn(&str) -> bool) -> Vec<Way> {
+/// The way of each wanted kernel of a file's images on each target, in the order of targets and kernels.
+pub fn ways(path: &str, images: &[Examined<'_, '_>], asked: &[Named<'_>], wanted: &dyn Fn(&str) -> bool) -> Vec<Way> {
     if asked.is_empty() {
         return Vec::new();
     }
-    let file: Arc<str> = facts.path.into();
-    let codes = codes(&facts.images);
-    let looked = Looked::new(&facts.images, Graph::of(&codes));
+    let file: Arc<str> = path.into();
+    let codes = codes(images);
+    let looked = Looked::new(images, Graph::of(&codes));
     let mut order: Vec<&str> = Vec::new();
     let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, image) in facts.images.iter().enumerate() {
+    for (at, image) in images.iter().enumerate() {
         for name in image.kernels.iter().filter(|name| wanted(name)) {
             let places = holders.entry(name).or_insert_with(|| {
                 order.push(name);
@@ -39,7 +40,7 @@ pub fn ways(facts: &FileFacts<'_>, asked: &[Named<'_>], wanted: &dyn Fn(&str) ->
             }
         }
     }
-    let gate = Gate::new(&facts.images, &codes, wanted);
+    let gate = Gate::new(images, &codes, wanted);
     let mut ways = Vec::new();
     for one in asked {
         let subject = Subject::new(one.target).with_march(one.march);
@@ -53,10 +54,10 @@ pub fn ways(facts: &FileFacts<'_>, asked: &[Named<'_>], wanted: &dyn Fn(&str) ->
         }
         for name in &order {
             let places = holders.get(name).cloned().unwrap_or_default();
-            let choice = choose_among(&facts.images, places, name, &subject);
+            let choice = choose_among(images, places, name, &subject);
             let thrown = thrown(&choice, &looked, &subject);
             let findings = found.remove(*name).unwrap_or_default();
-            ways.push(Way::new(file.clone(), name, &facts.images, &subject, &choice, (thrown, findings)));
+            ways.push(Way::new(file.clone(), name, images, &subject, &choice, (thrown, findings)));
         }
     }
     ways

@@ -10,10 +10,10 @@ use sycl_bundle::bundle::aspect::{self, Epoch};
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::bundle::property::set;
-use sycl_bundle::bundle::requirements::Requirements;
+use sycl_bundle::bundle::requirements::{FixedTarget, Requirements, target_number};
 use sycl_bundle::compat::aspects::Code;
 use sycl_bundle::container::arena::Arena;
-use sycl_bundle::device;
+use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::rewrite::link::{self, link};
 use sycl_bundle::rewrite::prepare::{Payload, store};
@@ -33,7 +33,7 @@ impl Fixed {
     ///
     /// # Errors
     /// `Usage` where an input is none, or a target unknown.
-    pub fn parse(texts: &[String], files: &[PathBuf]) -> Result<Fixed> {
+    pub fn parse(table: &TargetTable, texts: &[String], files: &[PathBuf]) -> Result<Fixed> {
         let mut fixed = Fixed::default();
         for text in texts {
             let (file, names) =
@@ -41,9 +41,11 @@ impl Fixed {
             let names = names.split(',').filter(|name| !name.is_empty());
             let mut targets = BTreeSet::new();
             for name in names {
-                targets.extend(named(name)?);
+                targets.extend(named(table, name)?);
             }
             match file {
+                // An empty list is how a build system says that there is none.
+                _ if targets.is_empty() => {}
                 None => fixed.all = Some(targets),
                 Some(file) if files.iter().any(|known| known.as_os_str() == file) => {
                     fixed.by_file.insert(file.to_owned(), targets);
@@ -57,26 +59,29 @@ impl Fixed {
         Ok(fixed)
     }
 
-    fn of(&self, file: &str) -> Option<BTreeSet<String>> {
-        self.by_file.get(file).or(self.all.as_ref()).cloned()
+    /// Those of an input whose image is fixed to `recorded` already.
+    fn of(&self, file: &str, recorded: Option<Vec<FixedTarget>>) -> Option<BTreeSet<String>> {
+        let recorded: Option<BTreeSet<String>> = recorded.map(|all| all.iter().map(FixedTarget::label).collect());
+        let asked = self.by_file.get(file).or(self.all.as_ref());
+        match (asked, recorded) {
+            (Some(asked), Some(recorded)) => Some(asked & &recorded),
+            (asked, recorded) => asked.cloned().or(recorded),
+        }
     }
 }
 
 /// The targets of the device configuration that a spelling means, or the aspect that it names.
-fn named(spelling: &str) -> Result<Vec<String>> {
+fn named(table: &TargetTable, spelling: &str) -> Result<Vec<String>> {
     if aspect::number(Epoch::From2026, spelling).is_some() {
         return Ok(vec![spelling.to_owned()]);
     }
-    Ok(device::table().resolve(spelling)?.targets.iter().map(|target| target.name.clone()).collect())
+    Ok(table.resolve(spelling)?.targets.iter().map(|target| target.name.clone()).collect())
 }
 
-/// The number of the aspect that stands for a target. No aspect is of one device alone, so it is that of the kind of
-/// device.
-pub fn aspect_of(target: &str, epoch: Epoch) -> Option<u32> {
-    aspect::number(epoch, target).or_else(|| {
-        let kind = device::table().target(target)?.device_type?.name();
-        aspect::number(epoch, kind)
-    })
+/// The number that stands for a target: that of an aspect, else that of a name.
+pub fn number_of(target: &str, epoch: Epoch) -> u32 {
+    let unnamed = || target.strip_prefix("target#").and_then(|number| number.parse().ok());
+    aspect::number(epoch, target).or_else(unnamed).unwrap_or_else(|| target_number(target))
 }
 
 /// One piece of code.
@@ -140,12 +145,12 @@ pub fn units<'k>(
             let code = index.as_ref().map(Code::read).unwrap_or_default();
             kept = index.filter(|_| alone);
             let requirements = Requirements::of(image, epoch);
-            let recorded = image.properties.get(set::REQUIREMENTS, "aspects").is_some();
+            let recorded = image.properties.aspect_numbers().is_some();
             Source {
                 code,
                 recorded: recorded.then(|| requirements.aspects.into_iter().collect()),
                 sub_groups: requirements.reqd_sub_group_sizes,
-                fixed_targets: fixed.of(file),
+                fixed_targets: fixed.of(file, requirements.fixed_targets),
             }
         };
         let label = members.iter().map(|(_, label, _, _)| label.as_str()).collect::<Vec<_>>().join(", ");

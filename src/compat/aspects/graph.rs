@@ -13,7 +13,7 @@ use crate::compat::built_in::of_the_device;
 use crate::limits;
 use crate::spirv::calls::EdgeKind;
 use crate::spirv::lines::{Inlined, SourceLocation};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// The linked call graph of modules.
 #[derive(Debug)]
@@ -31,6 +31,17 @@ pub struct Graph<'m> {
     ways: BTreeMap<Aspect, Ways>,
     /// For each node, whether it leads to an import that no module provides.
     open: Vec<bool>,
+}
+
+/// A function that other modules may call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exported<'m> {
+    /// The module's position.
+    pub module: usize,
+    /// Its place in the module's nodes.
+    pub node: usize,
+    /// Its mangled name.
+    pub name: &'m str,
 }
 
 /// Every node's next step towards a use of one aspect.
@@ -254,6 +265,41 @@ impl<'m> Graph<'m> {
     /// Whether a node may call a function that no module defines, so that what it needs is not wholly known.
     pub fn is_open(&self, module: usize, node: usize) -> bool {
         self.number(module, node).and_then(|number| self.open.get(number).copied()).unwrap_or(true)
+    }
+
+    /// The functions with a body that some nodes may call, and these nodes themselves; each by module and place.
+    pub fn reached(&self, from: impl Iterator<Item = (usize, usize)>) -> BTreeSet<(usize, usize)> {
+        let mut next: Vec<(usize, usize)> = from.collect();
+        let mut met: HashSet<(usize, usize)> = next.iter().copied().collect();
+        let mut functions = BTreeSet::new();
+        while let Some((module, place)) = next.pop() {
+            let Some(node) = self.codes.get(module).and_then(|code| code.nodes.get(place)) else { continue };
+            if node.kind == Kind::Defined {
+                functions.insert((module, place));
+            }
+            let number = self.number(module, place);
+            let provider = number.and_then(|number| self.owner(*self.provided.get(&number)?));
+            // They are in the order of callers.
+            let first = self.sets.callers.partition_point(|(caller, _)| Some(*caller) < number);
+            let sets = self.sets.callers.iter().skip(first).take_while(|(caller, _)| Some(*caller) == number);
+            let members = sets.filter_map(|(_, set)| self.sets.members.get(*set)).flatten();
+            let members = members.filter_map(|member| self.owner(*member));
+            let calls = node.calls.iter().map(|call| (module, call.to));
+            next.extend(calls.chain(provider).chain(members).filter(|reached| met.insert(*reached)));
+        }
+        functions
+    }
+
+    /// The functions that modules export, kernels aside, in order.
+    pub fn exported(&self) -> impl Iterator<Item = Exported<'m>> + use<'m> {
+        self.codes.iter().enumerate().flat_map(|(module, code)| {
+            let kernels: HashSet<usize> = code.kernels.iter().filter_map(|kernel| kernel.node).collect();
+            let defined = code.nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Defined);
+            let others = defined.filter(move |(place, _)| !kernels.contains(place));
+            others.filter_map(move |(node, found)| {
+                found.symbol.as_ref().map(|_| Exported { module, node, name: &found.name })
+            })
+        })
     }
 
     /// The aspects that the functions of a module may need, kernels or not: what DPC++ records of an image, with those

@@ -112,6 +112,7 @@ pub fn meaning(said: &Said) -> String {
         }
         Said::Ocloc(number) => return ocloc(*number),
         Said::Code(code) => return format!("{}: {}", code.title(), code.meaning),
+        Said::Phrase(phrase) => return phrase.meaning.to_owned(),
     };
     text.to_owned()
 }
@@ -215,6 +216,10 @@ pub fn remedies(said: &Said, known: Known<'_>) -> Vec<String> {
         ],
         Said::Ocloc(_) => vec!["run the command again by hand, without -q; it prints what it misses".into()],
         Said::Code(code) => code.remedies.iter().map(|text| text.replace("FILE", file)).collect(),
+        Said::Phrase(phrase) => {
+            let fill = |text: &&str| text.replace("FILE", file).replace("TARGET", target).replace("NAME", kernel);
+            phrase.remedies.iter().map(fill).collect()
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! say several things, as a build log does; what only repeats that something failed counts where nothing else is said.
 
 use super::codes::{self, Code};
+use super::phrases::{self, Phrase};
 
 /// One thing that a message says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +56,8 @@ pub enum Said {
     Ocloc(i64),
     /// An error code.
     Code(&'static Code),
+    /// A known sentence.
+    Phrase(&'static Phrase),
 }
 
 /// One thing that a message says, with the words that say so.
@@ -111,7 +114,11 @@ pub fn read(message: &str) -> Message {
 impl Said {
     /// Whether it says no more than that something failed.
     fn is_general(&self) -> bool {
-        matches!(self, Said::Code(_) | Said::Ocloc(_) | Said::NoBundle | Said::NotSupported)
+        match self {
+            Said::Code(_) | Said::Ocloc(_) | Said::NoBundle | Said::NotSupported => true,
+            Said::Phrase(phrase) => phrase.is_general(),
+            _ => false,
+        }
     }
 
     /// A word for programs.
@@ -140,6 +147,7 @@ impl Said {
             Said::OclocDevice(_) => "ocloc-device",
             Said::Ocloc(_) => "ocloc",
             Said::Code(_) => "code",
+            Said::Phrase(phrase) => phrase.topic,
         }
     }
 }
@@ -185,14 +193,17 @@ fn rules(line: &str) -> Vec<Said> {
         found.push(Said::Amx);
     }
     found.extend(machine(line));
-    found.extend(code(line));
+    found.extend(phrases::in_line(line).map(Said::Phrase));
+    // A sentence says more than its code.
+    found.extend(code(line).filter(|_| !found.iter().any(|said| matches!(said, Said::Phrase(_)))));
     found
 }
 
 fn sizes(line: &str) -> Option<Said> {
     let has = |text: &str| line.contains(text);
     let sub_group = between(line, "Sub-group size ", " is not supported")
-        .or_else(|| between(line, "required sub-group size of '", "'"));
+        .or_else(|| between(line, "required sub-group size of '", "'"))
+        .or_else(|| between(line, "required subgroup size ", ", which is unsupported"));
     if let Some(size) = sub_group.and_then(|text| text.parse().ok()) {
         return Some(Said::SubGroupSize(size));
     }

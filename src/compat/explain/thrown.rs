@@ -46,6 +46,7 @@ pub fn thrown(choice: &Choice, looked: &Looked<'_>, subject: &Subject<'_>) -> Op
             format!("no matrix hardware on the target device, {name} is not supported")
         }
         Some((Rule::Matrix, _)) => "joint_matrix with parameters ... is not supported on this device".to_owned(),
+        Some((Rule::FixedTarget, _)) => sure.map(|finding| finding.message.clone()).unwrap_or_default(),
         Some((Rule::WorkGroupSize, _)) => {
             let sizes = &image.requirements.reqd_work_group_sizes;
             let items = |size: &&Vec<u64>| size.iter().fold(1u64, |product, side| product.saturating_mul(*side));

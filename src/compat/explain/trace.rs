@@ -2,7 +2,7 @@
 
 use super::said::{Message, Said};
 use crate::bundle::property::set;
-use crate::bundle::requirements::Requirements;
+use crate::bundle::requirements::FixedTarget;
 use crate::compat::aspects::{Aspect, Evidence, Graph, shown};
 use crate::compat::built_in::of_the_device;
 use crate::compat::examine::Examined;
@@ -47,7 +47,6 @@ impl<'f> Looked<'f> {
         let mut found = Vec::new();
         for (at, image) in self.images.iter().enumerate() {
             let mut image_says = |text: String| found.extend(Self::kernels_say(image, wanted, &text));
-            let required = &image.requirements;
             match said {
                 Said::NoKernel | Said::NoImage(_) | Said::NoBundle => {}
                 Said::NotSupported => requirements(image).into_iter().for_each(image_says),
@@ -64,8 +63,9 @@ impl<'f> Looked<'f> {
                 }
                 Said::Matrix | Said::Amx => matrix(image).into_iter().for_each(image_says),
                 Said::FixedTarget => {
-                    if let Requirements { fixed_targets: Some(_), .. } = required {
-                        image_says("is fixed to targets".to_owned());
+                    if let Some(fixed) = &image.requirements.fixed_targets {
+                        let names: Vec<String> = fixed.iter().map(FixedTarget::label).collect();
+                        image_says(format!("is fixed to {}", names.join(", ")));
                     }
                 }
                 Said::Symbols(symbols) => {
@@ -117,7 +117,8 @@ impl<'f> Looked<'f> {
                 | Said::NoOcloc
                 | Said::OclocDevice(_)
                 | Said::Ocloc(_)
-                | Said::Code(_) => {}
+                | Said::Code(_)
+                | Said::Phrase(_) => {}
             }
         }
         if matches!(said, Said::NoKernel | Said::NoImage(_) | Said::NoBundle) || is_name(said) {

@@ -1,8 +1,11 @@
 //! Does the device have what the image records as required?
 
 use super::{Finding, Fit, Rule};
+use crate::bundle::aspect;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
+use crate::bundle::requirements::{FixedTarget, target_number};
+use crate::compat::aspects::Aspect;
 use crate::compat::examine::Examined;
 use crate::device::aspect::current;
 use crate::device::matrix::{unsupported_mad, unsupported_matrix};
@@ -12,15 +15,12 @@ use crate::device::target::{Has, Target};
 pub fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
     let required = &examined.requirements;
     if let Some(fixed) = &required.fixed_targets {
-        let numbers: Vec<String> = fixed.iter().map(u32::to_string).collect();
-        let message =
-            format!("the image is fixed to targets by number ({}), and no table names them", numbers.join(", "));
-        fit.gap(Rule::FixedTarget, message);
+        fixed_targets(fixed, target, fit);
     }
     aspects(required.aspects.iter().map(String::as_str), target, fit);
     matrix(examined.image, target, fit);
     for size in &required.reqd_work_group_sizes {
-        work_group(size, target, fit);
+        work_group(examined, size, target, fit);
     }
     for size in required.reqd_sub_group_sizes.iter().filter(|_| !examined.is_esimd()) {
         sub_group(*size, target, fit);
@@ -32,10 +32,68 @@ pub fn check(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
 pub fn shown_sizes(examined: &Examined<'_, '_>, target: &Target, fit: &mut Fit) {
     let recorded = &examined.requirements;
     for size in examined.work_group_sizes().iter().skip(recorded.reqd_work_group_sizes.len()) {
-        work_group(size, target, fit);
+        work_group(examined, size, target, fit);
     }
     for size in examined.sub_group_sizes().into_iter().filter(|size| !recorded.reqd_sub_group_sizes.contains(size)) {
         sub_group(size, target, fit);
+    }
+}
+
+/// An image is for one of the targets that it is fixed to; none of an empty list is any.
+fn fixed_targets(fixed: &[FixedTarget], target: &Target, fit: &mut Fit) {
+    let all = fixed.iter().map(|one| is_target(one, target));
+    let labels = || fixed.iter().map(FixedTarget::label).collect::<Vec<_>>().join(",");
+    match all.min_by_key(|has| [Has::Yes, Has::Unknown, Has::No].iter().position(|one| one == has)) {
+        Some(Has::Yes) => {}
+        Some(Has::Unknown) => {
+            let message =
+                format!("the image is fixed to {}, and whether {} is one of these is not known", labels(), target.name);
+            fit.gap(Rule::FixedTarget, message);
+        }
+        Some(Has::No) | None => fit.reason(
+            Rule::FixedTarget,
+            format!(
+                "Kernel was compiled with '-fsycl-fixed-targets={}' but was submitted to a different device.",
+                labels()
+            ),
+        ),
+    }
+}
+
+/// Whether a target is the one, by name; an aspect's name stands for all targets that have it.
+fn is_target(fixed: &FixedTarget, target: &Target) -> Has {
+    let table = crate::device::table();
+    let is_number = |name: &str| target_number(name) == fixed.number;
+    let own = std::iter::once(&target.name).chain(&target.aliases).chain(&target.families);
+    let mut own = own.map(String::as_str);
+    let Some(name) = fixed.name.as_deref() else {
+        let known = || table.targets().iter().any(|one| is_number(&one.name));
+        return if own.any(is_number) {
+            Has::Yes
+        } else if known() {
+            Has::No
+        } else {
+            Has::Unknown
+        };
+    };
+    if own.any(|own| own == name) {
+        return Has::Yes;
+    }
+    let Some(meant) = table.target(name) else {
+        // An aspect, or a target of a device configuration that is not given here.
+        return if aspect::names().any(|aspect| aspect == name) { target.has(name) } else { Has::No };
+    };
+    let shares_version = meant.ip_versions.iter().any(|version| target.ip_versions.contains(version));
+    // A name of a kind of device is that of many: of the one that is fixed to, or of the one that is asked about.
+    let kinds = ["spir64", "spir64_gen", "spir64_x86_64"];
+    let same_kind =
+        target.device_type.is_none() || meant.device_type.is_none() || meant.device_type == target.device_type;
+    if shares_version || kinds.contains(&name) && same_kind && target.device_type.is_some() {
+        Has::Yes
+    } else if kinds.contains(&target.name.as_str()) && same_kind {
+        Has::Unknown
+    } else {
+        Has::No
     }
 }
 
@@ -57,8 +115,12 @@ fn sub_group(size: u32, target: &Target, fit: &mut Fit) {
 /// Checks aspects, by SYCL name.
 pub fn aspects<'a>(names: impl Iterator<Item = &'a str>, target: &Target, fit: &mut Fit) {
     for name in names {
+        let known = aspect::names().any(|own| own == name) || Aspect::of_name(name).is_some();
         let (list, message) = match target.has(current(name)) {
             Has::Yes => continue,
+            _ if !known => {
+                (&mut fit.gaps, format!("which aspect {name} is, and whether {} has it, is not known", target.name))
+            }
             Has::No => (
                 &mut fit.reasons,
                 format!(
@@ -94,9 +156,9 @@ fn matrix(image: &Image<'_>, target: &Target, fit: &mut Fit) {
     }
 }
 
-/// Checks a size in the order of the source, the slowest dimension first.
-fn work_group(size: &[u64], target: &Target, fit: &mut Fit) {
-    let shown: Vec<String> = size.iter().map(u64::to_string).collect();
+/// Checks a size, x last.
+fn work_group(examined: &Examined<'_, '_>, size: &[u64], target: &Target, fit: &mut Fit) {
+    let shown: Vec<String> = examined.in_source_order(size).iter().map(u64::to_string).collect();
     let shown = shown.join("x");
     let lead = format!("Kernel has a required work-group size of '{shown}' but");
     let Some(items) = size.iter().try_fold(1u64, |product, size| product.checked_mul(*size)) else {

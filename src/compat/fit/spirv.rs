@@ -4,7 +4,7 @@
 //! reason; what is in no list is a gap.
 
 use super::{Fit, Rule, Subject};
-use crate::device::target::{Backend, Target};
+use crate::device::target::Target;
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
 
@@ -29,11 +29,14 @@ const CORE: [&str; 14] = [
 
 /// Checks version, capabilities and extensions of a module.
 pub fn check(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
-    if matches!(subject.backend, Some(Backend::Cuda | Backend::Hip | Backend::NativeCpu)) {
+    if !subject.takes_spirv() {
         // That no SPIR-V is taken there is said once, of the image.
         return;
     }
     let target = subject.target;
+    if target.brief {
+        return;
+    }
     let (major, minor) = module.version;
     match target.spirv_version {
         Some(newest) if module.version <= newest => {}

@@ -301,3 +301,15 @@ fn kernel_bundles_ignore_the_compile_target() {
     assert_eq!(choice::bundle(&examined, crate::bundle::image::State::Executable, &subject), [0, 1]);
     assert_eq!(choice::bundle(&examined, crate::bundle::image::State::Input, &subject), [1]);
 }
+
+#[test]
+fn numbers_of_targets_differ_from_each_other_and_from_those_of_aspects() {
+    let table = device::table();
+    let mut numbers: Vec<u32> =
+        table.targets().iter().map(|target| crate::bundle::requirements::target_number(&target.name)).collect();
+    let count = numbers.len();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), count);
+    assert!(numbers.iter().all(|number| *number >= 0x4000_0000));
+}

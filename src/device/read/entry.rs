@@ -25,6 +25,12 @@ pub fn target(
         Some(like) => base(&like.value, known, faults),
         None => Target::default(),
     };
+    let restated = |name: &String| {
+        let own = |entry: &&Entry| matches!(entry.key.as_str(), "aspects" | "more-aspects" | "maybe-aspects");
+        entries.iter().filter(own).any(|entry| names(&entry.value, None, &mut Vec::new()).contains(name))
+    };
+    let taken_over = target.aspects.iter().chain(&target.maybe_aspects).filter(|name| !restated(name));
+    let taken_over: Vec<String> = taken_over.cloned().collect();
     target.name.clone_from(&own.key);
     file.clone_into(&mut target.file);
     let mut template = false;
@@ -32,9 +38,15 @@ pub fn target(
         if entry.key == "template" {
             template = flag(&entry.value, faults).unwrap_or_default();
         } else {
-            key(&mut target, entry, aspects, faults);
+            key(&mut target, entry, (aspects, &taken_over), faults);
         }
     }
+    /// How many of the keys are those of DPC++'s grammar; its tools' options have names of their own.
+    const OF_DPCPP: usize = 4;
+    target.brief = entries.iter().all(|entry| {
+        let told = matches!(entry.key.as_str(), "source" | "open" | "comment" | "aliases");
+        told || KEYS.iter().take(OF_DPCPP).any(|key| *key == entry.key) || entry.key.starts_with("aot-toolchain-")
+    });
     defaults(&mut target);
     contradictions(&target, own, entries, faults);
     (target, template)
@@ -60,7 +72,12 @@ fn base(node: &Node, known: &dyn Known, faults: &mut Vec<Fault>) -> Target {
     }
 }
 
-fn key(target: &mut Target, entry: &Entry, aspects: Option<&[&str]>, faults: &mut Vec<Fault>) {
+fn key(
+    target: &mut Target,
+    entry: &Entry,
+    (aspects, taken_over): (Option<&[&str]>, &[String]),
+    faults: &mut Vec<Fault>,
+) {
     let node = &entry.value;
     match entry.key.as_str() {
         "aspects" => target.aspects = names(node, aspects, faults),
@@ -71,7 +88,12 @@ fn key(target: &mut Target, entry: &Entry, aspects: Option<&[&str]>, faults: &mu
             target.aspects.extend(more);
         }
         "maybe-aspects" => target.maybe_aspects = names(node, aspects, faults),
-        "lacks-aspects" => target.lacks_aspects = names(node, aspects, faults),
+        "lacks-aspects" => {
+            target.lacks_aspects = names(node, aspects, faults);
+            // What is taken over with `like` gives way; what the entry says itself must not contradict.
+            target.aspects.retain(|name| !taken_over.contains(name) || !target.lacks_aspects.contains(name));
+            target.maybe_aspects.retain(|name| !taken_over.contains(name) || !target.lacks_aspects.contains(name));
+        }
         "may_support_other_aspects" => {
             target.may_support_other_aspects = flag(node, faults).unwrap_or_default();
         }

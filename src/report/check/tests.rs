@@ -9,6 +9,7 @@ use serde_json::Value;
 
 fn warning(rule: Rule, evidence: Option<Evidence>) -> Warning {
     Warning {
+        callee: None,
         rule,
         certainty: Certainty::Possible,
         module: 0,

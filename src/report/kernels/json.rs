@@ -54,7 +54,7 @@ struct Kernel<'a> {
     /// The numbers of all images of the file that hold a kernel of this name.
     images: &'a [usize],
     /// Arguments that are passed; eliminated ones are not among them.
-    num_args: usize,
+    num_args: Option<usize>,
     /// The arguments.
     args: Vec<Argument<'a>>,
     /// Whether the compiler recorded which arguments of the source it removed; otherwise `index` counts what is passed.
@@ -273,7 +273,7 @@ impl<'a> Kernel<'a> {
             file: file.path,
             image: kernel.image,
             images: &kernel.images,
-            num_args: kernel.num_args(),
+            num_args: kernel.known_args(),
             args: kernel.arguments.iter().map(Argument::from).collect(),
             args_of_source: kernel.from_source,
             attributes: kernel.into(),

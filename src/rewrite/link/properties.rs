@@ -9,7 +9,8 @@
 
 use super::Input;
 use crate::bundle::aspect::{self, Epoch};
-use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::bundle::property::{Properties, Property, PropertySet, Value, key, set};
+use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::bundle::spec_constants::{PADDING, SpecConstant, constants};
 use crate::compat::aspects::shown_by;
 use crate::container::arena::Arena;
@@ -22,11 +23,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Requirements on the work-group size. The runtime checks every launch of a kernel of the image against them.
 const WORK_GROUP: [&str; 3] = ["reqd_work_group_size", "reqd_work_group_size_uint64_t", "work_group_num_dim"];
-/// Requirement that fixes the image, and so every kernel of it, to some targets.
-const FIXED: &str = "fixed_target";
+/// Requirements that fix the image, and so every kernel of it, to some targets.
+const FIXED: [&str; 2] = ["fixed_target", FIXED_TARGET_NAMES];
 /// Requirements whose parts are united.
 const TEXTS: [&str; 2] = ["joint_matrix", "joint_matrix_mad"];
-const ASPECTS: &str = "aspects";
 const DEFINES: &str = "virtual-functions-set";
 const USES: &str = "uses-virtual-functions-set";
 
@@ -167,15 +167,15 @@ impl<'m, 'k> Merge<'m, 'k> {
         let mut aspects: BTreeSet<u32> = BTreeSet::new();
         let mut has_aspects = false;
         for input in inputs {
-            if let Some(value) = input.image.properties.get(set::REQUIREMENTS, ASPECTS) {
+            if let Some(numbers) = input.image.properties.aspect_numbers() {
                 has_aspects = true;
-                aspects.extend(value.words().unwrap_or_default());
+                aspects.extend(numbers);
             }
         }
         let mut properties = Vec::new();
         if has_aspects {
             let bytes: Vec<u8> = aspects.into_iter().flat_map(u32::to_le_bytes).collect();
-            properties.push(Property { name: ASPECTS, value: byte_array(self.arena, &bytes)? });
+            properties.push(Property { name: key::ASPECTS[0], value: byte_array(self.arena, &bytes)? });
         }
         for key in TEXTS {
             let mut parts: Vec<&str> = Vec::new();
@@ -189,8 +189,8 @@ impl<'m, 'k> Merge<'m, 'k> {
                 properties.push(Property { name: key, value: byte_array(self.arena, parts.join(";").as_bytes())? });
             }
         }
-        let gathered = self.gathered(set::REQUIREMENTS, &[ASPECTS, TEXTS[0], TEXTS[1]], false);
-        self.in_all_with_kernels(set::REQUIREMENTS, &[WORK_GROUP[0], WORK_GROUP[1], WORK_GROUP[2], FIXED]);
+        let gathered = self.gathered(set::REQUIREMENTS, &[key::ASPECTS[0], key::ASPECTS[1], TEXTS[0], TEXTS[1]], false);
+        self.in_all_with_kernels(set::REQUIREMENTS, &[WORK_GROUP[0], WORK_GROUP[1], WORK_GROUP[2], FIXED[0], FIXED[1]]);
         properties.extend(self.kept(gathered)?);
         Ok(properties)
     }
@@ -297,7 +297,7 @@ pub fn hidden_aspects<'i>(inputs: &'i [Input<'_, '_>], contents: &[Cow<'_, [u8]>
         if kernels.is_empty() {
             continue;
         }
-        let recorded = input.image.properties.get(set::REQUIREMENTS, "aspects").and_then(|value| value.words());
+        let recorded = input.image.properties.aspect_numbers();
         // An image that was linked before lists hidden aspects of its kernels already.
         let listed = input.image.properties.set(set::KERNEL_ASPECTS).iter();
         let known: HashSet<u32> = listed.filter_map(|property| property.value.words()).flatten().collect();

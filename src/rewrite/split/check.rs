@@ -10,8 +10,7 @@ use super::entry::{Entry, Kind};
 use super::{Options, Source};
 use crate::compat::aspects::Graph;
 use crate::compat::aspects::code;
-use crate::error::{Error, ErrorKind, Result};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// Warning about a function of an image.
@@ -68,7 +67,7 @@ pub(super) struct Checked {
     pub(super) sub_groups: BTreeSet<u32>,
     pub(super) work_group: Option<[u32; 3]>,
     pub(super) dimensions: Option<u32>,
-    pub(super) fixed_targets: Option<BTreeSet<u32>>,
+    pub(super) fixed_targets: Option<BTreeMap<u32, String>>,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -160,21 +159,19 @@ fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
 }
 
 /// Checks the functions of an image.
-///
-/// # Errors
-/// `Usage` where a fixed target has no aspect.
 pub(super) fn check(
     linked: &LinkedSources<'_>,
     sources: &[Source],
     members: &[&Entry<'_>],
     options: &Options<'_>,
-) -> Result<Checked> {
+) -> Checked {
     let mut checked = Checked::default();
     let used: BTreeSet<&String> = members.iter().flat_map(|entry| &*entry.aspects).collect();
     let sizes: BTreeSet<u32> = members.iter().filter_map(|entry| entry.sub_group).collect();
     // An image is fixed to targets if its kernels are.
     let of_source = |number: usize| sources.get(number).and_then(|source| source.fixed_targets.as_ref());
-    let fixed = members.iter().filter_map(|entry| of_source(entry.source)).find(|targets| !targets.is_empty());
+    let mut all_fixed = members.iter().filter_map(|entry| of_source(entry.source));
+    let fixed = all_fixed.clone().find(|targets| !targets.is_empty()).or_else(|| all_fixed.next());
     let functions = if sources.len() > 1 { linked.reached(sources, members) } else { BTreeSet::new() };
     let name = |(number, place): (usize, usize)| {
         let node = sources.get(number).and_then(|source| source.code.nodes.get(place));
@@ -189,14 +186,9 @@ pub(super) fn check(
                 targets.retain(|target| theirs.contains(target));
             }
         }
-        let number = |target: &String| {
-            (options.target_aspect)(target).ok_or_else(|| {
-                let error = Error::new(ErrorKind::Usage, format!("no aspect stands for the target `{target}`"));
-                error.with_remedy("name targets of the device configuration, or aspects such as `cpu`")
-            })
-        };
-        checked.fixed_targets = Some(targets.iter().map(number).collect::<Result<_>>()?);
-        return Ok(checked);
+        let numbered = targets.into_iter().map(|target| ((options.target_number)(&target), target));
+        checked.fixed_targets = Some(numbered.collect());
+        return checked;
     }
     let mut aspects: BTreeSet<String> = used.iter().map(|name| (*name).clone()).collect();
     checked.sub_groups = sizes.clone();
@@ -220,7 +212,7 @@ pub(super) fn check(
     // An image can declare one size; kernels of different sizes are checked when they are launched.
     checked.work_group = common(members.iter().map(|entry| entry.work_group));
     checked.dimensions = common(members.iter().map(|entry| entry.dimensions));
-    Ok(checked)
+    checked
 }
 
 /// Returns the common value, if all have the same.

@@ -84,8 +84,8 @@ pub struct Options<'o> {
     pub explicit: &'o dyn Fn(&str) -> Option<usize>,
     /// Epoch of the aspect numbers of the new images.
     pub epoch: Epoch,
-    /// Returns the number of the aspect that stands for a fixed target.
-    pub target_aspect: &'o dyn Fn(&str) -> Option<u32>,
+    /// Returns the number that stands for a fixed target.
+    pub target_number: &'o dyn Fn(&str) -> u32,
     /// Returns the spool for the images of a module of this many bytes. [`spool::in_memory`] is for modules that fit
     /// memory a few times over.
     pub spool: &'o spool::Opening<'o>,
@@ -188,7 +188,7 @@ pub fn split_indexed<'k>(
             }
         }
         let here = if of_functions { names(&Index::read(&bytes)?) } else { HashSet::new() };
-        let mut checked = check::check(&linked, sources, &members, options)?;
+        let mut checked = check::check(&linked, sources, &members, options);
         warnings.append(&mut checked.warnings);
         made.push((waiting.add(arena, bytes)?, members, properties::Symbols::from_module(facts), checked, here));
     }

@@ -14,7 +14,8 @@
 use super::check::Checked;
 use super::entry::{Entry, Kind, Variable};
 use super::{Input, Options};
-use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::bundle::property::{Properties, Property, PropertySet, Value, key, set};
+use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::bundle::spec_constants::constants;
 use crate::bundle::subject;
 use crate::compat::built_in::can_be_imported;
@@ -26,9 +27,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Requirements that follow from code.
-const OF_CODE: [&str; 6] = [
-    "aspects",
+const OF_CODE: [&str; 8] = [
+    key::ASPECTS[0],
+    key::ASPECTS[1],
     "fixed_target",
+    FIXED_TARGET_NAMES,
     "reqd_sub_group_size",
     "reqd_work_group_size",
     "reqd_work_group_size_uint64_t",
