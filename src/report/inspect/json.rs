@@ -22,7 +22,7 @@ use crate::report::props::json::Sets;
 use crate::report::{FileFacts, json, name};
 use crate::spirv::{Module, grammar};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::io::Write;
 
@@ -126,8 +126,9 @@ struct Image<'a> {
 #[derive(Serialize, JsonSchema)]
 struct Spirv<'a> {
     /// The version of SPIR-V.
-    #[schemars(regex(pattern = "^[0-9]+[.][0-9]+$"))]
-    version: String,
+    #[serde(serialize_with = "version")]
+    #[schemars(with = "String", regex(pattern = "^[0-9]+[.][0-9]+$"))]
+    version: (u8, u8),
     /// The program that wrote the module.
     generator: String,
     /// Declared capabilities, in the order of the module.
@@ -149,11 +150,15 @@ struct Native<'a> {
     parts: &'a [native::Part],
 }
 
+/// Serialises a version as text.
+fn version<S: Serializer>((major, minor): &(u8, u8), serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{major}.{minor}"))
+}
+
 impl<'a> From<&'a Module> for Spirv<'a> {
     fn from(module: &'a Module) -> Self {
-        let (major, minor) = module.version;
         Spirv {
-            version: format!("{major}.{minor}"),
+            version: module.version,
             generator: grammar::generator_name(module.generator),
             capabilities: module.capabilities.iter().map(|&number| grammar::capability_name(number)).collect(),
             extensions: &module.extensions,

@@ -92,21 +92,16 @@ impl<'w, 'o> Members<'w, 'o> {
         Members { writer, empty: true, close }
     }
 
-    fn part(&mut self) {
+    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
         if !std::mem::take(&mut self.empty) {
             self.writer.out.push(',');
         }
-    }
-
-    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
-        self.part();
         value.serialize(&mut *self.writer)
     }
 
     /// Adds a member whose name needs no escapes.
     fn member<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Refused> {
-        self.part();
-        self.writer.out.push('"');
+        self.writer.out.push_str(if std::mem::take(&mut self.empty) { "\"" } else { ",\"" });
         self.writer.out.push_str(name);
         self.writer.out.push_str("\":");
         value.serialize(&mut *self.writer)
@@ -189,6 +184,19 @@ impl<'w, 'o> Serializer for &'w mut Writer<'o> {
             self.out.push_str(value);
         } else {
             escape(value, self.out);
+        }
+        self.out.push('"');
+        Ok(())
+    }
+
+    /// Writes a text where it is to stand, without a copy of it.
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), Refused> {
+        self.out.push('"');
+        let start = self.out.len();
+        write!(self.out, "{value}").map_err(ser::Error::custom)?;
+        if !self.out.get(start..).is_none_or(is_plain) {
+            let text = self.out.split_off(start);
+            escape(&text, self.out);
         }
         self.out.push('"');
         Ok(())
@@ -401,6 +409,7 @@ mod tests {
         for number in [0.0, -0.5, 1.0, 1e300, 0.1, f64::NAN, f64::INFINITY] {
             assert_eq!(text(&number), serde_json::to_string(&number).unwrap());
         }
+        assert_eq!(text(&format_args!("{}\"{}", 1, "ü\n")), "\"1\\\"ü\\n\"");
         let nested = json!({ "a\n": null, "b": [1, -2, [], {}], "c": { "d": true, "e": "x" }, "f": 1.5 });
         assert_eq!(text(&nested), nested.to_string());
     }

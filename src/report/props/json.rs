@@ -10,7 +10,7 @@ use crate::error::{Problem, Result};
 use crate::report::json::writer::{Gap, push, text};
 use crate::report::json::{self, ImageProblem, Rows, SchemaVersion, put};
 use crate::report::name::demangle;
-use base64::Engine as _;
+use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::SerializeMap as _;
@@ -85,7 +85,7 @@ impl Serialize for Stored<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Stored::Number(number) => serializer.serialize_u32(*number),
-            Stored::Bytes(bytes) => serializer.serialize_str(&STANDARD.encode(bytes)),
+            Stored::Bytes(bytes) => serializer.collect_str(&Base64Display::new(bytes, &STANDARD)),
         }
     }
 }
