@@ -9,6 +9,7 @@ use super::examine::Examined;
 use super::fit::{Finding, Match, Subject, Verdict, fit, matches, runtime_checks, spec};
 use crate::bundle::image::State;
 use crate::device::target::{Backend, DeviceType};
+use crate::native::coverage::Coverage;
 
 /// A way in which the choice goes wrong, or may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,8 +138,14 @@ fn check(images: &[Examined<'_, '_>], chosen: &Examined<'_, '_>, subject: &Subje
         choice.traps.push(Trap::NativeImports);
     }
     if native && chosen_spec == "spir64_gen" && chosen.image.compile_target().is_none() {
-        choice.traps.push(Trap::AnyGpu);
-        choice.unsure = true;
+        match chosen.native.as_ref().and_then(|native| native.coverage(&subject.target.name)) {
+            Some(Coverage::Native | Coverage::Jit) => {}
+            Some(Coverage::None) => choice.failure = Some("UR_RESULT_ERROR_INVALID_BINARY".to_owned()),
+            None => {
+                choice.traps.push(Trap::AnyGpu);
+                choice.unsure = true;
+            }
+        }
     }
     // Once chosen, the whole image must work; only the others' fit tells what was passed over.
     let others = choice.candidates.iter().filter(|at| Some(**at) != choice.chosen);

@@ -23,6 +23,7 @@ use super::examine::Examined;
 use super::fit::{Finding, Fit, Rule, Subject};
 use crate::bundle::image::State;
 use crate::device::target::Has;
+use crate::native::coverage::Coverage;
 pub use clause::Clause;
 use judged::{Found, Grouping, Item, Judged, Whose};
 use kernels::Kernels;
@@ -190,7 +191,10 @@ impl<'g> Gate<'g> {
                 }
             }
         }
-        let native = self.images().get(chosen).is_some_and(|image| !image.format.is_intermediate());
+        let native = self.images().get(chosen).is_some_and(|image| {
+            let coverage = image.native.as_ref().and_then(|native| native.coverage(&target.name));
+            !image.format.is_intermediate() && coverage != Some(Coverage::Jit)
+        });
         // Of a target of which little is known something else is open, too.
         let lacks_compiler = match target.compiles_online() {
             Has::Yes => false,

@@ -67,6 +67,16 @@ fn targets(wanted: impl Fn(u32, u32, u32) -> bool) -> Vec<String> {
     found.map(|(name, ..)| format!("intel_gpu_{name}")).collect()
 }
 
+/// The names of all targets.
+pub fn targets_known() -> impl Iterator<Item = String> {
+    TARGETS.iter().map(|(name, ..)| format!("intel_gpu_{name}"))
+}
+
+/// Whether a target is one of them.
+pub fn is_known(target: &str) -> bool {
+    target.strip_prefix("intel_gpu_").is_some_and(|name| TARGETS.iter().any(|(known, ..)| *known == name))
+}
+
 /// The target of a GMDID.
 pub fn of_gmdid(gmdid: u32) -> Vec<String> {
     targets(|architecture, release, _| (architecture, release) == (gmdid >> 22, gmdid >> 14 & 0xff))

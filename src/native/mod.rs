@@ -9,6 +9,7 @@ mod amd_arch;
 mod ar;
 pub mod bitcode;
 mod bitstream;
+pub mod coverage;
 mod cubin;
 mod fatbin;
 mod hsaco;
@@ -110,6 +111,8 @@ pub struct Part {
     pub producer: Option<String>,
     /// Bytes of the part, inflated.
     pub size: u64,
+    /// Whether its SPIR-V is in it too, from which a driver compiles for other devices.
+    pub spirv: bool,
     /// The kernels, in the part's order.
     pub kernels: Vec<Kernel>,
 }
@@ -274,6 +277,7 @@ impl Part {
             version: None,
             producer: None,
             size: size as u64,
+            spirv: false,
             kernels: Vec::new(),
         }
     }

@@ -9,6 +9,8 @@ use crate::bytes;
 use crate::container::device_elf::{DeviceElf, EM_INTELGT};
 use crate::error::{Error, Result};
 
+/// `sh_type` of `.spv`.
+const SHT_ZEBIN_SPIRV: u32 = 0xff00_0009;
 const PRODUCT_FAMILY: u32 = 1;
 const GFX_CORE: u32 = 2;
 const ZEBIN_VERSION: u32 = 4;
@@ -39,6 +41,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
         if elf.flags & 0x8000 == 0 { family = machine } else { core = machine }
     }
     let part = &mut read.part;
+    part.spirv = elf.sections.iter().any(|section| section.kind == SHT_ZEBIN_SPIRV);
     let mut stated = Vec::new();
     if let Some(config) = config {
         stated.push(format!("device {}", intel_device::gmdid(config)));

@@ -182,6 +182,7 @@ mod tests {
             stated: String::new(),
             version: None,
             producer: None,
+            spirv: false,
             size: 1,
             kernels: vec![kernel("much", Some(2048)), kernel("some", Some(1024)), kernel("silent", None)],
         };

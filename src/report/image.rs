@@ -12,6 +12,7 @@ use crate::bundle::property::{Properties, Value};
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::native::Native;
+use crate::native::coverage::Coverage;
 use crate::spirv::{Module, grammar};
 
 /// Where the values of fields stand.
@@ -170,6 +171,14 @@ impl Page<'_> {
             format!("{container} of {}", counted(native.parts.len(), "part"))
         });
         self.line(2, &container);
+        let gpus = native.coverage_by_gpu();
+        for (coverage, label) in [(Coverage::Native, "Runs as it is on"), (Coverage::Jit, "Compiled first on")] {
+            let own: Vec<&str> =
+                gpus.iter().filter(|(_, one)| **one == coverage).map(|(gpu, _)| gpu.as_str()).collect();
+            if !own.is_empty() {
+                self.sub(label, &own.join(", "));
+            }
+        }
         for part in &native.parts {
             self.sub(if part.name.is_empty() { "Code" } else { &part.name }, &words::part(part));
             if !part.devices.is_empty() {

@@ -6,6 +6,7 @@ use crate::bundle::image::Image;
 use crate::compat::examine::Examined;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType};
+use crate::native::coverage::Coverage;
 
 /// Whether the runtime counts an image among those for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,8 +85,20 @@ pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     let spec = spec(image.image);
     let native = !image.format.is_intermediate() && image.format != Format::Unknown;
     if native && spec == "spir64_gen" && image.image.compile_target().is_none() {
-        let message = "Image is native code for an Intel GPU that it does not name; the runtime hands it to any.";
-        fit.gap(Rule::Target, message);
+        match image.native.as_ref().and_then(|native| native.coverage(&subject.target.name)) {
+            Some(Coverage::Native | Coverage::Jit) => {}
+            Some(Coverage::None) => {
+                let devices = image.native.as_ref().map(|native| native.devices().join(", ")).unwrap_or_default();
+                let message =
+                    format!("Image is native code for {devices}, without SPIR-V; the driver refuses it here.");
+                fit.reason(Rule::Target, message);
+            }
+            None => {
+                let message =
+                    "Image is native code for an Intel GPU that it does not name; the runtime hands it to any.";
+                fit.gap(Rule::Target, message);
+            }
+        }
     }
     if let Some(needed) = image.march {
         instruction_set(needed, subject, fit);

@@ -16,6 +16,7 @@ use crate::container::kind::Kind;
 use crate::device::cpu::CpuArch;
 use crate::error::Result;
 use crate::native;
+use crate::native::coverage::Coverage;
 use crate::report::json::writer::{Gap, push, split};
 use crate::report::json::{ImageProblem, Rows, SchemaVersion, put};
 use crate::report::props::json::Sets;
@@ -24,6 +25,7 @@ use crate::spirv::{Module, grammar};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 
 /// The JSON Schema of `inspect --format json`.
@@ -120,6 +122,9 @@ struct Image<'a> {
     spirv: Option<Spirv<'a>>,
     /// Facts of compiled code; null for SPIR-V, and where nothing is known.
     native: Option<Native<'a>>,
+    /// How each Intel GPU runs the image's own code: as it is, or from the SPIR-V inside; GPUs that refuse it are not listed. Null
+    /// for code that is not Intel's GPUs'.
+    coverage: Option<BTreeMap<String, Coverage>>,
 }
 
 /// A SPIR-V module.
@@ -206,6 +211,7 @@ impl<'a> Image<'a> {
             properties: Sets::of(&image.properties, epoch),
             spirv: examined.module.as_ref().map(Spirv::from),
             native: examined.native.as_ref().map(Native::from),
+            coverage: examined.native.as_ref().map(native::Native::coverage_by_gpu).filter(|gpus| !gpus.is_empty()),
         }
     }
 }
