@@ -13,7 +13,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::extract::{self, Names};
-use sycl_bundle::rewrite::prepare::retarget;
+use sycl_bundle::rewrite::prepare::{record_requirements, retarget};
 
 const AFTER_HELP: &str = "\
 Without --emit the form is told by the output's name: `.o` and `.obj` object, `.so` shared,
@@ -120,6 +120,10 @@ impl Inputs<'_> {
         }
         if let Some(target) = target {
             gathered.images.iter_mut().try_for_each(|image| retarget(arena, image, target))?;
+        }
+        // The runtime reads these, and refuses by them.
+        if matches!(form.emit, Emit::Object | Emit::Shared | Emit::Syclbin) {
+            gathered.images.iter_mut().try_for_each(|image| record_requirements(arena, image))?;
         }
         let twice = twice(&gathered.images);
         if twice > 0 {

@@ -10,7 +10,7 @@ use crate::bundle::property::{Property, PropertySet, Value, key, set};
 use crate::compat::aspects::{Aspect, code};
 use crate::compat::built_in::can_be_imported;
 use crate::compat::engine::Engine;
-use crate::compat::examine::Examined;
+use crate::compat::examine::{Examined, examine_image};
 use crate::container::arena::Arena;
 use crate::container::inflate;
 use crate::error::{Error, ErrorKind, Result};
@@ -87,8 +87,8 @@ pub fn copy<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infer_target: boo
     Ok(copy)
 }
 
-/// Copies an image like [`copy`] for a runtime that selects and links images: exports, imports and requirements of a
-/// module without property sets are listed too. Code that splits or links modules reads them from the module instead.
+/// Copies an image like [`copy`] for a runtime that selects and links images: exports and imports of a module without
+/// property sets are listed too. Code that splits or links modules reads them from the module instead.
 ///
 /// # Errors
 /// Those of [`copy`]; `Input` where the module is damaged.
@@ -96,7 +96,6 @@ pub fn copy_with_symbols<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, infe
     let mut copy = copy(arena, examined, infer_target)?;
     if lacks_property_sets(examined.image) {
         list_linkage(arena, examined, &mut copy)?;
-        requirements(arena, examined, &mut copy)?;
         if copy.entries.is_empty() {
             // The runtime ignores an image without entries.
             copy.entries = copy.exports();
@@ -145,14 +144,20 @@ fn list_linkage<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Im
     Ok(())
 }
 
-/// Records what the code needs of a device, where nobody did: what DPC++ records, so that the runtime refuses the image
-/// where it cannot run.
-fn requirements<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Image<'k>) -> Result<()> {
-    let Some(module) = examined.module.as_ref().filter(|_| copy.properties.set(set::REQUIREMENTS).is_empty()) else {
+/// Records what the code of an image needs of a device, where no container and nobody else did: what DPC++ records, so
+/// that the runtime refuses the image where it cannot run.
+///
+/// # Errors
+/// `Input` where the arena is full.
+pub fn record_requirements<'k>(arena: &'k Arena, image: &mut Image<'k>) -> Result<()> {
+    let recorded = image.origin.is_some() || !image.properties.set(set::REQUIREMENTS).is_empty();
+    if recorded || image.format() != Format::SpirV {
         return Ok(());
-    };
-    let codes = [code(examined).unwrap_or_default()];
-    let used = Engine::new(std::slice::from_ref(examined), &codes).used(0).into_iter();
+    }
+    let examined = examine_image(image, Epoch::From2026);
+    let Some(module) = &examined.module else { return Ok(()) };
+    let codes = [code(&examined).unwrap_or_default()];
+    let used = Engine::new(std::slice::from_ref(&examined), &codes).used(0).into_iter();
     let recorded = |name: &&str| Aspect::of_name(name).is_some_and(Aspect::recorded_by_compiler);
     let facts = ImageFacts {
         aspects: used
@@ -169,7 +174,8 @@ fn requirements<'k>(arena: &'k Arena, examined: &Examined<'_, '_>, copy: &mut Im
         sub_groups: examined.sub_group_sizes().into_iter().collect(),
         ..ImageFacts::default()
     };
-    copy.properties.sets.insert(0, property_sets::requirements(arena, &facts, Epoch::From2026)?);
+    let set = property_sets::requirements(arena, &facts, Epoch::From2026)?;
+    image.properties.sets.insert(0, set);
     Ok(())
 }
 
