@@ -16,7 +16,7 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 pub struct Wanted {
     /// What is compiled for.
     pub target: Target,
-    /// What tells which images it cannot run; of CPUs their driver knows best.
+    /// What tells which images it cannot run; none of live devices.
     pub facts: Option<Facts>,
     /// Whether the user named it alone, and not as one of a family or range.
     pub named: bool,
@@ -57,7 +57,7 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
         }
         for facts in found.targets {
             let target = Target::of(facts, own)?;
-            let facts = (target.spec == GPU_SPEC).then(|| facts.clone());
+            let facts = Some(facts.clone());
             match wanted.iter_mut().find(|known| known.target == target) {
                 Some(known) => known.named |= named,
                 None => wanted.push(Wanted { target, facts, named }),
