@@ -10,3 +10,4 @@ mod properties;
 #[path = "../support/mod.rs"]
 mod support;
 mod targets;
+mod verdicts;

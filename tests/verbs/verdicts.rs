@@ -2,15 +2,12 @@
 //!
 //! Every module of `fixtures`, alone and with property sets beside it, on twelve targets: what `check` says of each kernel is
 //! what `has` and `explain` say; what it is sure of is what `filter` empties, and what `build` and `plan` skip.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod support;
-
+use crate::support::spirv;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
-use support::spirv;
 
 const TARGETS: [&str; 12] = [
     "spir64_x86_64",
