@@ -33,7 +33,9 @@ fn of_image(engine: &Engine<'_>, at: usize, subject: &Subject<'_>) -> Vec<Findin
         | Rule::Capability => true,
         // What is still to be compiled is for whatever it is compiled for; native code is for what it is for.
         Rule::Target => !matches!(image.format, Format::LlvmBitcode | Format::Unknown),
-        Rule::SpirvVersion | Rule::Extension | Rule::Imports | Rule::UnlistedImports | Rule::Damaged => false,
+        Rule::SpirvVersion | Rule::Extension | Rule::Imports | Rule::UnlistedImports | Rule::Unread | Rule::Damaged => {
+            false
+        },
     };
     let mut findings = engine.fit(at, subject).reasons;
     findings.retain(counts);

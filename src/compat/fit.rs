@@ -11,6 +11,7 @@ mod spirv;
 pub(super) mod tests;
 
 use super::examine::Examined;
+use crate::bundle::format::Format;
 use crate::device::cpu::CpuArch;
 use crate::device::target::{Backend, Target};
 
@@ -75,6 +76,8 @@ pub enum Rule {
     Imports,
     /// Symbols that the module needs and the image does not list.
     UnlistedImports,
+    /// Code that nobody has read.
+    Unread,
     /// The image could not be read to its end.
     Damaged,
 }
@@ -94,6 +97,7 @@ impl Rule {
             Rule::Target => "target",
             Rule::Imports => "imports",
             Rule::UnlistedImports => "unlisted-imports",
+            Rule::Unread => "unread-code",
             Rule::Damaged => "damaged",
         }
     }
@@ -172,6 +176,9 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         spirv::check(module, subject, &mut fit);
     }
     format::check(image, subject, &mut fit);
+    if image.format == Format::LlvmBitcode && image.image.properties.aspect_numbers().is_none() {
+        fit.gap(Rule::Unread, "the image is LLVM bitcode, and nothing is recorded of what its code needs");
+    }
     if let Some(problem) = &image.problem {
         fit.gap(Rule::Damaged, format!("the image could not be read to its end: {}", problem.message()));
     }

@@ -21,6 +21,7 @@ use super::choice::choose_among;
 use super::engine::Engine;
 use super::examine::Examined;
 use super::fit::{Finding, Fit, Rule, Subject};
+use super::offers::Provider;
 use crate::bundle::image::State;
 use crate::device::target::Has;
 use crate::native::coverage::Coverage;
@@ -111,6 +112,15 @@ impl<'g> Gate<'g> {
         };
         let grouping = Arc::new(Grouping::new((0..kernels.len()).map(group).collect()));
         Gate { engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
+    }
+
+    /// The same where the images from a place on are those of other files.
+    #[must_use]
+    pub fn with_lent(mut self, first: usize, providers: &[Provider]) -> Gate<'g> {
+        if let Some(kernels) = Arc::get_mut(&mut self.kernels) {
+            kernels.lend(first, providers);
+        }
+        self
     }
 
     fn images(&self) -> &'g [Examined<'g, 'g>] {

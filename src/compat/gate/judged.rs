@@ -92,8 +92,11 @@ pub struct Found<'j> {
     pub kernel: &'j Arc<str>,
     /// The kernel's place among those of its file.
     pub place: usize,
-    /// The number of the image in its file, where it is about one.
+    /// The number of the image in the kernel's file, where it is about one: of what another file's image lacks that of the
+    /// kernel's own.
     pub image: Option<usize>,
+    /// The other file and the number of the image in it, where that is what it is about.
+    pub elsewhere: Option<(&'j Arc<str>, usize)>,
     /// The place of the image among those that were judged.
     pub at: Option<usize>,
     /// Why it does not count, where it does not.
@@ -126,11 +129,14 @@ impl Judged {
             Some(Whose::Other(at)) => Some(at),
             None => None,
         };
+        let elsewhere = at.and_then(|at| self.kernels.home(at));
+        let own = if elsewhere.is_some() { self.kernels.images(kernel).first().copied() } else { at };
         Some(Found {
             against: &item.against,
             kernel: self.kernels.name(kernel)?,
             place: kernel,
-            image: at.and_then(|at| self.kernels.number(at)),
+            image: own.and_then(|at| self.kernels.number(at)),
+            elsewhere,
             at,
             excused: item.excused.as_ref(),
         })

@@ -1,6 +1,7 @@
 //! Which kernels of a file are judged, and which images have each?
 
 use crate::compat::examine::Examined;
+use crate::compat::offers::Provider;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub struct Kernels {
     kernels: Vec<Kernel>,
     /// The number of each image in its file.
     numbers: Vec<usize>,
+    /// The files of images that are lent by others, with their numbers there, by place.
+    lent: HashMap<usize, (Arc<str>, usize)>,
 }
 
 impl Kernels {
@@ -39,12 +42,13 @@ impl Kernels {
                 }
             }
         }
-        Kernels { kernels, numbers: images.iter().map(|image| image.image.index).collect() }
+        Kernels { kernels, numbers: images.iter().map(|image| image.image.index).collect(), lent: HashMap::new() }
     }
 
     /// Kernels by their mangled names, each with the places of its images; and the number of each image in its file.
     pub fn new(kernels: Vec<(Arc<str>, Vec<usize>)>, numbers: Vec<usize>) -> Kernels {
-        Kernels { kernels: kernels.into_iter().map(|(name, images)| Kernel { name, images }).collect(), numbers }
+        let kernels = kernels.into_iter().map(|(name, images)| Kernel { name, images }).collect();
+        Kernels { kernels, numbers, lent: HashMap::new() }
     }
 
     /// How many there are.
@@ -75,5 +79,16 @@ impl Kernels {
     /// The number that an image has in its file, by its place.
     pub fn number(&self, image: usize) -> Option<usize> {
         self.numbers.get(image).copied()
+    }
+
+    /// Notes that the images from a place on are those of other files.
+    pub fn lend(&mut self, first: usize, providers: &[Provider]) {
+        let homes = providers.iter().map(|one| (one.provided_by.clone(), one.its_image));
+        self.lent = (first..).zip(homes).collect();
+    }
+
+    /// The file that an image is of and its number there, where it is lent.
+    pub fn home(&self, image: usize) -> Option<(&Arc<str>, usize)> {
+        self.lent.get(&image).map(|(file, number)| (file, *number))
     }
 }

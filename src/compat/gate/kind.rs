@@ -1,5 +1,6 @@
 //! Which images are alike in everything that the rules look at?
 
+use crate::bundle::format::Format;
 use crate::bundle::property::set;
 use crate::bundle::requirements::Requirements;
 use crate::compat::engine::Engine;
@@ -36,6 +37,8 @@ impl<'i> Kind<'i> {
         let alone = !image.imports.is_empty()
             || !image.unlisted_imports.is_empty()
             || image.problem.is_some()
+            // Whether anything is recorded counts of code that is not read.
+            || image.format == Format::LlvmBitcode
             || crate::compat::fit::spec(image.image) == "amdgcn";
         Kind {
             target: (image.image.target, image.image.compile_target(), image.image.origin.is_some()),

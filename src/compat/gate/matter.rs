@@ -5,7 +5,7 @@ use crate::compat::fit::Rule;
 
 impl Matter {
     /// All there are.
-    pub const ALL: [Matter; 22] = [
+    pub const ALL: [Matter; 23] = [
         Matter::Image(Rule::FixedTarget),
         Matter::Image(Rule::Aspect),
         Matter::Image(Rule::Matrix),
@@ -17,6 +17,7 @@ impl Matter {
         Matter::Image(Rule::Target),
         Matter::Image(Rule::Imports),
         Matter::Image(Rule::UnlistedImports),
+        Matter::Image(Rule::Unread),
         Matter::Image(Rule::Damaged),
         Matter::NoImage,
         Matter::State,
@@ -55,6 +56,7 @@ impl Matter {
             Matter::Image(Rule::Target) => "The image is compiled for another device",
             Matter::Image(Rule::Imports) => "The image imports symbols that nothing defines",
             Matter::Image(Rule::UnlistedImports) => "The code imports symbols that the image does not list",
+            Matter::Image(Rule::Unread) => "The code of the image has not been read",
             Matter::Image(Rule::Damaged) => "The image could not be read to its end",
             Matter::NoImage => "The runtime has no image of the kernel for the device",
             Matter::State => "No image of the kernel is of the demanded state",
@@ -69,7 +71,9 @@ impl Matter {
             Matter::Image(Rule::Target) | Matter::NoImage => {
                 "Submitting the kernel throws: no image matches the device."
             }
-            Matter::Image(Rule::SpirvVersion | Rule::Capability | Rule::Extension | Rule::Damaged) => {
+            Matter::Image(
+                Rule::SpirvVersion | Rule::Capability | Rule::Extension | Rule::Unread | Rule::Damaged,
+            ) => {
                 "The device's compiler may refuse the image when the kernel is first submitted."
             }
             Matter::Image(Rule::UnlistedImports) => {

@@ -34,6 +34,7 @@ pub fn of(finding: &Finding, target: &Target) -> String {
              (sycl-bundle link)"
                 .into()
         }
+        Rule::Unread => "translate it to SPIR-V (llvm-spirv), or put the property sets of sycl-post-link beside it".into(),
         Rule::Damaged => "build the file again".into(),
     }
 }

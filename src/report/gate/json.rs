@@ -34,7 +34,7 @@ fn entry<'a>(
         demangled: kernel.map(|_| demangled),
         message: found.against.message.as_str().into(),
         aspect: found.against.aspect.as_deref(),
-        used_in: None,
+        used_in: found.elsewhere.map(|(file, image)| Some(form::Image { file, image })),
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),
         offset: evidence.map(|evidence| evidence.offset),
         used_in_image: Some(evidence.and_then(|evidence| evidence.elsewhere)),

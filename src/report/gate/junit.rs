@@ -94,6 +94,9 @@ fn details(finding: &Finding<'_>, names: Names) -> String {
     if let Some(image) = finding.found.image {
         let _ = writeln!(text, "image {image} of {}", finding.of.file);
     }
+    if let Some((file, image)) = finding.found.elsewhere {
+        let _ = writeln!(text, "in image {image} of {file}");
+    }
     if let Some(found) = finding.evidence() {
         text.push_str(&evidence::text(finding.found.kernel, found, names));
         if let Some(place) = &found.place {

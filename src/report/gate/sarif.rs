@@ -104,6 +104,7 @@ fn result(finding: &Finding<'_>, target: &OfTarget, rules: &[Matter], compared: 
             "target": Some(&target.target).filter(|name| !name.is_empty()),
             "file": &**file,
             "image": found.image,
+            "usedIn": found.elsewhere.map(|(file, image)| json!({ "file": &**file, "image": image })),
             "aspect": found.against.aspect,
             "remedy": found.against.remedy,
         },

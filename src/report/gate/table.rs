@@ -75,6 +75,9 @@ fn section(out: &mut String, target: &OfTarget, group: &Group<'_>, view: &View) 
         }
         let left = view.width.saturating_sub(place.chars().count()).max(20);
         let _ = writeln!(out, "{place}{}", shorten(&names.show(finding.found.kernel), left));
+        if let Some((file, image)) = finding.found.elsewhere {
+            let _ = writeln!(out, "    in {} image {image}", shorten_path(file, view.width.saturating_sub(20)));
+        }
         if let Some(found) = finding.evidence() {
             // The kernel has been named; the way begins on the second line.
             for line in evidence::text(finding.found.kernel, found, names).lines().skip(1) {

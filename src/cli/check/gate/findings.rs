@@ -89,7 +89,8 @@ impl<'f> Findings<'f> {
         }
         for (globs, members) in sets {
             let gate =
-                Gate::new(&images, &codes, |name| wanted(name) && (globs.is_empty() || any_matches(globs, name)));
+                Gate::new(&images, &codes, |name| wanted(name) && (globs.is_empty() || any_matches(globs, name)))
+                    .with_lent(own, &lent.providers);
             let own: Vec<&Asked<'_>> = members.iter().filter_map(|at| self.asked.get(*at)).collect();
             let demands: Vec<_> = own.iter().map(|one| demand(one, &self.states)).collect();
             let mut judged = gate.judge_each(&demands);
