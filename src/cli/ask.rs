@@ -115,7 +115,8 @@ impl<'l> Asker<'l> {
         let native = match examined.format {
             Format::SpirV if self.device.takes_spirv() => false,
             Format::SpirV => return Err(without(None, "the device takes no SPIR-V".to_owned())),
-            _ if image.target == CPU_SPEC && self.device.compiles => true,
+            // A SYCLBIN may name the device's kind in the architecture alone; the code itself tells.
+            _ if (image.target == CPU_SPEC || examined.march.is_some()) && self.device.compiles => true,
             _ => return Err(without(None, format!("the image is for {}, not for this device", image.target))),
         };
         let mut modules = Vec::new();

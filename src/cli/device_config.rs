@@ -1,7 +1,9 @@
 //! Which targets does the user add?
 
+use super::devices::probed;
 use super::global::Global;
 use super::input::Input;
+use super::live::Live;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::aspect;
@@ -10,6 +12,7 @@ use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::{Added, TargetTable};
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, Result};
+use sycl_bundle::report::devices::profile;
 
 /// The flag, the same for every verb that knows targets.
 #[derive(Debug, Default, clap::Args)]
@@ -46,6 +49,42 @@ impl DeviceConfigs {
             }
         }
         Ok(Cow::Owned(table))
+    }
+}
+
+/// Live devices among the targets.
+#[derive(Debug, Default, clap::Args)]
+pub struct LiveTargets {
+    /// A live OpenCL device: its number, kind (cpu, gpu) or a part of its name, as `devices` lists them; its driver is asked
+    /// which SPIR-V it takes (repeatable)
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<String>,
+}
+
+impl LiveTargets {
+    /// Adds the devices to a table, as `devices --save` writes them; gives their names there.
+    ///
+    /// # Errors
+    /// `Environment` where there is no such device, `Usage` where a word means several.
+    pub fn add(&self, global: &Global, table: &mut Cow<'_, TargetTable>) -> Result<Vec<String>> {
+        if self.devices.is_empty() {
+            return Ok(Vec::new());
+        }
+        let live = Live::find()?;
+        let listed = self.devices.iter().map(|wanted| live.choose(wanted)).collect::<Result<Vec<_>>>()?;
+        let probes = probed(global, &live, &listed)?;
+        let aspects: Vec<&str> = aspect::names().collect();
+        let mut names = Vec::new();
+        for (place, device) in &listed {
+            let name = profile::target_name(device);
+            let own = probes.iter().find(|(own, _)| own == place).map(|(_, probes)| probes);
+            let text = profile::profile(device, &name, own);
+            if let Some(fault) = table.to_mut().add(&device.name, &text, &aspects).faults.pop() {
+                return Err(fault);
+            }
+            names.push(name);
+        }
+        Ok(names)
     }
 }
 

@@ -28,13 +28,14 @@ OCL_ICD_VENDORS and OCL_ICD_FILENAMES say which drivers are loaded.
 device's own: `check -t` and `targets` take it with --device-config, on other machines too.
 Drivers tell too little of the SPIR-V that they take; `--probe` has a device's driver build a
 kernel for each version, capability and extension, in worker processes: `refused` is a no of the
-driver, `died` says that it took its process with it. With `--save` the answers are saved.
+driver, `died` says that it took its process with it. `--save` probes too, and saves the answers; `check`
+and `has` take a live device with --device.
 
 Examples:
   sycl-bundle devices
   sycl-bundle devices cpu
   sycl-bundle devices --kernels
-  sycl-bundle devices --device cpu --probe --save my-cpu.yaml
+  sycl-bundle devices --device cpu --save my-cpu.yaml
   sycl-bundle check libfoo.so -t live-... --device-config my-cpu.yaml
   sycl-bundle devices --format json | jq -r '.devices[] | .name, .aspects[]'
 
@@ -57,6 +58,9 @@ pub struct Args {
     /// Find out which SPIR-V the devices' drivers take by having them build small kernels
     #[arg(long, conflicts_with = "kernels")]
     probe: bool,
+    /// With --save, go by what the driver tells alone: of many kernels it is then unknown whether they run
+    #[arg(long, requires = "save", conflicts_with = "probe")]
+    no_probe: bool,
     /// List the kernels that are built into devices; they need no image, and exist on their device only
     #[arg(long)]
     kernels: bool,
@@ -96,9 +100,14 @@ impl Args {
         if hidden > 0 {
             global.note(&format!("{VARIABLE} hides {hidden} more; `--all` lists them"));
         }
-        let probes = if self.probe { probed(global, &live, &listed)? } else { Vec::new() };
         if let Some(path) = &self.save {
+            let probes = if self.no_probe { Vec::new() } else { probed(global, &live, &listed)? };
             return save(global, path, &listed, &probes);
+        }
+        let probes = if self.probe { probed(global, &live, &listed)? } else { Vec::new() };
+        if self.probe && probes.is_empty() {
+            let error = Error::new(ErrorKind::Environment, "no device takes SPIR-V");
+            return Err(error.with_remedy("`devices` lists what each takes"));
         }
         let mut exit = Exit::Done;
         let kernels = self.kernels.then(|| built_in(global, &live, &listed, &mut exit)).transpose()?;
@@ -131,7 +140,7 @@ impl Args {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the drivers of devices take, by place. A device that takes no SPIR-V is not asked.
-fn probed(global: &Global, live: &Live, listed: &[Listed<'_>]) -> Result<Vec<(usize, Probes)>> {
+pub fn probed(global: &Global, live: &Live, listed: &[Listed<'_>]) -> Result<Vec<(usize, Probes)>> {
     let mut found = Vec::new();
     for (place, device) in listed {
         if !device.takes_spirv() {
@@ -142,10 +151,6 @@ fn probed(global: &Global, live: &Live, listed: &[Listed<'_>]) -> Result<Vec<(us
         let settings = Settings { timeout: PATIENCE, retries: 1, ..settings(None) };
         global.detail(&format!("{}: building {} small kernels", device.name, subjects().len()));
         found.push((*place, probe(number, live.launch(), &settings, &mut |_| {})?));
-    }
-    if found.is_empty() {
-        let error = Error::new(ErrorKind::Environment, "no device takes SPIR-V");
-        return Err(error.with_remedy("`devices` lists what each takes"));
     }
     Ok(found)
 }

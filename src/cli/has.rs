@@ -2,7 +2,7 @@
 
 use super::check::named_targets;
 use super::check::others::each_linked;
-use super::device_config::DeviceConfigs;
+use super::device_config::{DeviceConfigs, LiveTargets};
 use super::exit::Exit;
 use super::files::{each_file, report_problems};
 use super::format::Answer;
@@ -55,7 +55,7 @@ pub struct Args {
         long = "for",
         value_name = "TARGET,...",
         value_delimiter = ',',
-        required_unless_present = "schema"
+        required_unless_present_any = ["schema", "devices"]
     )]
     targets: Vec<String>,
     /// The kernels, by mangled or demangled name; of a glob all that match (repeatable)
@@ -66,6 +66,8 @@ pub struct Args {
     state: StateName,
     #[command(flatten)]
     configs: DeviceConfigs,
+    #[command(flatten)]
+    live: LiveTargets,
     /// The form of the output; with --quiet there is none
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Answer,
@@ -80,8 +82,10 @@ impl Args {
         if self.schema {
             return output::schema(&page::schema());
         }
-        let table = self.configs.table(global)?;
-        let named = named_targets(global, &table, &self.targets)?;
+        let mut table = self.configs.table(global)?;
+        let mut spellings = self.targets.clone();
+        spellings.extend(self.live.add(global, &mut table)?);
+        let named = named_targets(global, &table, &spellings)?;
         let patterns = self.kernel.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
         let state = self.state.state();
         let targets: Vec<&str> = named.iter().map(|one| one.target.name.as_str()).collect();

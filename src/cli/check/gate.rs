@@ -6,7 +6,7 @@ mod findings;
 pub use asked::{Asked, held, named};
 pub use findings::Findings;
 
-use super::super::device_config::DeviceConfigs;
+use super::super::device_config::{DeviceConfigs, LiveTargets};
 use super::super::exit::Exit;
 use super::super::files::{How, each_file_with, report_problems};
 use super::super::global::Global;
@@ -50,6 +50,8 @@ pub struct GateArgs {
     baseline: baseline::BaselineArgs,
     #[command(flatten)]
     pub configs: DeviceConfigs,
+    #[command(flatten)]
+    live: LiveTargets,
 }
 
 /// How the answer is printed.
@@ -68,11 +70,13 @@ impl GateArgs {
     /// `Usage` where a target is none or nothing is asked, `Input` where the policy or the baseline is wrong, `NoMatch`
     /// where no kernel is selected, `NoDeviceCode` where there is none at all; what cannot be written.
     pub fn run(&self, global: &Global, files: &[PathBuf], mut selector: Selector, format: Format) -> Result<Exit> {
-        let table = self.configs.table(global)?;
+        let mut table = self.configs.table(global)?;
+        let mut targets = self.targets.clone();
+        targets.extend(self.live.add(global, &mut table)?);
         let held = self.policy.load(global, &table)?;
         let (policy, today) = (held.as_ref().map(|held| &held.policy), held.as_ref().and_then(|held| held.today));
         let known = self.baseline.read(files)?;
-        let named = named(global, &table, &self.targets)?;
+        let named = named(global, &table, &targets)?;
         let asked = asked::asked(global, named, policy, &table, self.require_native)?;
         // These choose among kernels and among the images of each, and hide none that others import from.
         let kernels = std::mem::take(&mut selector.kernels);

@@ -353,6 +353,8 @@ impl<'m> Graph<'m> {
                     let found: &Use = found.uses.iter().find(|found| found.aspect == aspect)?;
                     inlined(&mut chain, module, &found.inlined);
                     let other = chain.first().is_some_and(|first| first.module != module);
+                    // Translators wrap a kernel's function in an entry point of the same name.
+                    chain.dedup_by(|next, before| (next.module, &next.function) == (before.module, &before.function));
                     return Some(Evidence {
                         elsewhere: self.codes.get(module).and_then(|code| code.image).filter(|_| other),
                         aspect,

@@ -9,6 +9,7 @@ use crate::report::table::{Column, render};
 use crate::report::text::field;
 use crate::report::units::bytes;
 use crate::report::{devices, name};
+use crate::rewrite::specialize::display_name;
 use crate::spirv::kernel::Value;
 
 /// Where the values of fields stand.
@@ -208,6 +209,9 @@ impl Page<'_> {
             return;
         }
         self.section(&format!("Specialization constants ({})", kernel.spec_constants.len()));
+        let demangles = self.view.demangle;
+        let source_name =
+            |mangled: &str| if demangles { name::demangle(mangled).into_owned() } else { mangled.to_owned() };
         let columns = [
             ("Id", Column::Number),
             ("Type", Column::Text),
@@ -221,7 +225,8 @@ impl Page<'_> {
                 one.constant.type_name.clone(),
                 value(one.constant.default),
                 one.offset.map_or_else(|| "-".to_owned(), |offset| offset.to_string()),
-                one.name.clone().unwrap_or_else(|| "-".to_owned()),
+                // As the source calls it, which `build --spec` takes.
+                one.name.as_deref().map_or_else(|| "-".to_owned(), |name| display_name(name, &source_name)),
             ]
         };
         let rows: Vec<Vec<String>> = kernel.spec_constants.iter().map(row).collect();
