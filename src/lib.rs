@@ -3,14 +3,15 @@
 //! Data flows one way, and each module imports only what stands to its left:
 //!
 //! ```text
-//! error, limits, bytes -> container -> bundle -+-> native -+
+//! error, limits, bytes,
+//! demangle             -> container -> bundle -+-> native -+
 //!                         device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> cli
 //!                         spirv -------------------------- +
 //! ```
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | [`error`], [`limits`], [`bytes`] | what went wrong and where; how much is too much; how bytes are read without panics |
+//! | [`error`], [`limits`], [`bytes`], [`demangle`] | what went wrong and where; how much is too much; how bytes are read without panics; what a mangled name is in the source |
 //! | [`container`] | where in this host file are device bytes? |
 //! | [`bundle`] | which device images are in those bytes, and what is attached to them? |
 //! | [`spirv`] | what does one module need and offer? |
@@ -34,7 +35,7 @@
 //! use sycl_bundle::bundle::Bundle;
 //! use sycl_bundle::compat::examine::examine;
 //! use sycl_bundle::container::Host;
-//! use sycl_bundle::report::name::demangle;
+//! use sycl_bundle::demangle::demangle;
 //!
 //! /// The kernels of an executable, a library, an object, a module, ..., each with the aspects that its image requires.
 //! fn kernels(file: &[u8]) -> sycl_bundle::error::Result<Vec<(String, Vec<String>)>> {
@@ -73,6 +74,7 @@ pub mod bundle;
 pub mod bytes;
 pub mod compat;
 pub mod container;
+pub mod demangle;
 pub mod device;
 pub mod docs;
 pub mod error;

@@ -12,8 +12,8 @@
 //!     aspects: vec![aspect("fp64")?],
 //!     ..Selector::default()
 //! };
-//! assert!(selector.takes_kernel("acme::gemm<double>", &str::to_owned));
-//! assert!(!selector.takes_kernel("acme::gemm<int>", &str::to_owned));
+//! assert!(selector.takes_kernel("acme::gemm<double>"));
+//! assert!(!selector.takes_kernel("acme::gemm<int>"));
 //! assert!(aspect("fp46").is_err());
 //! # Ok::<(), sycl_bundle::error::Error>(())
 //! ```
@@ -26,6 +26,7 @@ use crate::bundle::aspect;
 use crate::bundle::image::State;
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;
+use crate::demangle::demangle;
 use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use globset::{GlobBuilder, GlobMatcher};
@@ -140,8 +141,8 @@ impl Selector {
         none && self.targets.is_empty() && self.aspects.is_empty() && self.conditions.is_empty()
     }
 
-    /// Whether an image is selected. `demangle` gives a kernel's name as the source has it.
-    pub fn selects(&self, image: &Examined<'_, '_>, demangle: &dyn Fn(&str) -> String) -> bool {
+    /// Whether an image is selected.
+    pub fn selects(&self, image: &Examined<'_, '_>) -> bool {
         let any = |empty: bool, found: bool| empty || found;
         let target = |pattern: &Pattern| {
             pattern.matches(image.image.target)
@@ -154,25 +155,25 @@ impl Selector {
                 self.aspects.is_empty(),
                 field::aspects(image).any(|known| self.aspects.iter().any(|aspect| aspect == known)),
             )
-            && any(self.kernels.is_empty(), image.kernels.iter().any(|name| self.takes_kernel(name, demangle)))
-            && self.conditions.iter().all(|condition| condition.holds(image, demangle))
+            && any(self.kernels.is_empty(), image.kernels.iter().any(|name| self.takes_kernel(name)))
+            && self.conditions.iter().all(|condition| condition.holds(image))
     }
 
     /// Whether a kernel is selected, by its mangled or demangled name.
-    pub fn takes_kernel(&self, name: &str, demangle: &dyn Fn(&str) -> String) -> bool {
+    pub fn takes_kernel(&self, name: &str) -> bool {
         let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
         self.kernels.is_empty() || self.kernels.iter().any(matches)
     }
 
     /// The error for a selector that matches none of these images, with the kernel names nearest to what was asked.
-    pub fn no_match(&self, images: &[Examined<'_, '_>], demangle: &dyn Fn(&str) -> String) -> Error {
+    pub fn no_match(&self, images: &[Examined<'_, '_>]) -> Error {
         let error = Error::new(ErrorKind::NoMatch, format!("no image matches {}", self.describe()));
         let last = images.iter().map(|image| image.image.index).max();
         let in_range = |range: &RangeInclusive<usize>| last.is_some_and(|last| *range.start() <= last);
         if let Some(last) = last.filter(|_| !self.images.is_empty() && !self.images.iter().any(in_range)) {
             return error.with_remedy(format!("the images are 0 to {last}"));
         }
-        match self.kernels.first().and_then(|pattern| nearest(&pattern.text, images, demangle)) {
+        match self.kernels.first().and_then(|pattern| nearest(&pattern.text, images)) {
             Some(name) => error.with_remedy(format!("the nearest kernel is `{name}`")),
             None => error,
         }
@@ -196,15 +197,18 @@ impl Selector {
 
 /// The demangled kernel name that shares most with what was asked, by groups of three letters, if it shares three
 /// fifths of them. Names too long to be of help are passed over.
-fn nearest(asked: &str, images: &[Examined<'_, '_>], demangle: &dyn Fn(&str) -> String) -> Option<String> {
+fn nearest(asked: &str, images: &[Examined<'_, '_>]) -> Option<String> {
     let letters: Vec<char> = asked.to_lowercase().chars().filter(|letter| !"*?[]{}\\".contains(*letter)).collect();
     let groups: Vec<String> = letters.windows(3).map(|group| group.iter().collect()).collect();
     let score = |name: &str| {
         let name = name.to_lowercase();
         groups.iter().filter(|group| name.contains(group.as_str())).count()
     };
-    let names =
-        images.iter().flat_map(|image| &image.kernels).map(|name| demangle(name)).filter(|name| name.len() <= 200);
+    let names = images
+        .iter()
+        .flat_map(|image| &image.kernels)
+        .map(|name| demangle(name).into_owned())
+        .filter(|name| name.len() <= 200);
     let best = names.map(|name| (score(&name), name)).max_by(|one, other| {
         // Of equally near ones the shortest, then the first by name.
         one.0.cmp(&other.0).then(other.1.len().cmp(&one.1.len())).then_with(|| other.1.cmp(&one.1))
@@ -231,48 +235,44 @@ mod tests {
         check(&examine(&bundle));
     }
 
-    fn demangle(name: &str) -> String {
-        if name == "_ZTS3add" { "add<float>".to_owned() } else { name.to_owned() }
-    }
-
     #[test]
     fn kernels_match_by_either_name() {
-        with_kernel("_ZTS3add", |images| {
+        with_kernel("_ZTS3addIfE", |images| {
             for (glob, expected) in [("_ZTS*", true), ("add<*", true), ("add<float>", true), ("add", false)] {
                 let selector = Selector { kernels: vec![Pattern::new(glob).unwrap()], ..Selector::default() };
-                assert_eq!(selector.selects(&images[0], &demangle), expected, "{glob}");
+                assert_eq!(selector.selects(&images[0]), expected, "{glob}");
             }
         });
     }
 
     #[test]
     fn kinds_of_condition_all_hold() {
-        with_kernel("_ZTS3add", |images| {
+        with_kernel("_ZTS3addIfE", |images| {
             let selector = |state, target| Selector {
                 images: vec![range("0-3").unwrap()],
                 states: vec![state],
                 targets: vec![Pattern::new(target).unwrap()],
                 ..Selector::default()
             };
-            assert!(selector(State::Input, "spir*").selects(&images[0], &demangle));
-            assert!(!selector(State::Input, "intel_*").selects(&images[0], &demangle));
-            assert!(!selector(State::Object, "spir*").selects(&images[0], &demangle));
+            assert!(selector(State::Input, "spir*").selects(&images[0]));
+            assert!(!selector(State::Input, "intel_*").selects(&images[0]));
+            assert!(!selector(State::Object, "spir*").selects(&images[0]));
         });
     }
 
     #[test]
     fn no_match_says_what_is_near() {
-        with_kernel("_ZTS3add", |images| {
+        with_kernel("_ZTS3addIfE", |images| {
             let near = Selector { kernels: vec![Pattern::new("*add<floot>*").unwrap()], ..Selector::default() };
-            let error = near.no_match(images, &demangle);
+            let error = near.no_match(images);
             assert_eq!(
                 (error.kind(), error.remedy()),
                 (ErrorKind::NoMatch, Some("the nearest kernel is `add<float>`"))
             );
             let far = Selector { kernels: vec![Pattern::new("convolution").unwrap()], ..Selector::default() };
-            assert_eq!(far.no_match(images, &demangle).remedy(), None);
+            assert_eq!(far.no_match(images).remedy(), None);
             let beyond = Selector { images: vec![range("7").unwrap()], ..Selector::default() };
-            assert_eq!(beyond.no_match(images, &demangle).remedy(), Some("the images are 0 to 0"));
+            assert_eq!(beyond.no_match(images).remedy(), Some("the images are 0 to 0"));
         });
     }
 

@@ -12,6 +12,7 @@ const ORDER: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("limits", &["error"]),
     ("bytes", &["limits"]),
+    ("demangle", &["error", "limits", "bytes"]),
     ("container", &[]),
     ("bundle", &[]),
     ("spirv", &["container", "bundle"]),
@@ -57,7 +58,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("serde", &["src/"]),
     ("serde_json", &["src/report/", "src/cli/"]),
     ("base64", &["src/report/", "src/bundle/property_text.rs"]),
-    ("cpp_demangle", &["src/report/"]),
+    ("cpp_demangle", &["src/demangle.rs", "src/demangle/"]),
     ("globset", &["src/select.rs"]),
     ("blake3", &["src/compat/", "src/rewrite/embed/", "src/build/cache/"]),
     (

@@ -51,8 +51,6 @@ pub struct For<'t> {
     pub recipe: &'t dyn Fn(&Examined<'_, '_>) -> Recipe,
     /// The file whose rules these are, as messages name it.
     pub rules: &'t str,
-    /// What the source calls a mangled name.
-    pub source_name: &'t dyn Fn(&str) -> String,
 }
 
 /// Plans the compilation of images. Those that import something stay as they are, unless they are linked with those of a
@@ -167,7 +165,7 @@ fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library
             continue;
         }
         let constants = match native::open_constants(examined) {
-            Some(stay) => match specialize(examined, &recipe, wanted.source_name, &mut plan.set) {
+            Some(stay) => match specialize(examined, &recipe, &mut plan.set) {
                 Ok(Outcome::Done(specialized)) => Ok(Some(specialized)),
                 // Only where some got one is it of interest which did not.
                 Ok(Outcome::Open(names)) if names.len() < constant_count(&stay) => Err(Stay::OpenConstants(names)),
@@ -242,15 +240,10 @@ fn constant_count(stay: &Stay) -> usize {
 }
 
 /// The module of an image with values for its specialization constants; those that a setting was for go to `set`.
-fn specialize(
-    examined: &Examined<'_, '_>,
-    recipe: &Recipe,
-    source_name: &dyn Fn(&str) -> String,
-    set: &mut BTreeSet<Which>,
-) -> Result<Outcome> {
+fn specialize(examined: &Examined<'_, '_>, recipe: &Recipe, set: &mut BTreeSet<Which>) -> Result<Outcome> {
     let image = examined.image;
     let mut used = BTreeSet::new();
-    let outcome = specialized(&image.properties, &image.contents()?, &recipe.constants, source_name, &mut used)?;
+    let outcome = specialized(&image.properties, &image.contents()?, &recipe.constants, &mut used)?;
     set.extend(used.iter().filter_map(|at| recipe.constants.given.get(*at)).map(|setting| setting.which.clone()));
     Ok(outcome)
 }

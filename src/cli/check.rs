@@ -31,7 +31,6 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::{self as report, Answer, Finding, Question, Verdict};
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::Trouble;
-use sycl_bundle::report::name;
 
 const AFTER_HELP: &str = "\
 With -t: of each kernel the image that the runtime would choose on the target, and whether that
@@ -181,7 +180,7 @@ impl Args {
             Ok(())
         })?;
         let graph = Graph::of(&modules);
-        let wanted = |kernel: &str| selector.takes_kernel(kernel, &|name| name::demangle(name).into_owned());
+        let wanted = |kernel: &str| selector.takes_kernel(kernel);
         let kernels: Vec<_> = graph
             .kernels()
             .filter(|(_, kernel)| wanted(&kernel.name))

@@ -19,11 +19,11 @@ use sycl_bundle::compat::explain::cause::{Known, meaning, remedies};
 use sycl_bundle::compat::explain::said::{self, Message, Said};
 use sycl_bundle::compat::explain::trace::Looked;
 use sycl_bundle::compat::offers::are_open;
+use sycl_bundle::demangle::demangle;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::explain::{self as report, Explanation, OfFile, Told};
 use sycl_bundle::report::inspect::View;
-use sycl_bundle::report::name::demangle;
 use sycl_bundle::select::{Pattern, Selector};
 
 const AFTER_HELP: &str = "\
@@ -231,7 +231,7 @@ fn matching(facts: &FileFacts<'_>, patterns: &[Pattern]) -> Result<()> {
         return Ok(());
     }
     let selector = Selector { kernels: patterns.to_vec(), ..Selector::default() };
-    Err(selector.no_match(&facts.images, &|name| demangle(name).into_owned()))
+    Err(selector.no_match(&facts.images))
 }
 
 /// What the message is about in a file.
@@ -270,7 +270,7 @@ fn note(facts: &FileFacts<'_>, said: &Said, message: &Message, nothing: bool) ->
         (Said::NoKernel | Said::NoImage(_), Some(name)) => {
             let patterns = vec![Pattern::new(name).ok()?];
             let near = Selector { kernels: patterns, ..Selector::default() };
-            let near = near.no_match(&facts.images, &|name| demangle(name).into_owned());
+            let near = near.no_match(&facts.images);
             let near = near.remedy().map(|near| format!("; {near}")).unwrap_or_default();
             Some(format!("none of its images holds the kernel{near}"))
         }

@@ -14,12 +14,13 @@ use std::path::PathBuf;
 use sycl_bundle::compat::fit::{Subject, Verdict};
 use sycl_bundle::compat::has::{Asked, Bundles};
 use sycl_bundle::compat::offers::are_open;
+use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::near::did_you_mean;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::Trouble;
 use sycl_bundle::report::has as page;
-use sycl_bundle::report::name::{demangle, display};
+use sycl_bundle::report::name::display;
 use sycl_bundle::select::{Pattern, Selector};
 
 const AFTER_HELP: &str = "\

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::kernels::{FileKernels, json, page, table};
-use sycl_bundle::report::{FileFacts, name};
 use sycl_bundle::select::{Selector, keep_needing};
 
 use super::ask::Asker;
@@ -170,8 +170,7 @@ fn found<'l>(
     let mut file = FileKernels { problems: facts.problems.clone(), ..FileKernels::default() };
     let Some(bundle) = facts.bundle else { return Ok((file, true)) };
     let all = kernels(bundle, &facts.images, depth);
-    let demangle = |name: &str| name::demangle(name).into_owned();
-    let named = |kernel: &KernelFacts| wanted.selector.takes_kernel(&kernel.name, &demangle);
+    let named = |kernel: &KernelFacts| wanted.selector.takes_kernel(&kernel.name);
     file.kernels = all.into_iter().filter(named).collect();
     keep_needing(&mut file.kernels, wanted.aspects);
     let mut whole = true;

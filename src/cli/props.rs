@@ -9,9 +9,9 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::bundle::property::Properties;
 use sycl_bundle::bundle::property_text;
+use sycl_bundle::demangle::demangle;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::inspect::View;
-use sycl_bundle::report::name::demangle;
 use sycl_bundle::report::props::{self as page, FileProps, Shape, json};
 use sycl_bundle::select::Pattern;
 

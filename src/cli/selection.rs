@@ -3,7 +3,6 @@
 use sycl_bundle::bundle::image::State;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::error::{Error, Result};
-use sycl_bundle::report::name;
 use sycl_bundle::select::predicate::Predicate;
 use sycl_bundle::select::{Pattern, Selector, aspect, range};
 
@@ -85,13 +84,12 @@ impl Selection {
 
 /// Splits images into the selected ones; where none is, the error that says so.
 pub fn keep<'b, 'a>(selector: &Selector, mut images: Vec<Examined<'b, 'a>>) -> Result<Vec<Examined<'b, 'a>>, Error> {
-    let demangle = |mangled: &str| name::demangle(mangled).into_owned();
     if selector.is_all() {
         return Ok(images);
     }
-    if !images.iter().any(|image| selector.selects(image, &demangle)) {
-        return Err(selector.no_match(&images, &demangle));
+    if !images.iter().any(|image| selector.selects(image)) {
+        return Err(selector.no_match(&images));
     }
-    images.retain(|image| selector.selects(image, &demangle));
+    images.retain(|image| selector.selects(image));
     Ok(images)
 }

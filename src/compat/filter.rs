@@ -35,7 +35,7 @@ fn of_image(engine: &Engine<'_>, at: usize, subject: &Subject<'_>) -> Vec<Findin
         Rule::Target => !matches!(image.format, Format::LlvmBitcode | Format::Unknown),
         Rule::SpirvVersion | Rule::Extension | Rule::Imports | Rule::UnlistedImports | Rule::Unread | Rule::Damaged => {
             false
-        },
+        }
     };
     let mut findings = engine.fit(at, subject).reasons;
     findings.retain(counts);

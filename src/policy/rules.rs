@@ -8,6 +8,7 @@ use super::read::build;
 use super::read_as;
 use crate::bundle::spec_setting::{Setting, Settings};
 use crate::compat::examine::Examined;
+use crate::demangle::demangle;
 use crate::device::table::TargetTable;
 use crate::device::yaml::Place;
 use crate::error::Error;
@@ -110,16 +111,9 @@ impl Rules {
 
     /// How an image, under the number that the user sees, is compiled for a target. The numbers of the rules that are for it
     /// go to `used`.
-    pub fn recipe(
-        &self,
-        image: &Examined<'_, '_>,
-        number: usize,
-        target: &str,
-        demangle: &dyn Fn(&str) -> String,
-        used: &mut dyn FnMut(usize),
-    ) -> Recipe {
+    pub fn recipe(&self, image: &Examined<'_, '_>, number: usize, target: &str, used: &mut dyn FnMut(usize)) -> Recipe {
         let esimd = image.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_esimd"));
-        let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(image, number, target, demangle));
+        let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(image, number, target));
         let mut all = vec![&self.all];
         for (at, rule) in holding {
             used(at);
@@ -151,7 +145,7 @@ impl Rules {
 }
 
 impl Rule {
-    fn is_for(&self, image: &Examined<'_, '_>, number: usize, target: &str, demangle: &dyn Fn(&str) -> String) -> bool {
+    fn is_for(&self, image: &Examined<'_, '_>, number: usize, target: &str) -> bool {
         let kernel =
             |name: &String| self.kernels.iter().any(|glob| glob.matches(name) || glob.matches(&demangle(name)));
         (self.targets.is_empty() || self.targets.iter().any(|own| own == target))

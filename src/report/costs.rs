@@ -4,8 +4,8 @@
 //! additive.
 
 use super::json::SchemaVersion;
+use crate::demangle::demangle;
 use crate::native::Kernel;
-use crate::report::name::demangle;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,9 +1,10 @@
 //! Why does a kernel use an aspect, in words and as JSON?
 
-use super::name::{demangle, display};
+use super::name::display;
 use super::text::{visible, visible_lines};
 use crate::compat::aspects::{Comparison, Evidence};
 use crate::compat::warnings::{called, location};
+use crate::demangle::demangle;
 use crate::spirv::lines::SourceLocation;
 use schemars::JsonSchema;
 use serde::Serialize;

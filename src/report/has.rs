@@ -6,7 +6,7 @@ use super::units::{count, counted};
 use crate::bundle::image::State;
 use crate::compat::fit::Verdict;
 use crate::compat::has::Conclusion;
-use crate::report::name::demangle;
+use crate::demangle::demangle;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;

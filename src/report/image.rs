@@ -11,6 +11,7 @@ use crate::bundle::meaning::stored;
 use crate::bundle::property::{Properties, Value};
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
+use crate::demangle::demangle;
 use crate::native::Native;
 use crate::native::coverage::Coverage;
 use crate::spirv::{Module, grammar};
@@ -111,7 +112,7 @@ impl Page<'_> {
         }
         self.line(2, &format!("{title} ({})", names.len()));
         for mangled in names {
-            let demangled = name::demangle(mangled);
+            let demangled = demangle(mangled);
             if self.view.demangle && demangled != mangled.as_str() {
                 self.line(4, &demangled);
                 self.line(6, mangled);
@@ -125,7 +126,7 @@ impl Page<'_> {
         for set in &all.sets {
             self.line(2, &format!("Properties [{}]", set.name));
             for property in &set.properties {
-                let name = if self.view.demangle { name::demangle(property.name) } else { property.name.into() };
+                let name = if self.view.demangle { demangle(property.name) } else { property.name.into() };
                 let decoded = decode(all, set.name, property, epoch).map(|decoded| decoded.to_string());
                 match (property.value, decoded) {
                     (Value::U32(number), None) => self.line(4, &format!("{name}: {number}")),

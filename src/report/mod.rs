@@ -34,7 +34,6 @@ pub mod targets;
 #[cfg(test)]
 mod tests;
 pub mod text;
-mod type_name;
 pub mod units;
 
 use crate::bundle::Bundle;

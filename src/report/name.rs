@@ -1,33 +1,8 @@
 //! How is a kernel called in the source, and how is that shown in little space?
 
-use super::type_name;
-use cpp_demangle::{DemangleOptions, Symbol};
+use crate::demangle::demangle;
 use std::borrow::Cow;
 use std::fmt::Write as _;
-
-/// The name as the source has it. Kernel names are mangled type names (`_ZTS...`): the type itself is shown.
-/// Names that are not mangled stay as they are.
-pub fn demangle(mangled: &str) -> Cow<'_, str> {
-    if !mangled.starts_with("_Z") {
-        return Cow::Borrowed(mangled);
-    }
-    // Most names are of the plain sort.
-    if let Some(kernel) = mangled.strip_prefix("_ZTS") {
-        let mut name = String::with_capacity(mangled.len().saturating_mul(2));
-        if type_name::push(kernel, &mut name) {
-            return Cow::Owned(name);
-        }
-    }
-    let demangled =
-        Symbol::new(mangled).ok().and_then(|symbol| symbol.demangle_with_options(&DemangleOptions::new()).ok());
-    match demangled {
-        Some(name) => match name.strip_prefix("typeinfo name for ") {
-            Some(kernel) => Cow::Owned(kernel.to_owned()),
-            None => Cow::Owned(name),
-        },
-        None => Cow::Borrowed(mangled),
-    }
-}
 
 /// A kernel's name for a table: demangled, without what every name has in common. The inline namespace `_V1` goes, and
 /// of SYCL's own wrappers around a kernel's type only the type stays; `[rounded]` marks the one that exists beside it.
@@ -134,14 +109,6 @@ pub fn uri_at(file: &str, offset: u64, size: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kernel_names_are_types() {
-        assert_eq!(demangle("_ZTSN4dpnp3addIfEE"), "dpnp::add<float>");
-        assert_eq!(demangle("_Z18free_function_iotai"), "free_function_iota(int)");
-        assert_eq!(demangle("plain"), "plain");
-        assert_eq!(demangle("_Zgarbage"), "_Zgarbage");
-    }
 
     #[test]
     fn wrappers_give_way_to_the_type() {

@@ -10,6 +10,7 @@ use crate::bundle::property::{Properties, Property, Value, byte_array, key, set}
 use crate::bundle::spec_constants::{Constant, ITT, SpecConstant, constants};
 use crate::bundle::spec_setting::{Setting, Settings, Which};
 use crate::container::arena::Arena;
+use crate::demangle::demangle;
 use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_SPEC_CONSTANT;
@@ -53,7 +54,7 @@ impl Specialized {
     }
 }
 
-/// Sets the constants of an image. `source_name` demangles a name; the numbers of the settings that match a constant of
+/// Sets the constants of an image. The numbers of the settings that match a constant of
 /// the image are added to `used`.
 ///
 /// # Errors
@@ -62,7 +63,6 @@ pub fn specialized(
     properties: &Properties<'_>,
     module: &[u8],
     settings: &Settings,
-    source_name: &dyn Fn(&str) -> String,
     used: &mut BTreeSet<usize>,
 ) -> Result<Outcome> {
     let index = Index::read(module)?;
@@ -80,7 +80,7 @@ pub fn specialized(
             Some(default) => default.to_vec(),
             None => from_module(constant, &scalars)?,
         };
-        let by_name: Vec<(usize, &Setting)> = settings_by_name(settings, constant, source_name).collect();
+        let by_name: Vec<(usize, &Setting)> = settings_by_name(settings, constant).collect();
         // A setting that a later one overrides counts as used too.
         used.extend(by_name.iter().map(|(number, _)| *number));
         let by_id = |leaf: &SpecConstant| settings_by_id(settings, leaf.id);
@@ -89,7 +89,7 @@ pub fn specialized(
             Some((_, setting)) => bytes(setting, constant, &scalars, &default)?,
             None if settings.defaults || constant.parts().all(|leaf| by_id(leaf).next().is_some()) => default.clone(),
             None => {
-                missing.push(display_name(constant.name, source_name));
+                missing.push(display_name(constant.name));
                 continue;
             }
         };
@@ -151,9 +151,8 @@ fn from_module(constant: &Constant<'_>, scalars: &BTreeMap<u32, SettableConstant
 fn settings_by_name<'s>(
     settings: &'s Settings,
     constant: &'s Constant<'_>,
-    source_name: &'s dyn Fn(&str) -> String,
 ) -> impl Iterator<Item = (usize, &'s Setting)> {
-    settings.given.iter().enumerate().filter(move |(_, one)| refers_to(&one.which, constant, source_name))
+    settings.given.iter().enumerate().filter(move |(_, one)| refers_to(&one.which, constant))
 }
 
 /// Returns the settings of a `SpecId`, with their numbers.
@@ -162,21 +161,21 @@ fn settings_by_id(settings: &Settings, id: u32) -> impl Iterator<Item = (usize, 
 }
 
 /// Whether a setting names this constant.
-fn refers_to(which: &Which, constant: &Constant<'_>, source_name: &dyn Fn(&str) -> String) -> bool {
+fn refers_to(which: &Which, constant: &Constant<'_>) -> bool {
     match which {
         Which::Id(_) => false,
         Which::Name(name) if name == constant.name => true,
         Which::Name(name) => {
-            let full = display_name(constant.name, source_name);
+            let full = display_name(constant.name);
             full == *name || full.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with("::"))
         }
     }
 }
 
 /// Returns a constant's name as in the source.
-pub fn display_name(symbol: &str, source_name: &dyn Fn(&str) -> String) -> String {
+pub fn display_name(symbol: &str) -> String {
     let mangled = symbol.strip_prefix(UNIQUE).and_then(|rest| rest.split_once("___")).map_or(symbol, |(_, name)| name);
-    source_name(mangled)
+    demangle(mangled).into_owned()
 }
 
 /// Returns the error for a setting that matches no constant of any image; `known` are the existing names.

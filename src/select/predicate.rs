@@ -16,6 +16,7 @@ use super::Pattern;
 use super::field::{FIELDS, Field, Number, Text};
 use crate::bytes::size;
 use crate::compat::examine::Examined;
+use crate::demangle::demangle;
 use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -81,18 +82,18 @@ impl Predicate {
         &self.text
     }
 
-    /// Whether it is true of an image. `demangle` gives a symbol as the source has it.
-    pub fn holds(&self, image: &Examined<'_, '_>, demangle: &dyn Fn(&str) -> String) -> bool {
-        self.test.holds(image, demangle)
+    /// Whether it is true of an image.
+    pub fn holds(&self, image: &Examined<'_, '_>) -> bool {
+        self.test.holds(image)
     }
 }
 
 impl Test {
-    fn holds(&self, image: &Examined<'_, '_>, demangle: &dyn Fn(&str) -> String) -> bool {
+    fn holds(&self, image: &Examined<'_, '_>) -> bool {
         match self {
-            Test::Any(tests) => tests.iter().any(|test| test.holds(image, demangle)),
-            Test::All(tests) => tests.iter().all(|test| test.holds(image, demangle)),
-            Test::Not(test) => !test.holds(image, demangle),
+            Test::Any(tests) => tests.iter().any(|test| test.holds(image)),
+            Test::All(tests) => tests.iter().all(|test| test.holds(image)),
+            Test::Not(test) => !test.holds(image),
             Test::Has(Field::Number(number)) => number.of(image).is_some(),
             Test::Has(Field::Text(text)) => !text.of(image).is_empty(),
             Test::Number(number, Order::Unequal, value) => number.of(image) != Some(*value),

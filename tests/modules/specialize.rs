@@ -44,17 +44,6 @@ fn sets<'a>(parts: &'a [Vec<u8>], defaults: &'a [u8]) -> Properties<'a> {
     }
 }
 
-fn source_name(mangled: &str) -> String {
-    match mangled {
-        "_ZL4gain" => "gain",
-        "_ZN4acme5shapeE" => "acme::shape",
-        "_ZN4acme4flagE" => "acme::flag",
-        "_ZN4acme6unusedE" => "acme::unused",
-        other => other,
-    }
-    .to_owned()
-}
-
 /// What comes of settings, and which of them were for a constant.
 fn outcome(given: &[&str], defaults: bool) -> Result<(Outcome, BTreeSet<usize>), String> {
     let setting = |text: &&str| match text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -66,7 +55,7 @@ fn outcome(given: &[&str], defaults: bool) -> Result<(Outcome, BTreeSet<usize>),
     let mut used = BTreeSet::new();
     let module = spirv::module("specialized");
     let settings = Settings { given, defaults };
-    let outcome = specialized(&sets(&parts, &blob), &module, &settings, &source_name, &mut used);
+    let outcome = specialized(&sets(&parts, &blob), &module, &settings, &mut used);
     Ok((outcome.map_err(|error| error.to_string())?, used))
 }
 
@@ -140,8 +129,7 @@ fn what_has_no_value_is_named() {
     assert_eq!(found, Outcome::Open(vec!["acme::shape".into(), "acme::flag".into(), "acme::unused".into()]));
     assert_eq!(used, BTreeSet::from([0]));
     let no_constants = spirv::module("add_one");
-    let none =
-        specialized(&Properties::default(), &no_constants, &Settings::default(), &source_name, &mut BTreeSet::new());
+    let none = specialized(&Properties::default(), &no_constants, &Settings::default(), &mut BTreeSet::new());
     assert_eq!(none.unwrap(), Outcome::None);
 }
 
@@ -150,11 +138,11 @@ fn constants_without_names_go_by_their_numbers() {
     let module = spirv::module("add_constant");
     let settings = |text: &str| Settings { given: vec![Setting::of_id(text).unwrap()], defaults: false };
     let mut used = BTreeSet::new();
-    let found = specialized(&Properties::default(), &module, &settings("7=41"), &source_name, &mut used).unwrap();
+    let found = specialized(&Properties::default(), &module, &settings("7=41"), &mut used).unwrap();
     let Outcome::Done(done) = found else { panic!("{found:?}") };
     assert_eq!((used, done.values), (BTreeSet::from([0]), None));
     assert!(constants(&done.module).contains(&"OpConstant 41".to_owned()), "{:?}", constants(&done.module));
-    let other = specialized(&Properties::default(), &module, &settings("8=41"), &source_name, &mut BTreeSet::new());
+    let other = specialized(&Properties::default(), &module, &settings("8=41"), &mut BTreeSet::new());
     assert_eq!(other.unwrap(), Outcome::Open(vec!["SpecId 7".into()]));
 }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use sycl_bundle::compat::aspects::{Aspect, Evidence, Graph};
-use sycl_bundle::report::name::demangle;
+use sycl_bundle::demangle::demangle;
 
 use crate::compiler::{Compiled, compiled};
 use crate::corpus_aspects::{codes, in_source};

@@ -18,8 +18,8 @@ use sycl_bundle::compat::examine::examine;
 use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::gate::{self, Demand, Gate};
 use sycl_bundle::container::Host;
+use sycl_bundle::demangle::demangle;
 use sycl_bundle::device;
-use sycl_bundle::report::name::demangle;
 use sycl_bundle::spirv::index::Index;
 
 use crate::compiler::compiled;

@@ -104,11 +104,10 @@ fn compare(folder: &Path, label: &str) {
         let target = output["targets"][0].as_str().unwrap();
         assert_eq!(!list(&output["emptied"]).is_empty(), cannot(target), "{label}: filter for {target}");
     }
-    let built: Vec<&str> = TARGETS.into_iter().filter(|name| *name == "spir64_x86_64" || name.contains("intel")).collect();
-    let planned = run(
-        folder,
-        &["build", "m.spv", "-t", &built.join(","), "-o", "x.table", "--dry-run", "--format", "json"],
-    );
+    let built: Vec<&str> =
+        TARGETS.into_iter().filter(|name| *name == "spir64_x86_64" || name.contains("intel")).collect();
+    let planned =
+        run(folder, &["build", "m.spv", "-t", &built.join(","), "-o", "x.table", "--dry-run", "--format", "json"]);
     for target in list(&planned["targets"]) {
         let (name, count) = (target["target"].as_str().unwrap(), |key: &str| target[key].as_u64().unwrap());
         // What stays for other reasons (imports, specialization constants) is not looked at further.

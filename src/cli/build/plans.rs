@@ -17,7 +17,6 @@ use sycl_bundle::compat::gate::codes;
 use sycl_bundle::compat::native::Stay;
 use sycl_bundle::device::target::Target as Facts;
 use sycl_bundle::error::{Problem, Result};
-use sycl_bundle::report::name::demangle;
 use sycl_bundle::rewrite::specialize::Specialized;
 
 /// A plan for each target, in the order of the targets.
@@ -50,7 +49,6 @@ pub fn plans<'a>(
     linked: Option<&Bundle<'a>>,
     (recipes, numbers): (&Recipes, &Numbers),
 ) -> Result<Plans<'a>> {
-    let source_name = |mangled: &str| demangle(mangled).into_owned();
     let judged = wanted.iter().any(|wanted| wanted.facts.is_some());
     let codes = if judged { codes(images) } else { Vec::new() };
     let engine = Engine::new(images, &codes);
@@ -71,11 +69,11 @@ pub fn plans<'a>(
             let mut used = |rule| {
                 used_rules.borrow_mut().insert(rule);
             };
-            recipes.rules.recipe(examined, shown, &wanted.target.name, &source_name, &mut used)
+            recipes.rules.recipe(examined, shown, &wanted.target.name, &mut used)
         };
         let target = &wanted.target;
         let rules = &recipes.rules.file;
-        let wanted = For { target, number, against: &against, recipe: &recipe, rules, source_name: &source_name };
+        let wanted = For { target, number, against: &against, recipe: &recipe, rules };
         let mut own = plan(images, wanted, linked)?;
         plans.set.append(&mut own.set);
         plans.specialized.extend(own.specialized.drain().map(|(image, specialized)| ((image, number), specialized)));
@@ -89,7 +87,7 @@ pub fn plans<'a>(
         plans.each.push(own);
     }
     recipes.unused(global, &used_rules.into_inner());
-    recipes.check(images, &plans.set, &source_name)?;
+    recipes.check(images, &plans.set)?;
     Ok(plans)
 }
 

@@ -101,12 +101,7 @@ impl Recipes {
     ///
     /// # Errors
     /// `Usage`, with the names that there are.
-    pub fn check(
-        &self,
-        images: &[Examined<'_, '_>],
-        set: &BTreeSet<Which>,
-        source_name: &dyn Fn(&str) -> String,
-    ) -> Result<()> {
+    pub fn check(&self, images: &[Examined<'_, '_>], set: &BTreeSet<Which>) -> Result<()> {
         let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.wanted.constants);
         let Some(missing) = asked.into_iter().find(|setting| !set.contains(&setting.which)) else { return Ok(()) };
         let of_image = |examined: &Examined<'_, '_>| {
@@ -114,7 +109,7 @@ impl Recipes {
             let numbers = examined.module.iter().flat_map(|module| &module.spec_constants);
             match named.is_empty() {
                 true => numbers.map(|id| Which::Id(*id).text()).collect::<Vec<String>>(),
-                false => named.iter().map(|one| display_name(one.name, source_name)).collect(),
+                false => named.iter().map(|one| display_name(one.name)).collect(),
             }
         };
         Err(unknown_constant(missing, &images.iter().flat_map(of_image).collect()))

@@ -18,13 +18,13 @@ use std::sync::Arc;
 use sycl_bundle::compat::gate::proof::Depth;
 use sycl_bundle::compat::offers::{Lent, Provider, are_open};
 use sycl_bundle::container::arena::Arena;
+use sycl_bundle::demangle::demangle;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::baseline::Compared;
 use sycl_bundle::report::gate::{self as report, OfTarget, Trouble};
 use sycl_bundle::report::inspect::View;
-use sycl_bundle::report::name::demangle;
 use sycl_bundle::select::{Pattern, Selector};
 
 /// The flags of the gate.

@@ -71,9 +71,7 @@ impl Matter {
             Matter::Image(Rule::Target) | Matter::NoImage => {
                 "Submitting the kernel throws: no image matches the device."
             }
-            Matter::Image(
-                Rule::SpirvVersion | Rule::Capability | Rule::Extension | Rule::Unread | Rule::Damaged,
-            ) => {
+            Matter::Image(Rule::SpirvVersion | Rule::Capability | Rule::Extension | Rule::Unread | Rule::Damaged) => {
                 "The device's compiler may refuse the image when the kernel is first submitted."
             }
             Matter::Image(Rule::UnlistedImports) => {

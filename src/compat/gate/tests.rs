@@ -106,7 +106,11 @@ fn fingerprints_outlive_a_rebuild_and_tell_findings_apart() {
     let of = |target, file, kernel: &str, image| {
         let kernel: Arc<str> = kernel.into();
         let (against, kernel, image) = (&against, &kernel, Some(image));
-        fingerprint(target, file, &Found { against, kernel, place: 0, image, elsewhere: None, at: image, excused: None })
+        fingerprint(
+            target,
+            file,
+            &Found { against, kernel, place: 0, image, elsewhere: None, at: image, excused: None },
+        )
     };
     assert_eq!(of("t", "build/a.so", "k", 3), of("t", "/tmp/a.so", "k", 7));
     assert_ne!(of("t", "a.so", "k", 3), of("u", "a.so", "k", 3));

@@ -2,11 +2,11 @@
 
 use super::{Explanation, Fate, trap};
 use crate::compat::explain::said::Said;
+use crate::demangle::demangle;
 use crate::error::Result;
 use crate::report::check::Verdict;
 use crate::report::evidence::Why;
 use crate::report::json::{SchemaVersion, put_line};
-use crate::report::name::demangle;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;

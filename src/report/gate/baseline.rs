@@ -7,9 +7,9 @@
 use super::OfTarget;
 use crate::compat::gate::judged::Found;
 use crate::compat::gate::{Against, Clause, Matter, base_name, fingerprint_of};
+use crate::demangle::demangle;
 use crate::error::{Error, Result};
 use crate::report::json::{SCHEMA_VERSION, writer::push};
-use crate::report::name::demangle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

@@ -4,12 +4,12 @@ use super::baseline::Compared;
 use super::stream::{self, Share, Texts};
 use super::{Counts, Finding, OfTarget, verdict};
 use crate::compat::offers;
+use crate::demangle::demangle;
 use crate::error::Result;
 use crate::report::check::{Verdict, json as form};
 use crate::report::evidence;
 use crate::report::json::writer::{Gap, push, split, text};
 use crate::report::json::{FileProblem, SchemaVersion, put};
-use crate::report::name::demangle;
 use std::borrow::Cow;
 use std::io::Write;
 

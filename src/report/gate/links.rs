@@ -3,12 +3,14 @@
 //! The same forms as those of the gate, of findings that are about symbols and files rather than kernels on targets.
 
 use super::github::{data, property};
-use super::sarif::{document, reference, rule};
+use super::sarif::{Document, reference, rule};
 use crate::compat::gate::base_name;
 use crate::compat::link::{Finding, Linked, Piece, Place, Wrong};
+use crate::demangle::demangle;
 use crate::report::evidence::Names;
+use crate::report::json::writer::text;
 use crate::report::markdown::{code, escaped as plain};
-use crate::report::name::{demangle, display, shorten};
+use crate::report::name::{display, shorten};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -104,7 +106,7 @@ pub fn sarif(linked: &Linked) -> String {
     let all = linked.findings.iter().flat_map(|finding| files(finding).into_iter().map(move |file| (finding, file)));
     let results: Vec<Value> = all.map(result).collect();
     let described: Vec<Value> = rules.iter().map(|wrong| rule(wrong.rule(), wrong.title(), wrong.help())).collect();
-    document(described, results).to_string() + "\n"
+    text(&Document::new(described, results)) + "\n"
 }
 
 /// What a finding is known by from one build to the next: its rule, the name of the file, and the symbol.

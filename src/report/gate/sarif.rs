@@ -9,8 +9,12 @@ use super::stream::{self, Share};
 use super::{Finding, OfFile, OfTarget};
 use crate::compat::aspects::Evidence;
 use crate::compat::gate::Matter;
-use crate::error::{Error, Result};
-use crate::report::name::{demangle, display};
+use crate::demangle::demangle;
+use crate::error::Result;
+use crate::report::json::put;
+use crate::report::json::writer::{Gap, split};
+use crate::report::name::display;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
@@ -26,13 +30,9 @@ pub fn sarif(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compa
     rules.sort_unstable();
     rules.dedup();
     let described: Vec<Value> = rules.iter().map(|matter| rule(matter.rule(), matter.title(), matter.help())).collect();
-    let text = document(described, Vec::new()).to_string();
-    // The results stand last, and are written by themselves: there may be millions.
-    let end = "]}]}";
-    let write = |out: &mut dyn Write, text: &str| {
-        out.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", &error))
-    };
-    write(out, text.strip_suffix(end).unwrap_or(&text))?;
+    // The results are written by themselves: there may be millions.
+    let [head, tail] = split(&Document::new(described, Gap));
+    put(out, &format!("{head}["))?;
     let mut first = true;
     let share = |text: &mut String, share: &Share<'_>| {
         for (_, _, finding) in share.findings() {
@@ -43,28 +43,36 @@ pub fn sarif(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compa
     stream::each(targets, share, |text| {
         let rest = if first { text.strip_prefix(',').unwrap_or(text) } else { text };
         first &= text.is_empty();
-        write(out, rest)
+        put(out, rest)
     })?;
-    write(out, end)?;
-    write(out, "\n")
+    put(out, &format!("]{tail}\n"))
 }
 
-/// One run's document.
-pub(super) fn document(rules: Vec<Value>, results: Vec<Value>) -> Value {
-    json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "sycl-bundle",
-                "version": env!("CARGO_PKG_VERSION"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": rules,
-            } },
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-        }],
-    })
+/// A document of one run.
+#[derive(Serialize)]
+pub(super) struct Document<R> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run<R>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run<R> {
+    tool: Value,
+    column_kind: &'static str,
+    results: R,
+}
+
+impl<R> Document<R> {
+    /// The document of results that break these rules.
+    pub(super) fn new(rules: Vec<Value>, results: R) -> Self {
+        let version = env!("CARGO_PKG_VERSION");
+        let driver = json!({ "name": "sycl-bundle", "version": version, "semanticVersion": version, "rules": rules });
+        let run = Run { tool: json!({ "driver": driver }), column_kind: "unicodeCodePoints", results };
+        Document { schema: SCHEMA, version: "2.1.0", runs: [run] }
+    }
 }
 
 /// A rule, by what is said of it.

@@ -13,6 +13,7 @@ use crate::bundle::requirements::Requirements;
 use crate::bytes::hex;
 use crate::compat::examine::{Examined, examine_images};
 use crate::container::kind::Kind;
+use crate::demangle::demangle;
 use crate::device::cpu::CpuArch;
 use crate::error::Result;
 use crate::native;
@@ -24,8 +25,7 @@ use crate::report::{FileFacts, json, name};
 use crate::spirv::{Module, grammar};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 /// The JSON Schema of `inspect --format json`.
@@ -107,7 +107,9 @@ struct Image<'a> {
     /// Mangled names of the kernels.
     kernels: &'a [String],
     /// Names of the kernels in the source, in the order of `kernels`.
-    demangled: Vec<Cow<'a, str>>,
+    #[serde(serialize_with = "demangled")]
+    #[schemars(with = "Vec<String>")]
+    demangled: &'a [String],
     /// Symbols that are listed for the image.
     entries: &'a [&'a str],
     /// Symbols that other images may import.
@@ -137,11 +139,13 @@ struct Spirv<'a> {
     /// The program that wrote the module.
     generator: String,
     /// Declared capabilities, in the order of the module.
-    capabilities: Vec<Cow<'static, str>>,
+    #[serde(serialize_with = "capabilities")]
+    #[schemars(with = "Vec<String>")]
+    capabilities: &'a [u32],
     /// Declared extensions, in the order of the module.
     extensions: &'a [String],
     /// Aspects that the module's types and instructions show.
-    used_aspects: Vec<&'static str>,
+    used_aspects: &'a BTreeSet<&'static str>,
 }
 
 /// Compiled code.
@@ -155,6 +159,16 @@ struct Native<'a> {
     parts: &'a [native::Part],
 }
 
+/// Serialises names as the source has them.
+fn demangled<S: Serializer>(names: &[String], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_seq(names.iter().map(|name| demangle(name)))
+}
+
+/// Serialises capabilities by name.
+fn capabilities<S: Serializer>(numbers: &[u32], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_seq(numbers.iter().map(|&number| grammar::capability_name(number)))
+}
+
 /// Serialises a version as text.
 fn version<S: Serializer>((major, minor): &(u8, u8), serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{major}.{minor}"))
@@ -165,9 +179,9 @@ impl<'a> From<&'a Module> for Spirv<'a> {
         Spirv {
             version: module.version,
             generator: grammar::generator_name(module.generator),
-            capabilities: module.capabilities.iter().map(|&number| grammar::capability_name(number)).collect(),
+            capabilities: &module.capabilities,
             extensions: &module.extensions,
-            used_aspects: module.used_aspects.iter().copied().collect(),
+            used_aspects: &module.used_aspects,
         }
     }
 }
@@ -203,7 +217,7 @@ impl<'a> Image<'a> {
             compile_options: image.compile_options,
             link_options: image.link_options,
             kernels: &examined.kernels,
-            demangled: examined.kernels.iter().map(|kernel| name::demangle(kernel)).collect(),
+            demangled: &examined.kernels,
             entries: &image.entries,
             exports: &examined.exports,
             imports: &examined.imports,

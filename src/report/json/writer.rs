@@ -92,6 +92,7 @@ impl<'w, 'o> Members<'w, 'o> {
         Members { writer, empty: true, close }
     }
 
+    #[inline]
     fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
         if !std::mem::take(&mut self.empty) {
             self.writer.out.push(',');
@@ -100,6 +101,7 @@ impl<'w, 'o> Members<'w, 'o> {
     }
 
     /// Adds a member whose name needs no escapes.
+    #[inline]
     fn member<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Refused> {
         self.writer.out.push_str(if std::mem::take(&mut self.empty) { "\"" } else { ",\"" });
         self.writer.out.push_str(name);
@@ -321,6 +323,7 @@ impl ser::SerializeStruct for Members<'_, '_> {
     type Ok = ();
     type Error = Refused;
 
+    #[inline]
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Refused> {
         self.member(name, value)
     }

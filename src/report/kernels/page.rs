@@ -2,13 +2,14 @@
 
 use super::{FileKernels, OnDevice, args, sub_group};
 use crate::compat::kernels::{KernelFacts, NamedConstant, SourceArgument};
+use crate::demangle::demangle;
 use crate::native::Kernel as NativeKernel;
+use crate::report::devices;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
 use crate::report::table::{Column, render};
 use crate::report::text::field;
 use crate::report::units::bytes;
-use crate::report::{devices, name};
 use crate::rewrite::specialize::display_name;
 use crate::spirv::kernel::Value;
 
@@ -17,7 +18,7 @@ const COLUMN: usize = 22;
 
 /// All about one kernel.
 pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> String {
-    let demangled = name::demangle(&kernel.name);
+    let demangled = demangle(&kernel.name);
     let title = if view.demangle { demangled.as_ref() } else { kernel.name.as_str() };
     let mut page = Page { out: view.heading(title), view };
     if title != kernel.name {
@@ -70,7 +71,7 @@ pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> String
                 4,
                 "",
                 4,
-                &if view.demangle { name::demangle(clone).into_owned() } else { clone.clone() },
+                &if view.demangle { demangle(clone).into_owned() } else { clone.clone() },
                 view.width,
             );
         }
@@ -210,8 +211,7 @@ impl Page<'_> {
         }
         self.section(&format!("Specialization constants ({})", kernel.spec_constants.len()));
         let demangles = self.view.demangle;
-        let source_name =
-            |mangled: &str| if demangles { name::demangle(mangled).into_owned() } else { mangled.to_owned() };
+        let shown = |name: &str| if demangles { display_name(name) } else { name.to_owned() };
         let columns = [
             ("Id", Column::Number),
             ("Type", Column::Text),
@@ -226,7 +226,7 @@ impl Page<'_> {
                 value(one.constant.default),
                 one.offset.map_or_else(|| "-".to_owned(), |offset| offset.to_string()),
                 // As the source calls it, which `build --spec` takes.
-                one.name.as_deref().map_or_else(|| "-".to_owned(), |name| display_name(name, &source_name)),
+                one.name.as_deref().map_or_else(|| "-".to_owned(), shown),
             ]
         };
         let rows: Vec<Vec<String>> = kernel.spec_constants.iter().map(row).collect();

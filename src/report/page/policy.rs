@@ -4,10 +4,10 @@
 //! excuses, and what it finds of whole files and whatever the target.
 
 use super::escape::visible;
+use crate::demangle::demangle;
 use crate::policy::{Exception, Held};
 use crate::report::evidence::Names;
 use crate::report::gate::{Finding, OfFile, OfTarget};
-use crate::report::name::demangle;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

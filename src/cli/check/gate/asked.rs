@@ -2,12 +2,12 @@
 
 use super::super::super::device_config::{Named, named_targets};
 use super::super::super::global::Global;
+use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::policy::{Demanded, Policy};
-use sycl_bundle::report::name::demangle;
 use sycl_bundle::select::Pattern;
 
 /// A target that is asked about.

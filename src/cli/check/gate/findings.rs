@@ -11,13 +11,13 @@ use sycl_bundle::compat::gate::kernels::Kernels;
 use sycl_bundle::compat::gate::proof::Depth;
 use sycl_bundle::compat::gate::{Against, Clause, Demand, Gate, Matter, codes};
 use sycl_bundle::compat::offers::Lent;
+use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::yaml::Place;
 use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::budget::{self, Over};
 use sycl_bundle::policy::date::Date;
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::gate::{OfFile, OfTarget};
-use sycl_bundle::report::name::demangle;
 use sycl_bundle::select::Pattern;
 
 /// What is found as files go by.
