@@ -1,12 +1,12 @@
 //! How are bytes read without ever panicking?
 //!
-//! Little-endian reads at an offset of a slice. Nothing here indexes; an offset beyond the end is `None`. [`lines`] are
-//! those of a text; [`size`] reads what people write for a number of bytes; [`hex`] writes them as people read them.
+//! Little-endian reads at an offset of a slice, without indexing: an offset beyond the end is `None`. [`lines`] splits
+//! text, [`size`] reads sizes as people write them, and [`hex`] writes bytes as hexadecimal digits.
 
 pub mod lines;
 pub mod size;
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |&digit| char::from(digit));
@@ -18,7 +18,7 @@ pub fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// The `len` bytes at `at`.
+/// Returns the `len` bytes at `at`.
 pub fn slice_at(data: &[u8], at: usize, len: usize) -> Option<&[u8]> {
     data.get(at..at.checked_add(len)?)
 }
@@ -27,28 +27,28 @@ fn array_at<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     slice_at(data, at, N)?.try_into().ok()
 }
 
-/// The little-endian `u16` at `at`.
+/// Returns the little-endian `u16` at `at`.
 pub fn u16_at(data: &[u8], at: usize) -> Option<u16> {
     array_at(data, at).map(u16::from_le_bytes)
 }
 
-/// The little-endian `u32` at `at`.
+/// Returns the little-endian `u32` at `at`.
 pub fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     array_at(data, at).map(u32::from_le_bytes)
 }
 
-/// The little-endian `u64` at `at`.
+/// Returns the little-endian `u64` at `at`.
 pub fn u64_at(data: &[u8], at: usize) -> Option<u64> {
     array_at(data, at).map(u64::from_le_bytes)
 }
 
-/// Overwrites the little-endian `u64` at `at`; false where that is beyond the end.
+/// Overwrites the little-endian `u64` at `at`. Returns false where that is beyond the end.
 #[must_use]
 pub fn put_u64(data: &mut [u8], at: usize, value: u64) -> bool {
     put(data, at, &value.to_le_bytes())
 }
 
-/// Overwrites the bytes at `at`; false where they would pass the end.
+/// Overwrites the bytes at `at`. Returns false where they would pass the end.
 #[must_use]
 pub fn put(data: &mut [u8], at: usize, bytes: &[u8]) -> bool {
     match at.checked_add(bytes.len()).and_then(|end| data.get_mut(at..end)) {
@@ -60,7 +60,7 @@ pub fn put(data: &mut [u8], at: usize, bytes: &[u8]) -> bool {
     }
 }
 
-/// The next multiple of `align` (a power of two; 0 counts as 1) at or above `value`.
+/// Returns the next multiple of `align` (a power of two; 0 counts as 1) at or above `value`.
 pub fn align_up(value: u64, align: u64) -> Option<u64> {
     let mask = align.max(1).checked_sub(1)?;
     Some(value.checked_add(mask)? & !mask)

@@ -6,29 +6,29 @@
 
 use std::fmt;
 
-/// The library's result.
+/// Result of the library's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The classes of failure that a caller can tell apart. Each maps onto one exit code.
+/// Class of a failure. Each maps to one exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// Nothing matches what the caller selected (exit code 1).
+    /// Nothing matches the caller's selection (exit code 1).
     NoMatch,
-    /// The caller asked for something that makes no sense (exit code 2).
+    /// The request is invalid (exit code 2).
     Usage,
     /// The input cannot be read or is malformed (exit code 3).
     Input,
     /// Some image did not build (exit code 4).
     Build,
-    /// The machine lacks something: a loader, a driver, a device (exit code 5).
+    /// The machine lacks something that is needed: a loader, a driver, a device (exit code 5).
     Environment,
-    /// The input is sound but holds no device code (exit code 6).
+    /// The input is valid but holds no device code (exit code 6).
     NoDeviceCode,
     /// An operation of the operating system failed; `BrokenPipe` is recognised by the caller.
     Io(std::io::ErrorKind),
 }
 
-/// An error with its place and remedy. One word wide, so `Result` stays small.
+/// Error with its location and remedy. It is one word wide, so `Result` stays small.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -42,74 +42,74 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of the given kind.
+    /// Creates an error of the given kind.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner { kind, message: message.into(), offset: None, remedy: None, context: Vec::new() }))
     }
 
-    /// Malformed or unreadable input.
+    /// Creates an error for malformed or unreadable input.
     #[cold]
     pub fn input(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Input, message)
     }
 
-    /// Malformed input at a byte offset of the file.
+    /// Creates an error for malformed input at a byte offset of the file.
     #[cold]
     pub fn at(offset: u64, message: impl Into<String>) -> Self {
         Self::input(message).with_offset(offset)
     }
 
-    /// An error of the operating system, with what was being done.
+    /// Creates an error of the operating system, with a description of the operation.
     #[cold]
     pub fn io(doing: impl Into<String>, error: &std::io::Error) -> Self {
         Self::new(ErrorKind::Io(error.kind()), format!("{}: {error}", doing.into()))
     }
 
-    /// Says where in the input the error is, unless a deeper layer already did.
+    /// Adds the offset in the input, unless a deeper layer already has.
     #[must_use]
     pub fn with_offset(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// The same error without its place, for a layer that knows the place in the whole file.
+    /// Removes the offset, for a layer that knows the offset in the whole file.
     #[must_use]
     pub fn without_offset(mut self) -> Self {
         self.0.offset = None;
         self
     }
 
-    /// Says what the user can do.
+    /// Adds a remedy: what the user can do.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
         self.0.remedy.get_or_insert_with(|| remedy.into());
         self
     }
 
-    /// Adds what was being attempted; the last added is the outermost.
+    /// Adds the operation that failed; the last one added is the outermost.
     #[must_use]
     pub fn context(mut self, doing: impl Into<String>) -> Self {
         self.0.context.push(doing.into());
         self
     }
 
-    /// The class of failure.
+    /// Returns the class of the failure.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The byte offset in the input, where known.
+    /// Returns the byte offset in the input, if it is known.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
-    /// What to do about it, where something can be done.
+    /// Returns the remedy, if there is one.
     pub fn remedy(&self) -> Option<&str> {
         self.0.remedy.as_deref()
     }
 
-    /// The innermost message with its offset, without contexts.
+    /// Returns the innermost message with its offset, without contexts.
     pub fn message(&self) -> String {
         match self.0.offset {
             Some(offset) => format!("{} (at offset {offset:#x})", self.0.message),
@@ -117,7 +117,7 @@ impl Error {
         }
     }
 
-    /// All messages, outermost first.
+    /// Returns all messages, outermost first.
     pub fn chain(&self) -> Vec<String> {
         let mut chain: Vec<String> = self.0.context.iter().rev().cloned().collect();
         chain.push(self.message());
@@ -141,10 +141,10 @@ impl std::error::Error for Error {}
 
 /// Adds context to a result on its way up.
 pub trait Context<T> {
-    /// Says what was being attempted when it failed.
+    /// Adds the operation that failed to an error.
     ///
     /// # Errors
-    /// The same, with that in front.
+    /// The original error with the context in front.
     fn context(self, doing: impl FnOnce() -> String) -> Result<T>;
 }
 
@@ -154,23 +154,23 @@ impl<T> Context<T> for Result<T> {
     }
 }
 
-/// A failure that concerns one image (or one part of a file) and hides nothing else: collected, shown beside
-/// the results, and reflected in the exit code.
+/// Failure of one image (or one part of a file) that leaves the others usable: collected, shown beside the results, and
+/// reflected in the exit code.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// The image concerned, where the problem is with one.
+    /// Index of the image, if the problem is with one.
     pub image: Option<usize>,
-    /// What is wrong.
+    /// Error.
     pub error: Error,
 }
 
 impl Problem {
-    /// A problem with the file as a whole.
+    /// Creates a problem with the file as a whole.
     pub fn general(error: Error) -> Self {
         Problem { image: None, error }
     }
 
-    /// A problem with one image.
+    /// Creates a problem with one image.
     pub fn of_image(image: usize, error: Error) -> Self {
         Problem { image: Some(image), error }
     }

@@ -1,7 +1,7 @@
 //! How much is too much?
 //!
-//! Every bound that keeps a hostile file from costing more memory or time than its size warrants, in one place.
-//! Bounds are checked where a count is read, before anything is allocated for it.
+//! Every bound that keeps a hostile file from costing more memory or time than its size warrants is here. Bounds are
+//! checked where a count is read, before anything is allocated for it.
 
 /// Images in one file. One descriptor holds at most 65,535; the largest libraries known hold under 10,000.
 pub const MAX_IMAGES: usize = 1 << 18;
@@ -12,7 +12,7 @@ pub const MAX_DESCRIPTORS: usize = 1 << 16;
 /// Offload entries of all images of one file together. Tables may overlap in a hostile file, so the sum is bounded.
 pub const MAX_ENTRIES: usize = 1 << 20;
 
-/// Properties of all images of one file together, for the same reason.
+/// Properties of all images of one file together. Tables may overlap, so the sum is bounded.
 pub const MAX_PROPERTIES: usize = 1 << 20;
 
 /// Property sets of one image. Upstream knows about twenty.
@@ -21,11 +21,11 @@ pub const MAX_PROPERTY_SETS: usize = 256;
 /// Bytes of a NUL-terminated string (kernel names of deeply nested templates reach tens of kilobytes).
 pub const MAX_STRING: usize = 1 << 20;
 
-/// Bytes of all strings of one file together that are looked at, on top of the file's size. Many structures of a hostile
-/// file may name one long string.
+/// Bytes of all strings of one file together that are read, beyond the file's size. Many structures of a hostile file
+/// may refer to one long string.
 pub const MAX_STRING_BYTES: usize = 64 << 20;
 
-/// Bytes of a section's or needed library's name; longer ones are passed over.
+/// Bytes of a section's or needed library's name; longer ones are skipped.
 pub const MAX_NAME: usize = 4096;
 
 /// Loadable segments of one ELF file, sections or imported libraries of one PE file. Linkers write under thirty.
@@ -37,20 +37,20 @@ pub const MAX_INFLATED: u64 = 1 << 30;
 /// Bytes that a compressed image may inflate to beyond [`MAX_INFLATED_RATIO`] times its stored size.
 pub const MAX_INFLATED_FLOOR: u64 = 64 << 20;
 
-/// How many times its stored size a large compressed image may inflate to.
+/// Factor by which a large compressed image may exceed its stored size.
 pub const MAX_INFLATED_RATIO: u64 = 256;
 
-/// Blobs within blobs (an OffloadBinary in a bundle in an OffloadBinary).
+/// Nesting depth of blobs (an OffloadBinary in a bundle in an OffloadBinary).
 pub const MAX_BLOB_NESTING: u32 = 6;
 
-/// How many times its size the parts of a blob may together come to. Parts of a sound file do not overlap, but each
-/// layer of nesting counts anew.
+/// Factor by which the parts of a blob together may exceed its size. Parts of a valid file do not overlap, but each
+/// layer of nesting counts.
 pub const MAX_OVERLAP: u64 = 12;
 
 /// Problems reported for one file; the rest is counted.
 pub const MAX_PROBLEMS: usize = 10_000;
 
-/// Packages inside each other: an archive in a tar in a conda package in a wheel in a zip is five.
+/// Nesting depth of packages: an archive in a tar in a conda package in a wheel in a zip is five.
 pub const MAX_NESTING: usize = 8;
 
 /// Bytes that one member of a package may inflate to. The largest libraries with device code reach 3 GiB.
@@ -65,29 +65,29 @@ pub const MAX_XZ_MEMORY: u32 = 256 << 10;
 /// Bytes of the path of one member; the rest is cut off.
 pub const MAX_MEMBER_PATH: usize = 4096;
 
-/// Decorations of one id that are looked at. Compilers write under ten; groups of decorations would make it a product.
+/// Decorations of one id that are read. Compilers write under ten; with decoration groups the number could be a
+/// product.
 pub const MAX_DECORATIONS: usize = 256;
 
-/// Members of one structure, or of those within each other, that are laid out.
+/// Members of one structure, including nested ones, that are laid out.
 pub const MAX_MEMBERS: usize = 1 << 20;
 
-/// Functions of one chain of calls that are shown; of a longer one the middle is left out. Real ones
-/// have under ten.
+/// Functions of a call chain that are shown; of a longer one the middle is left out. Real ones have under ten.
 pub const MAX_CHAIN: usize = 128;
 
 /// Bytes of a device configuration; the built-in ones have under 200 KiB together.
 pub const MAX_CONFIG: usize = 1 << 20;
 
-/// Lists and mappings inside each other in a device configuration. Its grammar needs three.
+/// Nesting depth of lists and mappings in a device configuration. Its grammar needs three.
 pub const MAX_CONFIG_DEPTH: usize = 16;
 
-/// Other kernels of the same code that are listed with each kernel. Lists of all would grow as the square of their number.
+/// Clones that are listed with each kernel. Complete lists would grow as the square of their number.
 pub const MAX_CLONES_TOLD: usize = 1000;
 
 /// Kernels and their arguments in one native payload.
 pub const MAX_NATIVE_ITEMS: usize = 1 << 19;
 
-/// Problems told of one native payload.
+/// Problems reported for one native payload.
 pub const MAX_NATIVE_PROBLEMS: usize = 100;
 
 /// Abbreviations of one block of LLVM bitcode. LLVM writes under a hundred.
@@ -96,22 +96,22 @@ pub const MAX_ABBREVIATIONS: usize = 1024;
 /// Values in the metadata of a native payload.
 pub const MAX_METADATA_VALUES: usize = 1 << 22;
 
-/// Lists within lists in the metadata of a native payload.
+/// Nesting depth of lists in the metadata of a native payload.
 pub const MAX_METADATA_DEPTH: usize = 32;
 
-/// Brackets and negations within each other, in a condition on images.
+/// Nesting depth of brackets and negations in a condition on images.
 pub const MAX_CONDITION_DEPTH: usize = 32;
 
-/// Instructions that are looked at to find what the kernels of one module reach. A module of the largest libraries comes to
-/// a thousandth of it.
+/// Instructions that are read to find what the kernels of one module reach. The largest known modules need a thousandth
+/// of it.
 pub const MAX_REACHED: usize = 1 << 24;
 
-/// How many times a module's size its parts may come to. Many entry points of a hostile module may each reach all of it; with
-/// debug information the parts of real ones come to ten times the whole.
+/// Factor by which the parts of a module together may exceed its size. Many entry points of a hostile module may each
+/// reach all of it; with debug information the parts of real modules reach ten times the whole.
 pub const MAX_SPLIT_RATIO: u64 = 64;
 
-/// Bytes that the parts of a module may come to whatever its size.
+/// Bytes that the parts of a module may have whatever its size.
 pub const MAX_SPLIT_FLOOR: u64 = 64 << 20;
 
-/// Bytes of the value of one specialization constant of which no default is stored.
+/// Bytes of the value of a specialization constant without a stored default.
 pub const MAX_SPEC_CONSTANT: usize = 1 << 20;

@@ -1,15 +1,15 @@
 //! Which aspect does this number mean?
 //!
 //! Fat binaries store aspects as numbers, and the numbers changed meaning twice: `atomic64` is 28 in files for
-//! `libsycl.so.6` to `.8` and 27 in files for `libsycl.so.9`. Nothing in the image tells which table applies; the epoch
-//! follows from the compiler that signed the file or the runtime it is linked to.
+//! `libsycl.so.6` to `.8` and 27 in files for `libsycl.so.9`. The image does not record which table applies; the epoch
+//! follows from the compiler named in the file or the runtime it is linked to.
 //!
 //! Sources: DPC++ `sycl/include/sycl/info/aspects.def` as installed by runtime 2026.2 (epoch 2026), the same file of
 //! 2023 to 2025, and `device_aspect_macros.hpp` of 2022.
 
 use crate::container::Host;
 
-/// Which numbering of aspects a file uses.
+/// Numbering of aspects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Epoch {
     /// Compilers of 2022 and before (`libsycl.so.5`).
@@ -21,14 +21,14 @@ pub enum Epoch {
 }
 
 impl Epoch {
-    /// The epoch of a file: by the compiler's release year, else the runtime it is linked to, else the version of its
-    /// image structures (3 came with the renumbering).
+    /// Returns the epoch of a file: by the compiler's release year, or else by the runtime it is linked to, or else by
+    /// the version of its image structures (3 came with the renumbering).
     pub fn of(host: &Host<'_>, image_version: Option<u16>) -> Epoch {
         let by_year = |year: u32| match year {
             2026.. => Some(Epoch::From2026),
             2023..2026 => Some(Epoch::From2023),
             2019..2023 => Some(Epoch::Before2023),
-            // Not a release year (an LLVM major of an open-source build).
+            // An LLVM major version of an open-source build, not a release year.
             _ => None,
         };
         let by_abi = |abi: u32| match abi {
@@ -48,7 +48,7 @@ impl Epoch {
     }
 }
 
-/// The SYCL name of an aspect number.
+/// Returns the SYCL name of an aspect number.
 pub fn name(epoch: Epoch, number: u32) -> Option<&'static str> {
     let later = match epoch {
         Epoch::Before2023 => BEFORE_2023,
@@ -61,12 +61,13 @@ pub fn name(epoch: Epoch, number: u32) -> Option<&'static str> {
     find(COMMON).or_else(|| find(later))
 }
 
-/// The SYCL name of an aspect number, or `aspect#N` where the number has none.
+/// Returns the SYCL name of an aspect number, or `aspect#N` where the number has none.
 pub fn label(epoch: Epoch, number: u32) -> String {
     name(epoch, number).map_or_else(|| format!("aspect#{number}"), str::to_owned)
 }
 
-/// The number of an aspect, by its SYCL name or its label `aspect#N`; none where the epoch has no such aspect.
+/// Returns the number of an aspect by its SYCL name or its label `aspect#N`, or none where the epoch has no such
+/// aspect.
 pub fn number(epoch: Epoch, name: &str) -> Option<u32> {
     if let Some(number) = name.strip_prefix("aspect#") {
         return number.parse().ok();
@@ -79,7 +80,7 @@ pub fn number(epoch: Epoch, name: &str) -> Option<u32> {
     COMMON.iter().chain(later).find(|(_, known)| *known == name).map(|(number, _)| *number)
 }
 
-/// The names of all aspects, of all epochs; some were renamed and stand here under both names.
+/// Returns the names of all aspects of all epochs; renamed ones are there under both names.
 pub fn names() -> impl Iterator<Item = &'static str> {
     [COMMON, FROM_2026, FROM_2023, BEFORE_2023].into_iter().flatten().map(|(_, name)| *name)
 }

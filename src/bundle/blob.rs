@@ -1,8 +1,8 @@
-//! Which images are in a blob that is no linked file?
+//! Which images are in a file that is no linked program?
 //!
-//! Blobs nest: an OffloadBinary may hold a SYCLBIN, a bundle may hold OffloadBinaries, and layers may be compressed.
-//! One reader walks them all, tells each by content, and keeps account: nesting, inflated bytes, and what overlapping
-//! parts may cost. A damaged part becomes a problem; the others are read.
+//! Such files (blobs) nest: an OffloadBinary may hold a SYCLBIN, a bundle may hold OffloadBinaries, and layers may be
+//! compressed. One reader walks them all, identifies each by content, and limits nesting, inflated bytes, and the cost
+//! of overlapping parts. A damaged part becomes a problem; the others are read.
 
 use super::format::Format;
 use super::image::Image;
@@ -14,28 +14,28 @@ use crate::container::place::Place;
 use crate::error::{Error, Problem, Result};
 use crate::limits;
 
-/// Reads blobs and collects what is in them.
+/// Reader of blobs that collects their images.
 #[derive(Debug)]
 pub struct Reader<'a> {
-    /// Where inflated and decoded bytes live.
+    /// Owner of inflated and decoded bytes.
     pub arena: &'a Arena,
-    /// The images so far.
+    /// Images read so far.
     pub images: Vec<Image<'a>>,
-    /// What could not be read so far.
+    /// Problems so far.
     pub problems: Vec<Problem>,
-    /// Bytes that parts may yet come to.
+    /// Bytes that further parts may have in total.
     budget: u64,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader for a file of that many bytes.
+    /// Creates a reader for a file of this many bytes.
     pub fn new(arena: &'a Arena, size: usize) -> Self {
         let mut reader = Reader { arena, images: Vec::new(), problems: Vec::new(), budget: 1 << 20 };
         reader.grant(size);
         reader
     }
 
-    /// Reads a blob of any kind; what is none is an image of its own. `outer` is what the layer around it says.
+    /// Reads a blob of any kind; bytes of no known kind are an image. `outer` has the facts of the layer around it.
     pub fn read(&mut self, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
         if depth > limits::MAX_BLOB_NESTING {
             return self
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
                 let target = Format::sniff(data).usual_target();
                 self.image(data, place, Image { target, ..outer.clone() });
             }
-            // Nothing but SYCL carries bare SPIR-V kernels.
+            // Only SYCL uses bare SPIR-V kernels.
             Ok(Kind::SpirV) if outer.target.is_empty() => {
                 self.image(data, place, Image { target: "spir64", ..outer.clone() });
             }
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds an image with these bytes.
+    /// Adds an image with these bytes; `like` provides all else.
     pub fn image(&mut self, stored: &'a [u8], place: Place, like: Image<'a>) {
         let properties: usize = like.properties.sets.iter().map(|set| set.properties.len().saturating_mul(48)).sum();
         let cost = stored.len().saturating_add(properties).saturating_add(like.entries.len().saturating_mul(16));
@@ -80,19 +80,19 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Notes what could not be read; what is beyond the limit is not noted.
+    /// Records a problem, up to the limit on problems.
     pub fn problem(&mut self, error: Error) {
         if self.problems.len() < limits::MAX_PROBLEMS {
             self.problems.push(Problem::general(error));
         }
     }
 
-    /// Accounts for the bytes of a part.
+    /// Charges the bytes of a part to the budget.
     ///
     /// # Errors
-    /// `Input` where the parts come to more than parts of a sound file could.
+    /// `Input` where the parts have more bytes together than parts of a valid file could.
     pub fn spend(&mut self, bytes: usize) -> Result<()> {
-        // Each part costs time of its own.
+        // Each part has a fixed cost too.
         let cost = (bytes as u64).saturating_add(8);
         self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
             Error::input("the parts come to many times the size of the file; they overlap, or are forged")
@@ -100,40 +100,40 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Adds what was inflated to the account.
+    /// Adds inflated bytes to the budget.
     pub fn grant(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_add((bytes as u64).saturating_mul(limits::MAX_OVERLAP));
     }
 }
 
-/// The target as the image structures of host files name it, of a full triple: `spir64` of `spir64-unknown-unknown`.
-/// Triples of other programming models stay whole.
+/// Returns the target of a full triple in the form of image structures: `spir64` of `spir64-unknown-unknown`. Triples
+/// of other programming models stay whole.
 pub fn target_of(triple: &str) -> &str {
     let (arch, rest) = triple.split_once('-').unwrap_or((triple, ""));
-    // AMD's flavour of SPIR-V is none that SYCL's runtimes know.
+    // SYCL's runtimes do not know AMD's flavour of SPIR-V.
     let known =
         arch.starts_with("spir") && !rest.starts_with("amd-") || matches!(arch, "nvptx64" | "amdgcn" | "native_cpu");
     if known { arch } else { triple }
 }
 
-/// The architecture that an image names beside its triple; `generic` names none.
+/// Returns the architecture that an image names beside its triple; empty for `generic`.
 pub fn arch_of(arch: &str) -> &str {
     if arch == "generic" { "" } else { arch }
 }
 
-/// The NUL-terminated string at an offset, without the NUL.
+/// Returns the NUL-terminated string at an offset, without the NUL.
 pub(super) fn c_string(data: &[u8], at: u64) -> Option<&[u8]> {
     let tail = data.get(usize::try_from(at).ok()?..)?;
     let window = tail.get(..tail.len().min(limits::MAX_STRING))?;
     window.get(..window.iter().position(|&byte| byte == 0)?)
 }
 
-/// The `len` bytes at an offset.
+/// Returns the `len` bytes at an offset.
 pub(super) fn slice(data: &[u8], at: u64, len: u64) -> Option<&[u8]> {
     bytes::slice_at(data, usize::try_from(at).ok()?, usize::try_from(len).ok()?)
 }
 
-/// A part's text, where it is UTF-8.
+/// Returns the text of a part, or none where it is not UTF-8.
 pub(super) fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }

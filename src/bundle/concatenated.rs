@@ -1,18 +1,18 @@
-//! Where does each device file end when a linker has put several into one section?
+//! Where does each device file end when a linker has joined several in one section?
 //!
-//! `ld -r` appends sections of one name to each other, without a gap. Old bundlers kept the sizes in a section of its
-//! own; without it the files are told apart where their format says where they end. SPIR-V: instructions follow one
-//! another, and the magic number is no instruction (opcode 515 is unassigned). LLVM bitcode: top-level blocks state
-//! their length, and the magic number begins no block.
+//! `ld -r` appends sections of one name to each other, without a gap. Old bundlers kept the sizes in another section;
+//! without it, files are separated where their format tells their end. In SPIR-V, instructions follow one another, and
+//! the magic number is no instruction (opcode 515 is unassigned). In LLVM bitcode, top-level blocks state their length,
+//! and the magic number begins no block.
 
 use crate::bytes;
 
 const SPIRV: u32 = 0x0723_0203;
 const BITCODE: u32 = 0xdec0_4342;
-/// Words of a SPIR-V header.
+/// Length of a SPIR-V header in words.
 const SPIRV_HEADER: usize = 5;
 
-/// The lengths of the device files in a section, in order; one length where they cannot be told apart.
+/// Returns the lengths of the device files in a section, in order; one length where they cannot be separated.
 pub fn split(data: &[u8]) -> Vec<usize> {
     let lengths = match bytes::u32_at(data, 0) {
         Some(SPIRV) => walk(data, spirv),
@@ -22,7 +22,7 @@ pub fn split(data: &[u8]) -> Vec<usize> {
     lengths.unwrap_or_else(|| vec![data.len()])
 }
 
-/// The lengths of files that follow one another up to the end; none where what follows is no such file.
+/// Returns the lengths of files that follow one another up to the end, or none where other data follows.
 fn walk(data: &[u8], length: impl Fn(&[u8]) -> Option<usize>) -> Option<Vec<usize>> {
     let mut lengths = Vec::new();
     let mut rest = data;
@@ -34,7 +34,7 @@ fn walk(data: &[u8], length: impl Fn(&[u8]) -> Option<usize>) -> Option<Vec<usiz
     Some(lengths)
 }
 
-/// The length of the SPIR-V module that the data begins with.
+/// Returns the length of the SPIR-V module at the start of the data.
 fn spirv(data: &[u8]) -> Option<usize> {
     let words = data.as_chunks::<4>().0;
     let mut at = SPIRV_HEADER;
@@ -50,8 +50,8 @@ fn spirv(data: &[u8]) -> Option<usize> {
     (bytes::u32_at(data, 0) == Some(SPIRV) && len <= data.len()).then_some(len)
 }
 
-/// The length of the bitcode file that the data begins with. A block at the top opens with abbreviation 1 of two bits,
-/// and states its length in the second word, whatever its id.
+/// Returns the length of the bitcode file at the start of the data. A top-level block begins with abbreviation 1 in two
+/// bits, and states its length in the second word, whatever its id.
 fn bitcode(data: &[u8]) -> Option<usize> {
     if bytes::u32_at(data, 0) != Some(BITCODE) {
         return None;

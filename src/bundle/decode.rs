@@ -1,7 +1,7 @@
-//! What does a well-known property say?
+//! What does a known property mean?
 //!
-//! Raw values become names, numbers and records where the meaning is documented (DPC++ `PropertySets.md`,
-//! `SYCLDeviceRequirements.cpp`, `ComputeModuleRuntimeInfo.cpp`); everything else stays raw.
+//! Raw values are decoded to names, numbers and records where the meaning is documented (DPC++ `PropertySets.md`,
+//! `SYCLDeviceRequirements.cpp`, `ComputeModuleRuntimeInfo.cpp`); all other values stay raw.
 
 use super::aspect::{self, Epoch};
 use super::property::{Properties, Property, key, set};
@@ -12,46 +12,46 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// The meaning of a property.
+/// Decoded value of a property.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Decoded {
-    /// One number.
+    /// Number.
     Number(u64),
     /// Numbers, as stored.
     Numbers(Vec<u64>),
-    /// A yes or no.
+    /// Boolean.
     Flag(bool),
-    /// One text.
+    /// Text.
     Text(String),
-    /// Several names.
+    /// Names.
     Names(Vec<String>),
     /// The arguments of the source that the compiler removed.
     Arguments {
-        /// Arguments in the source.
+        /// Number of arguments in the source.
         #[serde(rename = "arguments")]
         count: u64,
         /// Positions of the removed ones.
         eliminated: Vec<u64>,
     },
-    /// The parts of a specialization constant.
+    /// Parts of a specialization constant.
     SpecConstant(Vec<SpecConstant>),
-    /// The value of each specialization constant as hexadecimal bytes, in the order of the set.
+    /// Values of specialization constants as hexadecimal bytes, by name, in the order of the set.
     Defaults(
         #[serde(serialize_with = "as_object")]
         #[schemars(with = "BTreeMap<String, String>")]
         Vec<(String, String)>,
     ),
-    /// A device global.
+    /// Device global.
     DeviceGlobal {
-        /// Bytes.
+        /// Size in bytes.
         size: u32,
-        /// Whether each image has a copy of its own (`device_image_scope`).
+        /// Whether each image has its own copy (`device_image_scope`).
         image_scope: bool,
     },
 }
 
-/// Decodes a property of a set; none where its meaning is not known or its value is no more than its number.
+/// Decodes a property of a set. None where its meaning is not known or is just its number.
 pub fn decode(all: &Properties<'_>, set_name: &str, property: &Property<'_>, epoch: Epoch) -> Option<Decoded> {
     let value = &property.value;
     let text = || value.text().map(|text| Decoded::Text(text.to_owned()));
@@ -110,7 +110,7 @@ fn split(text: &str, separator: char) -> Vec<String> {
     text.split(separator).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Bit i of the array, lowest first, says that argument i of the source was removed.
+/// Decodes a bit array: bit i, lowest first, is set if argument i of the source was removed.
 fn arguments(property: &Property<'_>) -> Option<Decoded> {
     let super::property::Value::Bytes(raw) = property.value else { return None };
     let payload = property.value.payload()?;
@@ -123,7 +123,7 @@ fn arguments(property: &Property<'_>) -> Option<Decoded> {
     Some(Decoded::Arguments { count, eliminated: (0..count).filter(|&at| bit(at)).collect() })
 }
 
-/// The values of constants in a blob of them; none where it is too short.
+/// Returns the values of constants in a blob, or none where it is too short.
 fn values(all: &Properties<'_>, blob: &[u8]) -> Option<Decoded> {
     let found: Option<Vec<(String, String)>> = laid_out(all, Some(blob))
         .iter()
@@ -132,7 +132,7 @@ fn values(all: &Properties<'_>, blob: &[u8]) -> Option<Decoded> {
     found.filter(|found| !found.is_empty()).map(Decoded::Defaults)
 }
 
-/// Bit n of the mask stands for the n-th fallback library (`DeviceLibFuncMap`, before 2026).
+/// Decodes a mask whose bit n stands for the n-th fallback library (`DeviceLibFuncMap`, before 2026).
 fn device_libraries(mask: u32) -> Decoded {
     const NAMES: [&str; 10] = [
         "assert",

@@ -1,20 +1,20 @@
 //! Where are the lists of device images in a linked file?
 //!
-//! A DPC++-linked file holds one `sycl_device_binaries_struct` for each object that was wrapped before the final link:
-//! `{u16 version = 1, u16 count, u32 0, image array, 0, 0}`. It is found by its shape, since symbols are usually
+//! A file linked by DPC++ holds one `sycl_device_binaries_struct` for each object that was wrapped before the final
+//! link: `{u16 version = 1, u16 count, u32 0, image array, 0, 0}`. It is found by its shape, since symbols are usually
 //! stripped and the registration code differs by compiler; a candidate counts only if the first image it points to is
-//! sound. `.tgtimg`, where present, lists every image's address and is used to prove that none was missed.
-//! Layouts: DPC++ `sycl/source/detail/compiler.hpp`, LLVM `SYCLOffloadWrapper.cpp`, `OffloadWrapper.cpp`.
+//! valid. `.tgtimg`, where present, lists the address of every image and serves to check that none was missed. Layouts:
+//! DPC++ `sycl/source/detail/compiler.hpp`, LLVM `SYCLOffloadWrapper.cpp`, `OffloadWrapper.cpp`.
 
 use crate::bytes;
 use crate::container::Host;
 use crate::container::address::AddressMap;
 use crate::limits;
 
-/// Bytes of a descriptor.
+/// Size of a descriptor in bytes.
 pub const SIZE: u64 = 32;
 
-/// A list of images in a linked file.
+/// List of images in a linked file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptor {
     /// Virtual address of the descriptor.
@@ -23,12 +23,12 @@ pub struct Descriptor {
     pub count: u16,
     /// Virtual address of the image array.
     pub images: u64,
-    /// Layout of the image structures, told by the first.
+    /// Layout of the image structures, read from the first.
     pub layout: ImageLayout,
 }
 
-/// The layouts of an image structure. Version 3 of DPC++ and of upstream LLVM agree in everything but the meaning of
-/// the format byte and of the property pointers; versions 1 and 2 carry two manifest pointers more.
+/// Layout of an image structure. Version 3 of DPC++ and of upstream LLVM differ only in the meaning of the format byte
+/// and of the property pointers; versions 1 and 2 have two more pointers, to a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageLayout {
     /// DPC++ versions 1 and 2: 96 bytes.
@@ -40,7 +40,7 @@ pub enum ImageLayout {
 }
 
 impl ImageLayout {
-    /// Tells the layout by version and kind.
+    /// Returns the layout of a version and kind.
     pub fn of(version: u16, kind: u8) -> Option<ImageLayout> {
         match (version, kind) {
             (1 | 2, 4) => Some(ImageLayout::WithManifest),
@@ -50,7 +50,7 @@ impl ImageLayout {
         }
     }
 
-    /// Bytes of one structure.
+    /// Returns the size of a structure in bytes.
     pub fn stride(self) -> u64 {
         match self {
             ImageLayout::WithManifest => 96,
@@ -58,7 +58,7 @@ impl ImageLayout {
         }
     }
 
-    /// Offsets of the pairs of pointers that follow the options.
+    /// Returns the offset of the payload's pointers.
     pub fn payload(self) -> u64 {
         match self {
             ImageLayout::WithManifest => 48,
@@ -66,12 +66,12 @@ impl ImageLayout {
         }
     }
 
-    /// Offset of EntriesBegin.
+    /// Returns the offset of `EntriesBegin`.
     pub fn entries(self) -> u64 {
         self.payload() + 16
     }
 
-    /// Offset of PropertySetsBegin.
+    /// Returns the offset of `PropertySetsBegin`.
     pub fn properties(self) -> u64 {
         self.payload() + 32
     }
@@ -105,14 +105,14 @@ pub fn find(host: &Host<'_>) -> Vec<Descriptor> {
     found
 }
 
-/// The image count of a descriptor's first word; none where the word is no descriptor's.
+/// Returns the image count in a descriptor's first word, or none where the word does not begin a descriptor.
 fn count(head: u64) -> Option<u16> {
     let (version, count, padding) = (head & 0xffff, (head >> 16) & 0xffff, head >> 32);
     (version == 1 && count > 0 && padding == 0).then(|| u16::try_from(count).ok())?
 }
 
-/// The layout of the image structure at an address, where it is one beyond doubt: known version and kind, a printable
-/// target, and a payload range that lies in the file.
+/// Returns the layout of the image structure at an address if it is valid: known version and kind, a printable target,
+/// and a payload range within the file.
 fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> {
     let head = map.tail(address)?;
     let layout = ImageLayout::of(bytes::u16_at(head, 0)?, *head.get(2)?)?;
@@ -124,7 +124,7 @@ fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> 
     sound.then_some(layout)
 }
 
-/// A payload that `.tgtimg` lists.
+/// Payload that `.tgtimg` lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
     /// Virtual address of the pair of payload address and size.
@@ -133,7 +133,7 @@ pub struct Listed {
     pub payload: u64,
 }
 
-/// What `.tgtimg` lists; pairs without an address or of size 0 are padding.
+/// Returns the payloads that `.tgtimg` lists; pairs without an address or of size 0 are padding.
 pub fn listed_in_tgtimg(host: &Host<'_>) -> Vec<Listed> {
     let Some(section) = host.section(".tgtimg") else { return Vec::new() };
     let Some(data) = host.addresses.slice(section.address, section.data.len() as u64) else { return Vec::new() };

@@ -1,11 +1,12 @@
-//! How does DPC++ write bytes as text?
+//! How does DPC++ encode bytes as text?
 //!
-//! The usual alphabet, but the lowest bits come first, and there is no padding (`llvm/lib/Support/Base64.cpp` of
-//! intel/llvm; libsycl 2026.2 writes and reads the same). Not what RFC 4648 calls base64: the byte 1 is `BA`, not `AQ==`.
+//! The alphabet is that of base64, but the lowest bits come first, and there is no padding
+//! (`llvm/lib/Support/Base64.cpp` of intel/llvm; libsycl 2026.2 does the same). The result differs from RFC 4648: the
+//! byte 1 is `BA`, not `AQ==`. Crate `base64` has no such bit order, so this is written by hand.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The text of bytes.
+/// Encodes bytes.
 pub fn encode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().saturating_mul(4).div_ceil(3));
     for chunk in bytes.chunks(3) {
@@ -18,7 +19,7 @@ pub fn encode(bytes: &[u8]) -> String {
     out
 }
 
-/// The bytes of a text; none where it has another character, or a length that no bytes have.
+/// Decodes a text; none where it has another character or an impossible length.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len().saturating_mul(3) / 4);
     for chunk in text.as_bytes().chunks(4) {

@@ -1,8 +1,8 @@
 //! Which OffloadBinaries are in a host file?
 //!
-//! LLVM's new offload driver puts them into sections `.llvm.offloading` of objects. A linked file holds none, but for
-//! those of upstream LLVM's SYCL, which registers the OffloadBinaries themselves: there they lie in the file's data,
-//! with nothing that points to them but code.
+//! LLVM's new offload driver puts them into sections `.llvm.offloading` of objects. Linked files hold none, except
+//! those of upstream LLVM's SYCL, which registers the OffloadBinaries themselves: they are in the file's data, and only
+//! code points to them.
 
 use super::blob::Reader;
 use super::image::Image;
@@ -12,14 +12,14 @@ use crate::container::Host;
 use crate::container::place::Place;
 use std::borrow::Cow;
 
-/// The name of the sections; COFF may add to it.
+/// Name of the sections; COFF may append a suffix.
 pub const SECTION: &str = ".llvm.offloading";
 
-/// Reads all sections of OffloadBinaries; where the file registers images that nothing lists (`unlisted`) also what
-/// looks like one in its data.
+/// Reads all sections of OffloadBinaries. If the file registers images that nothing lists (`unlisted`), its data is
+/// searched for OffloadBinaries too.
 pub fn read<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader<'a>) {
     for section in host.sections.iter().filter(|section| section.name.starts_with(SECTION)) {
-        // LLVM 22's wrapper gives that name to the section of bare images that its own list points to.
+        // LLVM 22's wrapper uses this section name for bare images that its own list points to.
         if !unlisted && !section.data.starts_with(&MAGIC) {
             continue;
         }
@@ -29,7 +29,7 @@ pub fn read<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader<'a>) {
         return;
     }
     for segment in host.addresses.segments() {
-        // Relocations do not write to what holds no pointers; should they have copied it, the bytes are the same.
+        // An OffloadBinary holds no pointers, so relocated bytes equal those of the file.
         let data: &'a [u8] = match &segment.data {
             Cow::Borrowed(data) => data,
             Cow::Owned(data) => data,
@@ -46,7 +46,7 @@ pub fn read<'a>(host: &'a Host<'a>, unlisted: bool, reader: &mut Reader<'a>) {
     }
 }
 
-/// The length of the OffloadBinary that the data begins with, where the header is one beyond doubt.
+/// Returns the length of the OffloadBinary at the start of the data, if its header is valid beyond doubt.
 fn whole(data: &[u8]) -> Option<usize> {
     let known = data.starts_with(&MAGIC) && matches!(bytes::u32_at(data, 4), Some(1..=3));
     let size = usize::try_from(bytes::u64_at(data, 8).filter(|_| known)?).ok()?;

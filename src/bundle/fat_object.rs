@@ -1,8 +1,8 @@
 //! Which device files did clang-offload-bundler put into this object file?
 //!
-//! One section each, named `__CLANG_OFFLOAD_BUNDLE__<kind>-<triple>`; the host's holds one byte and stands for the
-//! object itself. Wrapped images stand in sections of the same prefix, but with a target (`sycl-spir64`) and no full
-//! triple behind it; what describes them is the image list, and in linked files nothing else counts.
+//! Each has a section named `__CLANG_OFFLOAD_BUNDLE__<kind>-<triple>`; the host's section holds one byte and stands for
+//! the object itself. Wrapped images are in sections of the same prefix, but with a target (`sycl-spir64`) and no full
+//! triple; the image list describes them, and in linked files only that counts.
 
 use super::blob::Reader;
 use super::concatenated;
@@ -14,10 +14,10 @@ use crate::container::{Host, Kind};
 use std::collections::HashMap;
 
 const PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
-/// Sizes of the parts of a section, 64 bits each; written by bundlers until 2021.
+/// Prefix of a section with the sizes of another section's parts, 64 bits each, which bundlers wrote until 2021.
 const SIZES: &str = "__CLANG_OFFLOAD_BUNDLE_SIZE__";
 
-/// Reads the device files of an object; of any other file none.
+/// Reads the device files of an object; other files have none.
 pub fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     for part in parts(host, reader) {
         let outer = Image::bare(part.data, part.place.offset());
@@ -25,8 +25,8 @@ pub fn read<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
     }
 }
 
-/// The parts of an object, the host's included, in the order of the sections. What a partial link has put together is
-/// taken apart, by its sizes or its content. Damage becomes problems of the reader.
+/// Returns the parts of an object, including the host's, in section order. Parts that a partial link has joined are
+/// separated, by their sizes or by their content. Damage becomes problems of the reader.
 pub fn parts<'a>(host: &Host<'a>, reader: &mut Reader<'a>) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     if !matches!(host.kind, Kind::ElfObject | Kind::Coff) {
@@ -40,7 +40,7 @@ pub fn parts<'a>(host: &Host<'a>, reader: &mut Reader<'a>) -> Vec<Part<'a>> {
             continue;
         }
         let place = Place::file(section.offset);
-        // Telling the files apart walks through them all.
+        // Separating the files walks through all of them.
         if let Err(error) = reader.spend(section.data.len()) {
             reader.problem(place.of(error));
             break;
@@ -64,7 +64,7 @@ pub fn parts<'a>(host: &Host<'a>, reader: &mut Reader<'a>) -> Vec<Part<'a>> {
     parts
 }
 
-/// The sizes in a section of sizes, where they come to the whole.
+/// Returns the sizes in a section of sizes, if they add up to the whole.
 fn stated(sizes: &[u8], whole: usize) -> Option<Vec<usize>> {
     let (sizes, rest) = sizes.as_chunks::<8>();
     let sizes = sizes.iter().map(|size| usize::try_from(u64::from_le_bytes(*size)).ok()).collect::<Option<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! What kind of device code are these bytes?
+//! Which format of device code are these bytes?
 
 use super::offload_bundle;
 use crate::bytes;
@@ -8,7 +8,7 @@ use crate::container::kind::is_ptx;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The format of an image's payload, sniffed from its first bytes.
+/// Format of an image's payload, detected from its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -36,7 +36,7 @@ pub enum Format {
     Hsaco,
     /// A stand-in for the payload of DPC++'s native CPU target: pointers to code of the host program itself.
     NativeCpu,
-    /// None of these.
+    /// Unknown format.
     Unknown,
 }
 
@@ -44,14 +44,15 @@ pub enum Format {
 const ET_ZEBIN: std::ops::RangeInclusive<u16> = 0xff11..=0xff13;
 /// `e_type` of OpenCL sources, objects, libraries, executables and debug data (`ocl_elf.h` of compute-runtime).
 const ET_OPENCL: std::ops::RangeInclusive<u16> = 0xff01..=0xff05;
-/// Of these, what was compiled and not linked: objects and libraries (`CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT`, `_LIBRARY`),
-/// which hold intermediate code whatever the device. Intel's CPU driver names no machine in them.
+/// The types of these that were compiled and not linked: objects and libraries
+/// (`CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT`, `_LIBRARY`), which hold intermediate code whatever the device. Intel's
+/// CPU driver names no machine in them.
 pub(super) const ET_OPENCL_OBJECTS: std::ops::RangeInclusive<u16> = 0xff02..=0xff03;
-/// The first bytes of NVIDIA's fat binaries.
+/// Magic of NVIDIA's fat binaries.
 const FATBIN: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 
 impl Format {
-    /// Tells the format by content, in the runtime's order (SPIR-V, bitcode, `INTC`, ELF kinds, archive).
+    /// Detects the format by content, in the runtime's order (SPIR-V, bitcode, `INTC`, ELF kinds, archive).
     pub fn sniff(payload: &[u8]) -> Format {
         let head = |magic: &[u8]| payload.starts_with(magic);
         if head(&[0x03, 0x02, 0x23, 0x07]) || head(&[0x07, 0x23, 0x02, 0x03]) {
@@ -68,7 +69,7 @@ impl Format {
                 (_, Some(device_elf::EM_AMDGPU)) => Format::Hsaco,
                 (Some(kind), _) if ET_ZEBIN.contains(&kind) => Format::Zebin,
                 (Some(kind), _) if ET_OPENCL_OBJECTS.contains(&kind) => Format::Elf,
-                // Intel's CPU driver takes the type of its GPU drivers' container, and names the machine.
+                // Intel's CPU driver uses the ELF type of the GPU drivers' container, but names the machine.
                 (Some(kind), Some(0)) if ET_OPENCL.contains(&kind) => Format::PatchTokens,
                 _ => Format::Elf,
             }
@@ -77,7 +78,7 @@ impl Format {
         } else if head(&FATBIN) {
             Format::Fatbin
         } else if head(offload_bundle::MAGIC) || head(b"CCOB") {
-            // Inside an image, only AMD's code objects come bundled once more.
+            // In an image, only AMD's code objects are in bundles.
             Format::Hsaco
         } else if is_ptx(payload) {
             Format::Ptx
@@ -86,7 +87,7 @@ impl Format {
         }
     }
 
-    /// The name used in JSON, tables and selectors.
+    /// Returns the name for JSON, tables and selectors.
     pub fn name(self) -> &'static str {
         match self {
             Format::SpirV => "spirv",
@@ -104,7 +105,7 @@ impl Format {
         }
     }
 
-    /// The file name extension that `extract` gives such a payload, with the dot.
+    /// Returns the file name extension that `extract` uses, with the dot.
     pub fn extension(self) -> &'static str {
         match self {
             Format::SpirV => ".spv",
@@ -118,7 +119,7 @@ impl Format {
         }
     }
 
-    /// The target that image structures name for code of this format; empty where there are several.
+    /// Returns the target of image structures with this format; empty where there are several.
     pub fn usual_target(self) -> &'static str {
         match self {
             Format::Elf => "spir64_x86_64",
@@ -136,10 +137,10 @@ impl Format {
     }
 }
 
-/// The format that the image structure declares (`sycl_device_binary_type`).
+/// Format that an image structure declares (`sycl_device_binary_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Declared {
-    /// 0: not said; the runtime sniffs.
+    /// 0: not declared; the runtime detects it.
     None,
     /// 1: native.
     Native,
@@ -167,7 +168,7 @@ impl From<u8> for Declared {
 }
 
 impl Declared {
-    /// The value in the structure.
+    /// Returns the value in the structure.
     pub fn number(self) -> u8 {
         match self {
             Declared::None => 0,
@@ -179,7 +180,7 @@ impl Declared {
         }
     }
 
-    /// The name used in reports.
+    /// Returns the name for reports.
     pub fn name(self) -> String {
         match self {
             Declared::None => "none".to_owned(),

@@ -1,9 +1,9 @@
-//! Which images are in an HCF container of AdaptiveCpp, and which containers are in a program that it compiled?
+//! Which images are in AdaptiveCpp's HCF containers, in a file or in a compiled program?
 //!
-//! HCF (`doc/hcf.md` and `hcf_container.hpp` in AdaptiveCpp) is text, `key=value` lines and nodes `{.NAME` to `}.NAME`, up
-//! to the words `__acpp_hcf_binary_appendix`, behind which the bytes stand that nodes `__binary` name by start and size.
-//! Node `images` has one node per image, node `kernels` one per kernel, with the images that provide it. A program holds
-//! one container per source file in its data, with nothing but code that points to it: so it is looked for.
+//! HCF (`doc/hcf.md` and `hcf_container.hpp` in AdaptiveCpp) is text of `key=value` lines and nodes `{.NAME` to
+//! `}.NAME`, up to the words `__acpp_hcf_binary_appendix`, followed by the bytes that nodes `__binary` name by start
+//! and size. Node `images` has one node per image, node `kernels` one per kernel, with the images that provide it. A
+//! program has one container per source file in its data, and only code points to it, so the data is searched.
 
 use super::blob::Reader;
 use super::image::Image;
@@ -17,12 +17,12 @@ use crate::limits;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// What parts the text from the bytes.
+/// Separator of text and bytes.
 const APPENDIX: &[u8] = b"__acpp_hcf_binary_appendix";
-/// The first key of a container.
+/// First key of a container.
 const FIRST_KEY: &[u8] = b"object-id=";
 
-/// A node of the text.
+/// Node of the text.
 #[derive(Debug, Default)]
 struct Node<'a> {
     name: &'a str,
@@ -39,7 +39,7 @@ impl<'a> Node<'a> {
         self.values.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
     }
 
-    /// The names of the nodes of a node, which is how HCF writes a list.
+    /// Returns the names of a node's child nodes, which is how HCF writes a list.
     fn list(&self, name: &str) -> impl Iterator<Item = &'a str> {
         self.node(name).map(|node| node.nodes.as_slice()).unwrap_or_default().iter().map(|node| node.name)
     }
@@ -76,7 +76,7 @@ fn parse(text: &str) -> Result<Node<'_>> {
     }
 }
 
-/// Adds the images of the container that the data begins with.
+/// Adds the images of the container at the start of the data.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) {
     if let Err(error) = read(reader, data, place, outer) {
         let error = match error.offset() {
@@ -119,7 +119,7 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
         let sets = sets.into_iter().filter(|set| !set.properties.is_empty()).collect();
         let entries = kernels.remove(image.name).unwrap_or_default();
         let properties = Properties { sets };
-        // The image's name is the target's: `llvm-ir.global` for code that is compiled for the device when it runs.
+        // The image's name is that of its target: `llvm-ir.global` for code that is compiled at run time.
         reader.image(bytes, place.at(at as u64), Image { target: image.name, entries, properties, ..outer.clone() });
     }
     Ok(())
@@ -127,7 +127,7 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
 
 /// Adds the images of all containers in the data of a host file.
 pub(super) fn embedded<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
-    // Segments may lie over each other: in a file that means well they come to less than the file.
+    // Segments may overlap; in a valid file they have fewer bytes together than the file.
     let mut budget = (host.bytes.len() as u64).saturating_mul(limits::MAX_OVERLAP);
     for segment in host.addresses.segments() {
         match budget.checked_sub(segment.data.len() as u64) {
@@ -141,8 +141,8 @@ pub(super) fn embedded<'a>(host: &'a Host<'a>, reader: &mut Reader<'a>) {
         let mut from = 0usize;
         while let Some(found) = data.get(from..).and_then(|rest| find(rest, APPENDIX)) {
             let appendix = from.saturating_add(found);
-            // The text before holds no NUL, and its first key stands at the start of it. The runtime's own library has
-            // the words too, but no text before them.
+            // The text before holds no NUL and begins with the first key. The runtime's own library contains the
+            // separator too, but no text before it.
             let before = data.get(from..appendix).unwrap_or_default();
             let text = before.iter().rposition(|&byte| byte == 0).map_or(0, |nul| nul.saturating_add(1));
             let key = before.get(text..).and_then(|text| find(text, FIRST_KEY));

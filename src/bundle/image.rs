@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// How a stored payload is compressed.
+/// Compression of a stored payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
@@ -19,7 +19,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The name used in JSON and tables.
+    /// Returns the name for JSON and tables.
     pub fn name(self) -> &'static str {
         match self {
             Compression::Zstd => "zstd",
@@ -27,7 +27,7 @@ impl Compression {
     }
 }
 
-/// The state of an image in the SYCL 2020 kernel-bundle model.
+/// State of an image in the SYCL 2020 kernel-bundle model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -40,7 +40,7 @@ pub enum State {
 }
 
 impl State {
-    /// The name of SYCL's `bundle_state` enumerator.
+    /// Returns the name of SYCL's `bundle_state` enumerator.
     pub fn name(self) -> &'static str {
         match self {
             State::Input => "input",
@@ -50,17 +50,17 @@ impl State {
     }
 }
 
-/// Which of the two layouts an image's entry table has.
+/// Layout of an image's entry table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryLayout {
-    /// 32 bytes an entry (clang-offload-wrapper).
+    /// 32 bytes per entry (clang-offload-wrapper).
     Old,
-    /// 56 bytes an entry (LLVM's `OffloadEntry`, the new offload driver).
+    /// 56 bytes per entry (LLVM's `OffloadEntry`, the new offload driver).
     New,
 }
 
 impl EntryLayout {
-    /// Bytes of one entry.
+    /// Returns the size of an entry in bytes.
     pub fn stride(self) -> u64 {
         match self {
             EntryLayout::Old => 32,
@@ -69,7 +69,7 @@ impl EntryLayout {
     }
 }
 
-/// Where an image structure stands in its host file, for whoever rewrites it.
+/// Addresses of an image structure in its host file, for code that rewrites it.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin {
     /// Index of the descriptor that lists the image.
@@ -82,35 +82,35 @@ pub struct Origin {
     pub kind: u8,
     /// Virtual address of the payload.
     pub payload: u64,
-    /// The layout of the entry table, where there are entries.
+    /// Layout of the entry table, if there are entries.
     pub entry_layout: Option<EntryLayout>,
     /// Virtual addresses of the compile options, link options, entries and property sets. Images that were added to a
     /// file share them with the image that they were compiled from.
     pub tables: [u64; 4],
 }
 
-/// One device image: a payload and what is attached to it.
+/// Device image: a payload with its options, entries and property sets.
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
     /// Position in the file, shown to and accepted from the user.
     pub index: usize,
-    /// Where its structure stands; none for a bare module.
+    /// Addresses of its structure; none for a bare module.
     pub origin: Option<Origin>,
-    /// The payload as stored.
+    /// Payload as stored.
     pub stored: &'a [u8],
-    /// Where the payload starts in the file; where the layer around it starts, if that is compressed.
+    /// File offset of the payload, or of the layer around it if that is compressed.
     pub offset: u64,
-    /// Whether a layer around the payload was inflated, so that the payload is not in the file as it is here.
+    /// Whether a layer around the payload was inflated, so that the file does not hold the payload's bytes.
     pub inflated: bool,
-    /// The format that the structure declares.
+    /// Format that the structure declares.
     pub declared: Declared,
     /// `DeviceTargetSpec`, e.g. `spir64`.
     pub target: &'a str,
-    /// The architecture within the target, where the container names one (`pvc`, `sm_80`); empty where it does not.
+    /// Architecture within the target, if the container names one (`pvc`, `sm_80`); otherwise empty.
     pub arch: &'a str,
-    /// The state that the container states, where it does.
+    /// State that the container states, if it does.
     pub stated: Option<State>,
-    /// The programming model that a container of several names (`sycl`, `openmp`, `hip`); empty where it does not.
+    /// Programming model that a container of several models names (`sycl`, `openmp`, `hip`); otherwise empty.
     pub offload_kind: &'a str,
     /// Options for the device compiler, as stored.
     pub compile_options: &'a str,
@@ -118,12 +118,12 @@ pub struct Image<'a> {
     pub link_options: &'a str,
     /// Symbols listed for the image: kernels and exported functions.
     pub entries: Vec<&'a str>,
-    /// The property sets.
+    /// Property sets.
     pub properties: Properties<'a>,
 }
 
 impl<'a> Image<'a> {
-    /// An image of which nothing is known but its bytes.
+    /// Creates an image from its bytes, with no other facts.
     pub fn bare(stored: &'a [u8], offset: u64) -> Image<'a> {
         Image {
             index: 0,
@@ -143,12 +143,12 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// How the payload is compressed, where it is.
+    /// Returns the compression of the payload, if it is compressed.
     pub fn compression(&self) -> Option<Compression> {
         (self.declared == Declared::CompressedNone && is_zstd(self.stored)).then_some(Compression::Zstd)
     }
 
-    /// The payload, inflated.
+    /// Returns the payload, inflated.
     ///
     /// # Errors
     /// `Input` with the file offset, where the compressed payload is damaged or too large.
@@ -161,7 +161,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The payload's format, sniffed; of a compressed payload from its first inflated bytes.
+    /// Returns the payload's detected format; of a compressed payload that of its contents.
     pub fn format(&self) -> Format {
         match self.compression() {
             Some(Compression::Zstd) => {
@@ -171,7 +171,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The format of the payload, which is given inflated.
+    /// Returns the format of the payload, whose contents are given.
     pub fn format_of(&self, contents: &[u8]) -> Format {
         if self.target == native_cpu::TARGET && self.origin.is_some() {
             Format::NativeCpu
@@ -180,8 +180,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The kernels: the entries that the image does not also export as functions. An image of definitions of virtual
-    /// functions lists these as entries, and holds no kernels.
+    /// Returns the kernels: the entries that the image does not also export as functions. An image that defines virtual
+    /// functions lists these as entries and has no kernels.
     pub fn kernels(&self) -> Vec<&'a str> {
         if self.properties.get(set::VIRTUAL_FUNCTIONS, "virtual-functions-set").is_some() {
             return Vec::new();
@@ -190,30 +190,31 @@ impl<'a> Image<'a> {
         self.entries.iter().copied().filter(|entry| !exports.contains(entry)).collect()
     }
 
-    /// Functions that other images may import.
+    /// Returns the functions that other images may import.
     pub fn exports(&self) -> Vec<&'a str> {
         self.properties.names(set::EXPORTED)
     }
 
-    /// Functions that other images must define.
+    /// Returns the functions that other images must define.
     pub fn imports(&self) -> Vec<&'a str> {
         self.properties.names(set::IMPORTED)
     }
 
-    /// The target of the device configuration that the image was compiled for, where it says so.
+    /// Returns the target of the device configuration that the image was compiled for, if it is recorded.
     pub fn compile_target(&self) -> Option<&'a str> {
         let arch = || Some(self.arch).filter(|arch| !matches!(*arch, "" | "generic"));
         self.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).and_then(|value| value.text()).or_else(arch)
     }
 
-    /// The state that the container states, or else as the runtime derives it: intermediate code is input,
-    /// ahead-of-time compiled code with imports is an object, any other an executable. What a driver of OpenCL compiled
-    /// and did not link is an object whatever it imports.
+    /// Returns the state that the container states, or else the state as the runtime derives it: intermediate code is
+    /// input, ahead-of-time compiled code with imports is an object, any other an executable. Code that an OpenCL
+    /// driver compiled and did not link is an object whatever it imports.
     pub fn state(&self) -> State {
         self.state_of(self.format())
     }
 
-    /// The same, where the format is known already: telling that of a compressed payload begins to inflate it.
+    /// Returns the state like [`Image::state`], given the format: detecting that of a compressed payload inflates its
+    /// start.
     pub fn state_of(&self, format: Format) -> State {
         if let Some(stated) = self.stated {
             stated
@@ -229,7 +230,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Whether an ELF file says that it is a compiled object or a library of OpenCL, which a device has yet to link.
+/// Whether an ELF file is a compiled object or a library of OpenCL, which a device has yet to link.
 fn is_object(elf: &[u8]) -> bool {
     bytes::u16_at(elf, 16).is_some_and(|kind| ET_OPENCL_OBJECTS.contains(&kind))
 }

@@ -1,4 +1,4 @@
-//! How is the value of a property told to people?
+//! How is the value of a property shown as text?
 
 use super::decode::Decoded;
 use super::property::Value;
@@ -36,7 +36,7 @@ impl fmt::Display for Decoded {
     }
 }
 
-/// What a property says: its meaning where that is known, else its number or bytes.
+/// Returns the text of a property: its decoded value where there is one, or else its number or bytes.
 pub fn told(decoded: Option<Decoded>, value: Value<'_>) -> String {
     match (decoded, value) {
         (Some(decoded), _) => decoded.to_string(),
@@ -45,7 +45,7 @@ pub fn told(decoded: Option<Decoded>, value: Value<'_>) -> String {
     }
 }
 
-/// A value as it is stored, of which so many bytes are shown.
+/// Returns a value as it is stored, with at most `most` bytes.
 pub fn stored(value: &Value<'_>, most: usize) -> String {
     let bytes = match *value {
         Value::U32(number) => return format!("u32 {number}"),

@@ -1,4 +1,4 @@
-//! Which device images are in a file, and what is attached to them?
+//! Which device images are in a file, with which entries and property sets?
 
 pub mod aspect;
 pub mod blob;
@@ -36,18 +36,18 @@ use descriptor::Descriptor;
 use image::Image;
 use std::collections::HashSet;
 
-/// The images of one file.
+/// Device images of one file.
 #[derive(Debug)]
 pub struct Bundle<'a> {
-    /// The container the images came in.
+    /// Container of the images.
     pub kind: Kind,
-    /// The lists of images in the file; none for a bare module.
+    /// Lists of images in the file; none for a bare module.
     pub descriptors: Vec<Descriptor>,
-    /// The images, in file order.
+    /// Images, in file order.
     pub images: Vec<Image<'a>>,
-    /// Which numbering of aspects the file uses.
+    /// Numbering of aspects in the file.
     pub epoch: Epoch,
-    /// What could not be read. The images that could are all there.
+    /// Problems of parts that could not be read; all other images are there.
     pub problems: Vec<Problem>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Bundle<'a> {
     /// Reads every image of a file.
     ///
     /// # Errors
-    /// `NoDeviceCode` where the file is sound and holds none; `Input` where it should hold some (it registers device
+    /// `NoDeviceCode` where the file is valid and holds none; `Input` where it should hold some (it registers device
     /// images with a SYCL runtime) but no list of images can be found.
     pub fn read(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         match host.kind {
@@ -72,8 +72,8 @@ impl<'a> Bundle<'a> {
         }
     }
 
-    /// The images of several files as one bundle, numbered through. A single bundle stays as it is; of several, the
-    /// first says what the container and the numbering of aspects are.
+    /// Combines the images of several files into one renumbered bundle. A single bundle stays as it is; of several, the
+    /// first provides the container and the numbering of aspects.
     pub fn union(bundles: Vec<Bundle<'a>>) -> Bundle<'a> {
         let mut bundles = bundles.into_iter();
         let mut union = bundles.next().unwrap_or(Bundle {
@@ -97,10 +97,10 @@ impl<'a> Bundle<'a> {
         union
     }
 
-    /// What a reader of blobs found in a file that is no linked one.
+    /// Returns the bundle of a blob reader's images, for a file that is no linked one.
     ///
     /// # Errors
-    /// `NoDeviceCode` where it is sound and holds no image; the first problem where there is one and no image.
+    /// `NoDeviceCode` where it is valid and holds no image; the first problem where there is one and no image.
     fn of_blobs(host: &'a Host<'a>, reader: Reader<'a>) -> Result<Bundle<'a>> {
         let Reader { images, problems, .. } = reader;
         if images.is_empty() {
@@ -194,7 +194,7 @@ fn no_device_code() -> Error {
     Error::new(ErrorKind::NoDeviceCode, "no device code")
 }
 
-/// Tells "holds no device code" from "should, but its list of images is damaged".
+/// Returns the error for a file without images: "holds no device code", or "should, but its list of images is damaged".
 fn none_found(host: &Host<'_>, listed: usize) -> Error {
     const REMEDY: &str = "the file may be cut, packed, or made by a compiler newer than this tool knows";
     if listed > 0 {

@@ -1,6 +1,6 @@
-//! Which kernels has an image of DPC++'s native CPU target?
+//! Which kernels does an image of DPC++'s native CPU target have?
 //!
-//! Its payload is no code but one `{entries*, properties*}`; the entries are `{char* name; function*}` and end with the
+//! Its payload is not code but `{entries*, properties*}`; the entries are `{char* name; function*}` and end with the
 //! name `__nativecpu_end` (`UtilsSYCLNativeCPU.h` in intel/llvm). The code is part of the host program.
 
 use super::structure::Walker;
@@ -8,12 +8,12 @@ use crate::bytes;
 use crate::error::Result;
 use crate::limits;
 
-/// The target of such images.
+/// Target of such images.
 pub(super) const TARGET: &str = "native_cpu";
 const END: &str = "__nativecpu_end";
 
 impl<'a> Walker<'a> {
-    /// The names that the payload at an address leads to.
+    /// Returns the kernel names of the payload at an address.
     pub(super) fn native_cpu(&mut self, payload: u64) -> Result<Vec<&'a str>> {
         let pointer = |walker: &Self, address: u64| {
             walker.bytes(address, 8, "native CPU entry").map(|data| bytes::u64_at(data, 0).unwrap_or(0))
@@ -26,7 +26,7 @@ impl<'a> Walker<'a> {
             if name == END {
                 return Ok(names);
             }
-            // Many images may share one list, of names without a byte.
+            // Names may be empty and lists shared by many images, so each entry is charged.
             self.spend_entry(at)?;
             names.push(name);
             at = at.saturating_add(16);

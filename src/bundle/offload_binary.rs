@@ -1,8 +1,9 @@
 //! Which images are in an OffloadBinary?
 //!
-//! LLVM's container of device code (`llvm/Object/OffloadBinary.h`), versions 1 to 3. Several may follow one another,
-//! each at a multiple of 8 bytes: in `.llvm.offloading` sections of objects, and in files that tools concatenate.
-//! Version 1 holds one image each, later ones many; version 3 may be compressed. Offsets count from the header.
+//! OffloadBinary is LLVM's container of device code (`llvm/Object/OffloadBinary.h`), versions 1 to 3. Several may
+//! follow one another, each at a multiple of 8 bytes: in `.llvm.offloading` sections of objects, and in concatenated
+//! files. Version 1 holds one image each, later versions many; version 3 may be compressed. Offsets count from the
+//! header.
 
 mod write;
 
@@ -18,36 +19,36 @@ use crate::container::place::Place;
 use crate::error::{Error, Result};
 pub use write::{Version, write};
 
-/// The first bytes.
+/// Magic number.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
-/// Bytes of one entry.
+/// Size of an entry in bytes.
 const ENTRY: usize = 40;
 
 /// LLVM's `ImageKind`.
 pub mod image_kind {
-    /// A native object.
+    /// Native object.
     pub const OBJECT: u16 = 1;
     /// LLVM bitcode.
     pub const BITCODE: u16 = 2;
-    /// A cubin.
+    /// Cubin.
     pub const CUBIN: u16 = 3;
-    /// A fatbin.
+    /// Fatbin.
     pub const FATBIN: u16 = 4;
     /// PTX text.
     pub const PTX: u16 = 5;
     /// SPIR-V.
     pub const SPIRV: u16 = 6;
-    /// A SYCLBIN or a part of one (DPC++ only).
+    /// SYCLBIN or a part of one (DPC++ only).
     pub const SYCLBIN: u16 = 7;
 }
 
 /// LLVM's `OffloadKind` of SYCL in the bit set of 2025 and later.
 pub const SYCL: u16 = 8;
 
-/// The key of property sets as text, which this tool writes: OffloadBinaries have no key of their own for them.
+/// Key of property sets as text. It is this tool's own: OffloadBinaries define no key for them.
 pub const PROPERTIES: &str = "sycl-property-sets";
 
-/// The `OffloadKind` of a programming model by name; SYCL where it has none.
+/// Returns the `OffloadKind` of a programming model by name; SYCL where it has none.
 pub fn kind_number(model: &str) -> u16 {
     match model {
         "openmp" => 1,
@@ -57,32 +58,32 @@ pub fn kind_number(model: &str) -> u16 {
     }
 }
 
-/// One entry: an image and what is said of it.
+/// Entry: an image with its strings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// LLVM's `ImageKind`, as stored.
     pub image_kind: u16,
     /// LLVM's `OffloadKind`, as stored.
     pub offload_kind: u16,
-    /// Flags; bit 0 says that the entry has no image.
+    /// Flags; bit 0 marks an entry without an image.
     pub flags: u32,
     /// Keys and values in stored order.
     pub strings: Vec<(&'a [u8], &'a [u8])>,
-    /// The image's bytes.
+    /// Bytes of the image.
     pub image: &'a [u8],
-    /// Where they are.
+    /// Location of the bytes.
     pub place: Place,
 }
 
 impl<'a> Entry<'a> {
-    /// The value of a key, where it is text; empty where there is none.
+    /// Returns the value of a key if it is text; otherwise an empty string.
     pub fn string(&self, key: &str) -> &'a str {
         let found = self.strings.iter().find(|(known, _)| *known == key.as_bytes());
         found.and_then(|(_, value)| blob::text(value)).unwrap_or_default()
     }
 
-    /// The programming model by name. Before the values became a bit set they were consecutive: 3 was HIP and 4 SYCL,
-    /// where 4 is HIP now; the triple tells which.
+    /// Returns the name of the programming model. Before the values became a bit set they were consecutive: 3 was HIP
+    /// and 4 SYCL, where 4 is HIP now; the triple tells which.
     pub fn model(&self) -> &'static str {
         match self.offload_kind {
             1 => "openmp",
@@ -122,7 +123,7 @@ pub fn parse<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Vec<V
                 }
             }
         } else {
-            // Padding, or damage: the next one is looked for where one may stand.
+            // Padding or damage: the next OffloadBinary is searched at multiples of 8.
             let next = rest.chunks(8).position(|chunk| chunk.starts_with(&MAGIC)).map_or(rest.len(), |index| index * 8);
             if rest.get(..next).is_some_and(|gap| gap.iter().any(|&byte| byte != 0)) {
                 reader.problem(here.error(format!("{next} bytes here are no OffloadBinary")));
@@ -134,7 +135,7 @@ pub fn parse<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Vec<V
     found
 }
 
-/// Reads the one that the data begins with; its length follows.
+/// Reads the OffloadBinary at the start of the data. Returns its entries and its length.
 fn binary<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(Vec<Entry<'a>>, usize)> {
     let word = |at| bytes::u64_at(data, at).ok_or_else(|| place.error("the header is cut short"));
     let version = bytes::u32_at(data, 4).unwrap_or(0);
@@ -150,7 +151,7 @@ fn binary<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(
     let len = usize::try_from(size).unwrap_or(usize::MAX);
     let whole = data.get(..len).unwrap_or(data);
     if whole.len() < len {
-        // What is there is read all the same.
+        // The existing part is read nevertheless.
         reader.problem(place.at(8).error(format!("an OffloadBinary of {size} bytes; the file has {}", whole.len())));
     }
     let (body, inner) = if inflated == 0 { (whole, place) } else { inflate(reader, whole, place, entries, inflated)? };
@@ -172,7 +173,7 @@ fn binary<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(
     Ok((found, len))
 }
 
-/// Inflates all behind the header, which stays in front: offsets count from there.
+/// Inflates everything after the header. The header stays in front, since offsets count from it.
 fn inflate<'a>(
     reader: &mut Reader<'a>,
     whole: &'a [u8],
@@ -228,7 +229,7 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
             syclbin::images_of_parts(reader, &entries, place);
             continue;
         }
-        // Bit 0: metadata without an image.
+        // Bit 0 marks metadata without an image.
         for entry in entries.iter().filter(|entry| entry.flags & 1 == 0) {
             let or = |own: &'a str, outer: &'a str| if own.is_empty() { outer } else { own };
             let triple = entry.string("triple");
@@ -241,7 +242,7 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
                 arch: or(blob::arch_of(entry.string("arch")), outer.arch),
                 compile_options: or(entry.string("compile-opts"), outer.compile_options),
                 link_options: or(entry.string("link-opts"), outer.link_options),
-                // Upstream lists a SYCL image's kernels, one a line.
+                // Upstream lists a SYCL image's kernels, one per line.
                 entries: entry.string("symbols").split(['\n', '\0']).filter(|name| !name.is_empty()).collect(),
                 ..outer.clone()
             };
@@ -250,14 +251,14 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
     }
 }
 
-/// The property sets that this tool put beside an image.
+/// Returns the property sets that this tool has stored with an image.
 fn properties<'a>(reader: &mut Reader<'a>, entry: &Entry<'a>) -> Option<Properties<'a>> {
     let (_, text) = entry.strings.iter().find(|(key, _)| *key == PROPERTIES.as_bytes())?;
     let arena = reader.arena;
     match property_text::read(text, |bytes| arena.keep(bytes)) {
         Ok(properties) => Some(properties),
         Err(error) => {
-            // Where the text is in the file is not known any more.
+            // The text's offset in the file is not known here.
             reader.problem(entry.place.error(error.message()).context("OffloadBinary property sets"));
             None
         }

@@ -1,8 +1,9 @@
 //! Which images are in a clang offload bundle?
 //!
-//! What `clang-offload-bundler` makes of the files of one compilation (`clang/lib/Driver/OffloadBundler.cpp`): binary
-//! ones list their parts in front, text ones mark them by comments, and `CCOB` is a binary one compressed. Each part
-//! has an id `<kind>-<triple>[-<target id>]`; the host's part is no device code.
+//! Such a bundle is what `clang-offload-bundler` makes of the files of one compilation
+//! (`clang/lib/Driver/OffloadBundler.cpp`): binary bundles list their parts in front, text bundles mark them by
+//! comments, and `CCOB` is a compressed binary bundle. Each part has an id `<kind>-<triple>[-<target id>]`; the host's
+//! part is no device code.
 
 mod compressed;
 mod md5;
@@ -17,24 +18,24 @@ pub use compressed::{Compressed, compress};
 pub use md5::half as compressed_hash;
 pub use write::{Part as NewPart, write};
 
-/// The first bytes of a binary bundle.
+/// Magic of a binary bundle.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 const START: &[u8] = b"__CLANG_OFFLOAD_BUNDLE____START__ ";
 const END: &[u8] = b"__CLANG_OFFLOAD_BUNDLE____END__ ";
 
-/// One part.
+/// Part of a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
     /// `<kind>-<triple>[-<target id>]`.
     pub id: &'a str,
-    /// The part's bytes.
+    /// Bytes of the part.
     pub data: &'a [u8],
-    /// Where they are.
+    /// Location of the bytes.
     pub place: Place,
 }
 
 impl<'a> Part<'a> {
-    /// Adds the images of the part, which are like `outer` in what the part does not say; the host's part has none.
+    /// Adds the images of the part; `outer` provides the facts that the part does not have. The host's part has none.
     pub(super) fn read(self, reader: &mut Reader<'a>, depth: u32, outer: Image<'a>) {
         let (kind, triple, arch) = self.names();
         if kind != "host" && !self.data.is_empty() {
@@ -44,8 +45,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Kind, triple and target id. A triple has four fields since LLVM 14 (`amdgcn-amd-amdhsa--gfx906`), where the
-    /// last may be empty; older bundles leave an empty one out.
+    /// Returns kind, triple and target id. A triple has four fields since LLVM 14 (`amdgcn-amd-amdhsa--gfx906`), where
+    /// the last may be empty; older bundles omit an empty one.
     pub fn names(&self) -> (&'a str, &'a str, &'a str) {
         let (kind, rest) = self.id.split_once('-').unwrap_or((self.id, ""));
         let Some((third, _)) = rest.match_indices('-').nth(2) else { return (kind, rest, "") };
@@ -101,7 +102,7 @@ fn binary<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<V
         let header = word(0).zip(word(8)).zip(word(16));
         let id = header.and_then(|(_, len)| blob::slice(data, (at as u64).saturating_add(24), len));
         let Some((((offset, size), _), id)) = header.zip(id) else {
-            // Where the list goes on is not known; the parts before are sound.
+            // The position of the next entry is not known; the parts before are valid.
             reader.problem(cut(at).context(format!("offload bundle part {index} of {count}")));
             break;
         };
@@ -119,8 +120,8 @@ fn binary<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<V
     Ok(parts)
 }
 
-/// `<comment> START <id>` and `<comment> END <id>` stand on lines of their own; the line break before the latter is
-/// the bundle's.
+/// Reads a text bundle: `<comment> START <id>` and `<comment> END <id>` are lines; the line break before the latter
+/// belongs to the bundle.
 fn text<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     let mut open: Option<(&'a str, usize)> = None;
@@ -150,9 +151,9 @@ fn text<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Vec<Part<'
     parts
 }
 
-/// Whether a line starts or ends a part, and of which id.
+/// Returns whether a line starts or ends a part, and its id; none for other lines.
 fn marker(line: &[u8]) -> Option<(bool, &str)> {
-    // The comment in front is `#`, `;` or `//`.
+    // The line begins with the comment sign `#`, `;` or `//`.
     let head = line.get(..line.len().min(64))?;
     let find = |marker: &[u8]| head.windows(marker.len()).position(|window| window == marker);
     let (is_start, at) = match (find(START), find(END)) {

@@ -1,30 +1,30 @@
-//! What is attached to an image?
+//! Which property sets does an image have?
 //!
-//! Property sets as `sycl_device_binary_property_set_struct` holds them: ordered, unknown ones kept, values raw.
-//! Layout: DPC++ `sycl/source/detail/compiler.hpp`.
+//! They are stored as in `sycl_device_binary_property_set_struct`: ordered, unknown ones kept, values raw (layout:
+//! DPC++ `sycl/source/detail/compiler.hpp`).
 
 use crate::bytes;
 
-/// The value of a property, as stored.
+/// Value of a property, as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Value<'a> {
-    /// Type 1: a 32-bit number.
+    /// Type 1: 32-bit number.
     U32(u32),
-    /// Type 2: bytes, here with their 8-byte little-endian length in bits in front, as stored.
+    /// Type 2: bytes, as stored, beginning with their length in bits (8 bytes, little-endian).
     Bytes(&'a [u8]),
     /// Type 3: text. No known compiler writes it; the runtime reads it.
     Text(&'a [u8]),
-    /// Any other type.
+    /// Other type.
     Unknown {
-        /// The type as stored.
+        /// Type as stored.
         kind: u32,
-        /// The value's bytes.
+        /// Bytes of the value.
         bytes: &'a [u8],
     },
 }
 
 impl<'a> Value<'a> {
-    /// The bytes of a byte array without the length prefix, cut to the length the prefix gives.
+    /// Returns the bytes of a byte array without the length prefix, cut to the length that it states.
     pub fn payload(&self) -> Option<&'a [u8]> {
         let Value::Bytes(raw) = *self else { return None };
         let bits = bytes::u64_at(raw, 0)?;
@@ -33,7 +33,7 @@ impl<'a> Value<'a> {
         rest.get(..len.min(rest.len()))
     }
 
-    /// The number of a 32-bit property.
+    /// Returns the number of a 32-bit property.
     pub fn number(&self) -> Option<u32> {
         match self {
             Value::U32(value) => Some(*value),
@@ -41,7 +41,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A byte array as text; trailing NULs, which some writers add, are dropped.
+    /// Returns a byte array as text, without trailing NULs, which some writers add.
     pub fn text(&self) -> Option<&'a str> {
         let bytes = match *self {
             Value::Text(bytes) => bytes,
@@ -50,19 +50,19 @@ impl<'a> Value<'a> {
         std::str::from_utf8(bytes).ok().map(|text| text.trim_end_matches('\0'))
     }
 
-    /// A byte array as little-endian 32-bit numbers.
+    /// Returns a byte array as little-endian 32-bit numbers.
     pub fn words(&self) -> Option<Vec<u32>> {
         let payload = self.payload()?;
         Some(payload.as_chunks::<4>().0.iter().map(|chunk| u32::from_le_bytes(*chunk)).collect())
     }
 
-    /// A byte array as little-endian 64-bit numbers.
+    /// Returns a byte array as little-endian 64-bit numbers.
     pub fn double_words(&self) -> Option<Vec<u64>> {
         let payload = self.payload()?;
         Some(payload.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect())
     }
 
-    /// The name of the type in JSON and text form.
+    /// Returns the name of the type in JSON and text form.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::U32(_) => "u32",
@@ -73,44 +73,44 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A byte array as it is stored: its length in bits, 8 bytes, in front.
+/// Returns a byte array as it is stored: its length in bits (8 bytes), then the bytes.
 pub fn byte_array(payload: &[u8]) -> Vec<u8> {
     let bits = (payload.len() as u64).saturating_mul(8);
     [&bits.to_le_bytes()[..], payload].concat()
 }
 
-/// A named value.
+/// Named value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Property<'a> {
-    /// The key; for some sets a kernel's or symbol's name.
+    /// Name; in some sets that of a kernel or symbol.
     pub name: &'a str,
-    /// The value.
+    /// Value.
     pub value: Value<'a>,
 }
 
-/// A named, ordered list of properties.
+/// Named, ordered list of properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PropertySet<'a> {
-    /// The set's name, e.g. `SYCL/device requirements`.
+    /// Name of the set, e.g. `SYCL/device requirements`.
     pub name: &'a str,
-    /// The properties in stored order.
+    /// Properties in stored order.
     pub properties: Vec<Property<'a>>,
 }
 
 /// All property sets of an image, in stored order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Properties<'a> {
-    /// The sets.
+    /// Property sets.
     pub sets: Vec<PropertySet<'a>>,
 }
 
 impl<'a> Properties<'a> {
-    /// The properties of a set; empty where the image has no such set.
+    /// Returns the properties of a set; empty where the image has no such set.
     pub fn set(&self, name: &str) -> &[Property<'a>] {
         self.sets.iter().find(|set| set.name == name).map_or(&[], |set| &set.properties)
     }
 
-    /// A property of a set.
+    /// Returns a property of a set.
     pub fn get(&self, set: &str, name: &str) -> Option<Value<'a>> {
         self.set(set).iter().find(|property| property.name == name).map(|property| property.value)
     }
@@ -122,7 +122,7 @@ impl<'a> Properties<'a> {
         one.or(other)
     }
 
-    /// Gives a property its value, in its place or, where it is new, at the end of its set.
+    /// Sets a property, in place or, if it is new, at the end of its set.
     pub fn put(&mut self, set: &'a str, property: Property<'a>) {
         match self.sets.iter_mut().find(|known| known.name == set) {
             None => self.sets.push(PropertySet { name: set, properties: vec![property] }),
@@ -133,25 +133,25 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// The keys of a set.
+    /// Returns the property names of a set.
     pub fn names(&self, set: &str) -> Vec<&'a str> {
         self.set(set).iter().map(|property| property.name).collect()
     }
 }
 
-/// Keys that this tool acts on in more than one place.
+/// Names of properties that several modules use.
 pub mod key {
     /// The required aspects, as DPC++ writes it and as its design document does.
     pub const ASPECTS: [&str; 2] = ["aspects", "aspect"];
-    /// The target of the device configuration that an image was compiled for; of [`set::REQUIREMENTS`](super::set).
+    /// Target of the device configuration that an image was compiled for; in [`set::REQUIREMENTS`](super::set).
     pub const COMPILE_TARGET: &str = "compile_target";
-    /// That all specialization constants have their defaults for good; of [`set::MISC`](super::set).
+    /// Marks that all specialization constants are fixed to their defaults; in [`set::MISC`](super::set).
     pub const SPEC_REPLACED: &str = "specConstsReplacedWithDefault";
 }
 
-/// The names of the sets this tool acts on.
+/// Names of the property sets that this tool uses.
 pub mod set {
-    /// What a device must offer.
+    /// Requirements on the device.
     pub const REQUIREMENTS: &str = "SYCL/device requirements";
     /// Symbols that other images may import.
     pub const EXPORTED: &str = "SYCL/exported symbols";
@@ -159,26 +159,26 @@ pub mod set {
     pub const IMPORTED: &str = "SYCL/imported symbols";
     /// Eliminated kernel arguments.
     pub const PARAM_OPT: &str = "SYCL/kernel param opt";
-    /// Specialization constants and where their values lie.
+    /// Specialization constants with the layout of their values.
     pub const SPEC_CONSTANTS: &str = "SYCL/specialization constants";
-    /// Their defaults, one after another.
+    /// Defaults of the specialization constants, one after another.
     pub const SPEC_DEFAULTS: &str = "SYCL/specialization constants default values";
-    /// The values that they were given, laid out like their defaults (libsycl from 2026.2).
+    /// Values that the specialization constants were given, laid out like the defaults (libsycl from 2026.2).
     pub const SPEC_VALUES: &str = "SYCL/specialization constants set values";
-    /// The kernels of an image that has no entries, as those of a SYCLBIN.
+    /// Kernels of an image without entries, such as one of a SYCLBIN.
     pub const KERNEL_NAMES: &str = "SYCL/kernel names";
     /// Flags of the whole image.
     pub const MISC: &str = "SYCL/misc properties";
-    /// Facts that the runtime cannot ask a native image for.
+    /// Facts of kernels that the runtime cannot query from a native image.
     pub const PROGRAM_METADATA: &str = "SYCL/program metadata";
-    /// Device globals and whether each image has its own.
+    /// Device globals, with their size and whether each image has its own.
     pub const DEVICE_GLOBALS: &str = "SYCL/device globals";
     /// Virtual function sets defined or used.
     pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
     /// Marks images of the device library.
     pub const DEVICELIB: &str = "SYCL/devicelib metadata";
-    /// By kernel, the aspects that its image required before it was linked with others and that its code does not show.
-    /// This tool's own: `link` writes it, `split` goes by it, the runtime passes over it.
+    /// Aspects, by kernel, that its image required before it was linked with others and that its code does not show.
+    /// The set is this tool's own: `link` writes it, `split` reads it, the runtime ignores it.
     pub const KERNEL_ASPECTS: &str = "sycl-bundle/kernel aspects";
 }
 

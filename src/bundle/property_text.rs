@@ -1,9 +1,9 @@
-//! How do property sets look as text?
+//! How are property sets written as text?
 //!
-//! The `.prop` form of LLVM's `PropertySetIO` (`llvm/lib/Support/PropertySetIO.cpp`): `[set]` lines, then
-//! `name=type|value`; type 1 is a decimal number, type 2 base64 of the stored array, its 8-byte length prefix included.
-//! DPC++ and its runtime write base64 of their own kind (`dpcpp_base64`), which is what is written here; standard
-//! base64, as upstream LLVM writes it, is read too.
+//! The form is the `.prop` form of LLVM's `PropertySetIO` (`llvm/lib/Support/PropertySetIO.cpp`): `[set]` lines, then
+//! `name=type|value`; type 1 is a decimal number, type 2 base64 of the stored array, including its 8-byte length
+//! prefix. DPC++ and its runtime write a base64 of their own (`dpcpp_base64`), which is written here; standard base64,
+//! as upstream LLVM writes it, is read too.
 
 use super::dpcpp_base64;
 use super::property::{Properties, Property, PropertySet, Value};
@@ -15,8 +15,8 @@ use base64::engine::general_purpose::STANDARD;
 /// Writes property sets as text, in stored order.
 ///
 /// # Errors
-/// `Input`, naming the set or property, where the form cannot hold it: a name with `=` or a line break, an empty
-/// name, or a value that is neither number nor byte array.
+/// `Input`, naming the set or property, where the form cannot hold it: a name with `=` or a line break, an empty name,
+/// or a value that is neither number nor byte array.
 pub fn write(properties: &Properties<'_>) -> Result<String> {
     let mut out = String::new();
     for set in &properties.sets {
@@ -43,11 +43,11 @@ fn unfit(what: &str, name: &str, why: &str) -> Error {
     Error::input(format!("the {what} {name:?} cannot be written as text, which holds no name or value with {why}"))
 }
 
-/// Reads the text form. Empty text is no sets; empty lines are skipped; CRLF is taken. Names are borrowed from the text;
-/// `keep` finds a home for each decoded byte array.
+/// Reads the text form. Empty text has no sets; empty lines are skipped; CRLF is accepted. Names are borrowed from the
+/// text; `keep` stores each decoded byte array.
 ///
 /// # Errors
-/// `Input` with the offset of the line that cannot be read, and what `keep` returns.
+/// `Input` with the offset of the line that cannot be read, and errors of `keep`.
 pub fn read<'a>(bytes: &'a [u8], mut keep: impl FnMut(Vec<u8>) -> Result<&'a [u8]>) -> Result<Properties<'a>> {
     let mut read = Properties::default();
     for (here, line) in lines::lines(lines::text(bytes, "the property sets are not UTF-8")?) {
@@ -56,7 +56,7 @@ pub fn read<'a>(bytes: &'a [u8], mut keep: impl FnMut(Vec<u8>) -> Result<&'a [u8
             continue;
         }
         if let Some(rest) = line.strip_prefix('[') {
-            // The name may hold brackets itself: it runs to the last one.
+            // The name may contain brackets: it ends at the last one.
             let name = rest.rsplit_once(']').map(|(name, _)| name).filter(|name| !name.is_empty());
             let name = name.ok_or_else(|| Error::at(here, "a property set without a name or closing `]`"))?;
             read.sets.push(PropertySet { name, properties: Vec::new() });
@@ -84,7 +84,7 @@ fn property<'a>(line: &'a str, keep: &mut impl FnMut(Vec<u8>) -> Result<&'a [u8]
     Ok(Property { name, value })
 }
 
-/// Decodes a byte array. Text of either encoding may be text of the other; the length in front decides.
+/// Decodes a byte array. A text may be valid in both encodings; the length prefix decides.
 fn array(text: &str) -> Option<Vec<u8>> {
     let ours = dpcpp_base64::decode(text);
     let standard = || STANDARD.decode(text).ok();

@@ -1,6 +1,7 @@
-//! What must a device offer to run this image, as the compiler recorded it?
+//! Which requirements on the device did the compiler record for this image?
 //!
-//! Set `SYCL/device requirements`; keys and layouts from DPC++ `llvm/lib/SYCLLowerIR/SYCLDeviceRequirements.cpp`.
+//! They are in the set `SYCL/device requirements`; keys and layouts are those of DPC++
+//! `llvm/lib/SYCLLowerIR/SYCLDeviceRequirements.cpp`.
 
 use super::aspect::{self, Epoch};
 use super::image::Image;
@@ -8,16 +9,16 @@ use super::property::{Value, key, set};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-/// The recorded requirements of one image.
+/// Recorded requirements of one image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct Requirements {
     /// Aspects by SYCL name; numbers without a name as `aspect#N`.
     pub aspects: Vec<String>,
-    /// The required work-group sizes in the dimension order of the source, without padding dimensions. DPC++ records one.
+    /// Required work-group sizes in the dimension order of the source, without padding dimensions. DPC++ records one.
     #[serde(rename = "reqd_work_group_size", serialize_with = "first")]
     #[schemars(with = "Option<Vec<u64>>")]
     pub reqd_work_group_sizes: Vec<Vec<u64>>,
-    /// The required sub-group sizes; a device must have all of them.
+    /// Required sub-group sizes; a device must have all of them.
     #[serde(rename = "reqd_sub_group_size")]
     pub reqd_sub_group_sizes: Vec<u32>,
     /// Targets the image is fixed to; an empty list names none, so that it runs nowhere.
@@ -58,7 +59,7 @@ impl Requirements {
         let get = |name: &str| image.properties.get(set::REQUIREMENTS, name);
         let words = |name: &str| get(name).and_then(|value| value.words());
         let aspects = image.properties.aspect_numbers().unwrap_or_default();
-        // The 64-bit key replaced the 32-bit one in 2023 and wins where both stand.
+        // The 64-bit key replaced the 32-bit one in 2023 and takes precedence.
         let wide = get("reqd_work_group_size_uint64_t").and_then(|value| value.double_words());
         let narrow = || words("reqd_work_group_size").unwrap_or_default();
         // DPC++ records aspects even where there are none, and at most three words of one size.
@@ -86,7 +87,7 @@ impl Requirements {
         }
     }
 
-    /// The first required work-group size: the only one that DPC++ records.
+    /// Returns the first required work-group size: the only one that DPC++ records.
     pub fn reqd_work_group_size(&self) -> Option<&[u64]> {
         self.reqd_work_group_sizes.first().map(Vec::as_slice)
     }
@@ -122,7 +123,8 @@ fn counted_sizes(mut words: &[u32]) -> Option<Vec<Vec<u64>>> {
     Some(sizes)
 }
 
-/// Stored sizes are in OpenCL order (x first), padded with ones to three; the source names the slowest dimension first.
+/// Converts a stored size, which is in OpenCL order (x first) and padded with ones to three dimensions, to the order of
+/// the source, which names the slowest dimension first.
 fn source_order(mut stored: Vec<u64>, dimensions: Option<u32>) -> Vec<u64> {
     if let Some(dimensions) = dimensions.and_then(|count| usize::try_from(count).ok()) {
         stored.truncate(dimensions.max(1));

@@ -1,61 +1,61 @@
-//! Which specialization constants does an image have, and where do their values lie?
+//! Which specialization constants does an image have, and how are their values laid out?
 //!
-//! "SYCL/specialization constants" holds for each name triples of number (`SpecId`), offset in the value and size;
-//! "SYCL/specialization constants default values" one blob with the values of all names in their order, each as long as its
-//! last part reaches (DPC++ `llvm/lib/SYCLLowerIR/SpecConstants.cpp`).
+//! "SYCL/specialization constants" holds for each name triples of number (`SpecId`), offset in the value, and size;
+//! "SYCL/specialization constants default values" holds one blob with the values of all names in order, each up to the
+//! end of its last part (DPC++ `llvm/lib/SYCLLowerIR/SpecConstants.cpp`).
 
 use super::property::{Properties, Property, set};
 use crate::bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// One scalar leaf of a specialization constant.
+/// Scalar leaf of a specialization constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpecConstant {
     /// `SpecId` in the module; 4294967295 marks padding.
     pub id: u32,
     /// Byte offset in the constant's value.
     pub offset: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u32,
 }
 
-/// The number of what is no part of a value.
+/// Number that marks padding.
 pub const PADDING: u32 = u32::MAX;
 
 /// The `SpecId` of DPC++'s own switch for instrumentation, "itt" behind 0xFF (`ITTSpecConstId` of its
 /// `SPIRITTAnnotations.cpp`). Off by default; the runtime turns it on for a profiler, and no property set names it.
 pub const ITT: u32 = 0xff74_7469;
 
-/// A named constant.
+/// Named specialization constant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Constant<'a> {
-    /// The symbol that the runtime knows it by.
+    /// Symbol by which the runtime knows it.
     pub name: &'a str,
-    /// Its parts, padding among them, as stored.
+    /// Parts as stored, including padding.
     pub leaves: Vec<SpecConstant>,
-    /// The bytes of its default; none where the blob is missing or too short.
+    /// Bytes of the default; none where the blob is missing or too short.
     pub default: Option<&'a [u8]>,
 }
 
 impl Constant<'_> {
-    /// Bytes of its value.
+    /// Returns the size of the value in bytes.
     pub fn size(&self) -> u64 {
         size(&self.leaves)
     }
 
-    /// The parts that have a number.
+    /// Returns the parts that are not padding.
     pub fn parts(&self) -> impl Iterator<Item = &SpecConstant> {
         self.leaves.iter().filter(|leaf| leaf.id != PADDING)
     }
 }
 
-/// Bytes of the value that these parts make up.
+/// Returns the size in bytes of the value with these parts.
 fn size(leaves: &[SpecConstant]) -> u64 {
     leaves.iter().map(|part| u64::from(part.offset).saturating_add(u64::from(part.size))).max().unwrap_or(0)
 }
 
-/// The parts of a constant, from its property in the set `SYCL/specialization constants`.
+/// Returns the parts of a constant, from its property in the set `SYCL/specialization constants`.
 pub fn leaves(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
     let tuples = property.value.payload()?.as_chunks::<12>().0;
     let read = |tuple: &[u8; 12]| {
@@ -65,12 +65,12 @@ pub fn leaves(property: &Property<'_>) -> Option<Vec<SpecConstant>> {
     Some(tuples.iter().map(read).collect())
 }
 
-/// The named constants of an image, in the order of the set, with their defaults.
+/// Returns the named constants of an image, in the order of the set, with their defaults.
 pub fn constants<'a>(all: &Properties<'a>) -> Vec<Constant<'a>> {
     laid_out(all, all.get(set::SPEC_DEFAULTS, "all").and_then(|value| value.payload()))
 }
 
-/// The named constants, with values out of this blob.
+/// Returns the named constants with values from this blob.
 pub fn laid_out<'a>(all: &Properties<'a>, blob: Option<&'a [u8]>) -> Vec<Constant<'a>> {
     let mut rest = blob;
     let constants = all.set(set::SPEC_CONSTANTS).iter().map(|property| {

@@ -1,27 +1,27 @@
-//! Which value is a specialization constant to have?
+//! Which values does the user set for specialization constants?
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A value that the user sets.
+/// Value that the user sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// Of which constant.
+    /// Constant that is set.
     pub which: Which,
-    /// The values of its parts as text, in the order of their places; of a scalar one.
+    /// Values of its parts as text, in order; one for a scalar.
     pub values: Vec<String>,
 }
 
-/// A constant as the user names it.
+/// Constant as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Which {
-    /// By the name in the source, with or without namespaces, or by the whole symbol.
+    /// Name in the source, with or without namespaces, or the whole symbol.
     Name(String),
-    /// By its `SpecId` in the module.
+    /// `SpecId` in the module.
     Id(u32),
 }
 
 impl Which {
-    /// As messages show it.
+    /// Returns the text for messages.
     pub fn text(&self) -> String {
         match self {
             Which::Name(name) => name.clone(),
@@ -58,11 +58,11 @@ fn parts<'t>(text: &'t str, form: &str) -> Result<(&'t str, Vec<String>)> {
     if name.trim().is_empty() || values.iter().any(String::is_empty) { Err(wrong()) } else { Ok((name.trim(), values)) }
 }
 
-/// What is set, and what of the rest.
+/// Values that the user sets, and the treatment of all other constants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The values; a later one of the same constant counts.
+    /// Values; a later one of the same constant overrides an earlier one.
     pub given: Vec<Setting>,
-    /// Whether constants that nobody sets get their defaults.
+    /// Whether constants without a value get their defaults.
     pub defaults: bool,
 }

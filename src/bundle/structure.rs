@@ -1,6 +1,6 @@
-//! What does one image structure of a linked file say?
+//! What does an image structure of a linked file hold?
 //!
-//! Follows the pointers of `sycl_device_binary_struct` into entries and property sets. Every pointer is checked; an
+//! The pointers of `sycl_device_binary_struct` are followed to entries and property sets. Every pointer is checked; an
 //! error names the file offset of the structure that holds the bad one.
 
 use super::descriptor::{Descriptor, ImageLayout};
@@ -14,25 +14,26 @@ use crate::error::{Context, Error, Result};
 use crate::limits;
 use rayon::prelude::*;
 
-/// Walks image structures, counting what tables cost so that overlapping tables cannot multiply a file's size.
+/// Walker over image structures. It charges tables to a budget, so that overlapping tables cannot multiply a file's
+/// size.
 #[derive(Debug)]
 pub struct Walker<'a> {
     map: &'a AddressMap<'a>,
     left: Budget,
 }
 
-/// What tables may cost.
+/// Limits on the cost of tables.
 #[derive(Debug, Clone, Copy)]
 struct Budget {
     entries: usize,
     properties: usize,
     string_bytes: usize,
-    /// Whether something would have cost more.
+    /// Whether a limit was exceeded.
     exceeded: bool,
 }
 
 impl Budget {
-    /// Applies a function to each amount and its counterpart.
+    /// Applies a function to each amount and its counterpart in `other`.
     fn map(self, other: Budget, by: impl Fn(usize, usize) -> usize) -> Budget {
         Budget {
             entries: by(self.entries, other.entries),
@@ -43,18 +44,18 @@ impl Budget {
     }
 }
 
-/// Images that a thread walks at a time.
+/// Number of images that a thread walks at a time.
 const SHARE: usize = 64;
 
 impl<'a> Walker<'a> {
-    /// A walker over a file's memory image.
+    /// Creates a walker over a file's memory image.
     pub fn new(map: &'a AddressMap<'a>, file_len: usize) -> Self {
         let string_bytes = limits::MAX_STRING_BYTES.saturating_add(file_len);
         let (entries, properties) = (limits::MAX_ENTRIES, limits::MAX_PROPERTIES);
         Walker { map, left: Budget { entries, properties, string_bytes, exceeded: false } }
     }
 
-    /// Reads all images of a descriptor, in order, in some lists; of them the first is number `index` of the file.
+    /// Reads all images of a descriptor, in order, as chunks; the first image has number `index` in the file.
     pub fn images(&mut self, descriptor: &Descriptor, place: usize, index: usize) -> Vec<Vec<Result<Image<'a>>>> {
         let numbers: Vec<u16> = (0..descriptor.count).collect();
         self.in_parallel(&numbers, descriptor, place, index)
@@ -66,8 +67,8 @@ impl<'a> Walker<'a> {
         numbers.iter().map(one).collect()
     }
 
-    /// The same by several threads, each with a budget of its own; none where the budgets do not suffice, so that
-    /// which images a forged file gets to list does not depend on which thread came first.
+    /// Reads the images like [`Walker::images`] in several threads, each with its own budget. None where the budgets do
+    /// not suffice, so that the images of a forged file never depend on the order of threads.
     fn in_parallel(
         &mut self,
         numbers: &[u16],
@@ -75,7 +76,7 @@ impl<'a> Walker<'a> {
         place: usize,
         index: usize,
     ) -> Option<Vec<Vec<Result<Image<'a>>>>> {
-        /// How many times its part of the whole a share may cost: images differ.
+        /// Factor by which a thread may exceed its share of the budget, since images differ.
         const UNEVEN: usize = 2;
         let shares = numbers.len().div_ceil(SHARE);
         if shares < 2 {
@@ -108,7 +109,7 @@ impl<'a> Walker<'a> {
     /// Reads image `nth` of a descriptor.
     ///
     /// # Errors
-    /// `Input`, with the offset of the structure whose pointer leads nowhere.
+    /// `Input`, with the offset of the structure whose pointer is invalid.
     fn image(&mut self, descriptor: &Descriptor, place: usize, nth: u16, index: usize) -> Result<Image<'a>> {
         let layout = descriptor.layout;
         let address = u64::from(nth)
@@ -124,7 +125,7 @@ impl<'a> Walker<'a> {
         let (start, end) = (pointer(layout.payload()), pointer(layout.payload() + 8));
         let (entries, entry_layout) =
             self.entries(pointer(layout.entries()), pointer(layout.entries() + 8)).context(|| "entries".to_owned())?;
-        // Upstream's property pointers are raw text that no known compiler writes.
+        // Upstream's property pointers point to raw text, which no known compiler writes.
         let properties = match layout {
             ImageLayout::Upstream3 => Properties::default(),
             _ => self
@@ -133,7 +134,7 @@ impl<'a> Walker<'a> {
         };
         let declared = data.get(3).copied().unwrap_or(0);
         let declared = match (layout, declared) {
-            // Upstream's byte is LLVM's ImageKind.
+            // In upstream's structure the byte is LLVM's ImageKind.
             (ImageLayout::Upstream3, 1) => Declared::Native,
             (ImageLayout::Upstream3, 2) => Declared::LlvmBitcode,
             (ImageLayout::Upstream3, 6) => Declared::SpirV,
@@ -168,8 +169,8 @@ impl<'a> Walker<'a> {
             return Ok((Vec::new(), None));
         }
         let table = self.range(begin, end, begin, "entry table")?;
-        // LLVM's entry: reserved 0, version 1, kind 8 (SYCL), flags 0. The old one begins with a null address too, but
-        // its name pointer stands where version, kind and flags would.
+        // LLVM's entry begins with reserved 0, version 1, kind 8 (SYCL), flags 0. The old entry begins with a null
+        // address too, but then has its name pointer instead of version, kind and flags.
         let is_new = bytes::u64_at(table, 0) == Some(0) && bytes::u64_at(table, 8) == Some(0x0008_0001);
         let (layout, name) = if is_new { (EntryLayout::New, 24) } else { (EntryLayout::Old, 8) };
         let stride = usize::try_from(layout.stride()).unwrap_or(usize::MAX);
@@ -178,7 +179,7 @@ impl<'a> Walker<'a> {
         }
         self.spend(|left| &mut left.entries, table.len() / stride, "entries")
             .map_err(|error| self.place(begin, error))?;
-        // Exactly as long as it is: there is a list like this in each of thousands of images.
+        // Exact capacity: each of thousands of images has such a list.
         let mut names = Vec::with_capacity(table.len() / stride);
         for entry in table.chunks_exact(stride) {
             names.push(self.string(bytes::u64_at(entry, name).unwrap_or(0), begin, "entry name")?);
@@ -219,7 +220,7 @@ impl<'a> Walker<'a> {
         Ok(properties)
     }
 
-    /// `{char* name; void* value; u32 type; pad; u64 size}`; a number stands in the low half of the size.
+    /// Reads `{char* name; void* value; u32 type; pad; u64 size}`; a number is in the low half of the size.
     fn property(&mut self, data: &[u8], table: u64) -> Result<Property<'a>> {
         let at = |offset| bytes::u64_at(data, offset).unwrap_or(0);
         let name = self.string(at(0), table, "property's name")?;
@@ -269,7 +270,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn string(&mut self, address: u64, holder: u64, what: &str) -> Result<&'a str> {
-        // The runtime takes a null pointer as an empty string.
+        // The runtime reads a null pointer as an empty string.
         if address == 0 {
             return Ok("");
         }
@@ -295,7 +296,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Counts one entry that stands at an address of its own.
+    /// Charges one entry at its own address.
     ///
     /// # Errors
     /// `Input` where the file's images list too many.

@@ -2,7 +2,7 @@
 
 use super::property::{Property, set};
 
-/// Sets whose properties are each called as a kernel is (DPC++ `PropertySets.md`, `ComputeModuleRuntimeInfo.cpp`).
+/// Sets whose properties are named after kernels (DPC++ `PropertySets.md`, `ComputeModuleRuntimeInfo.cpp`).
 const BY_NAME: [&str; 7] = [
     set::PARAM_OPT,
     set::KERNEL_NAMES,
@@ -13,8 +13,8 @@ const BY_NAME: [&str; 7] = [
     "SYCL/work group dynamic local mem",
 ];
 
-/// The kernel that a property is about, mangled; none where it is about the image, a symbol or a constant. DPC++ lists
-/// functions as kernels where it removes their arguments.
+/// Returns the mangled name of the kernel that a property is about, or none where it is about the image, a symbol or a
+/// constant. DPC++ also lists functions here whose arguments it removes.
 pub fn kernel<'a>(set_name: &str, property: &Property<'a>) -> Option<&'a str> {
     match set_name {
         "SYCL/registered kernels" => property.value.text(),

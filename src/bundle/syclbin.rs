@@ -1,9 +1,9 @@
 //! Which images are in a SYCLBIN?
 //!
-//! DPC++'s file of device code without a host program (`llvm/Object/SYCLBIN.h` of intel/llvm; libsycl loads it with
-//! `get_kernel_bundle`). It holds abstract modules: property sets, and the same code as IR and as native images.
-//! Version 1 has a header and tables of its own, usually inside an OffloadBinary; version 2 is an OffloadBinary whose
-//! entries are the parts. Metadata is property sets as text.
+//! SYCLBIN is DPC++'s file of device code without a host program (`llvm/Object/SYCLBIN.h` of intel/llvm; libsycl loads
+//! it with `get_kernel_bundle`). It holds abstract modules: property sets, and the same code as IR and as native
+//! images. Version 1 has a header and tables of its own, usually inside an OffloadBinary; version 2 is an OffloadBinary
+//! whose entries are the parts. Metadata is property sets as text.
 
 mod v1;
 mod v2;
@@ -18,20 +18,20 @@ use crate::container::place::Place;
 pub(super) use v2::{images_of_parts, is_parted};
 pub use write::{Envelope, Module as NewModule, write};
 
-/// The first bytes of version 1.
+/// Magic of version 1.
 pub const MAGIC: [u8; 4] = *b"IBYS";
 
-/// The names of the metadata sets.
+/// Names of the metadata sets.
 pub mod metadata {
-    /// Of the whole file: `state`.
+    /// Set of the whole file: `state`.
     pub const GLOBAL: &str = "SYCLBIN/global metadata";
-    /// Of one IR module: `type`, `target`.
+    /// Set of one IR module: `type`, `target`.
     pub const IR: &str = "SYCLBIN/ir module metadata";
-    /// Of one native image: `arch`, `target`.
+    /// Set of one native image: `arch`, `target`.
     pub const NATIVE: &str = "SYCLBIN/native device code image metadata";
 }
 
-/// One IR module or native image, as its part of the file gives it.
+/// IR module or native image, as stored in its part of the file.
 struct Code<'a> {
     native: bool,
     metadata: Properties<'a>,
@@ -46,12 +46,12 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) 
     }
 }
 
-/// Reads metadata; where it is damaged, the images it belongs to are read without.
+/// Reads metadata; images with damaged metadata are read without it.
 fn properties<'a>(reader: &mut Reader<'a>, text: &'a [u8], place: Place, of: &str) -> Properties<'a> {
     let arena = reader.arena;
     let read = reader.spend(text.len()).and_then(|()| property_text::read(text, |bytes| arena.keep(bytes)));
     read.unwrap_or_else(|error| {
-        // The error's offset counts from the text.
+        // The error's offset counts from the start of the text.
         let place = place.at(error.offset().unwrap_or(0));
         let message = error.message();
         let message = message.split(" (at offset").next().unwrap_or_default();
@@ -60,7 +60,7 @@ fn properties<'a>(reader: &mut Reader<'a>, text: &'a [u8], place: Place, of: &st
     })
 }
 
-/// The state that the global metadata gives.
+/// Returns the state in the global metadata.
 fn state(global: &Properties<'_>) -> Option<State> {
     match global.get(metadata::GLOBAL, "state")? {
         Value::U32(0) => Some(State::Input),

@@ -1,33 +1,33 @@
 //! Which files make up a set of images on disk?
 //!
-//! The file table that DPC++'s tools exchange (`llvm/lib/Support/SimpleTable.cpp`): a first line of column titles
-//! in brackets, then one row per image; cells are separated by `|` and may be empty.
+//! The file table is the one that DPC++'s tools exchange (`llvm/lib/Support/SimpleTable.cpp`): a first line of column
+//! titles in brackets, then one row per image; cells are separated by `|` and may be empty.
 
 use crate::bytes::lines;
 use crate::error::{Error, Result};
 
-/// A file table: titled columns of file names.
+/// File table: titled columns of file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// Column titles; empty where the table has no title line.
     pub titles: Vec<String>,
-    /// Rows of as many cells as there are columns.
+    /// Rows with one cell per column.
     pub rows: Vec<Vec<String>>,
 }
 
-/// The columns that `sycl-post-link` writes and `clang-offload-wrapper` reads.
+/// Columns that `sycl-post-link` writes and `clang-offload-wrapper` reads.
 pub const TITLES: [&str; 3] = ["Code", "Properties", "Symbols"];
 
 impl Table {
-    /// An empty table with the columns `Code`, `Properties` and `Symbols`.
+    /// Creates an empty table with the columns `Code`, `Properties` and `Symbols`.
     pub fn of_images() -> Table {
         Table { titles: TITLES.map(str::to_owned).to_vec(), rows: Vec::new() }
     }
 
-    /// The text of the table.
+    /// Returns the text of the table.
     ///
     /// # Errors
-    /// `Usage` for a cell with `|` or a line break, which the form cannot hold, and for rows of another width.
+    /// `Usage` for a cell with `|` or a line break, and for rows of another width.
     pub fn write(&self) -> Result<String> {
         let mut out = String::new();
         if !self.titles.is_empty() {
@@ -44,7 +44,7 @@ impl Table {
         Ok(out)
     }
 
-    /// Reads the text of a table. Empty lines are skipped, CRLF is taken.
+    /// Reads the text of a table. Empty lines are skipped; CRLF is accepted.
     ///
     /// # Errors
     /// `Input` with the offset of the line, where it is not UTF-8 or a row has another width than the first line.
@@ -73,7 +73,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The cells of the column with a title.
+    /// Returns the cells of the column with a title.
     pub fn column(&self, title: &str) -> Option<Vec<&str>> {
         let at = self.titles.iter().position(|known| known == title)?;
         Some(self.rows.iter().filter_map(|row| row.get(at)).map(String::as_str).collect())

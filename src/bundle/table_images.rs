@@ -1,26 +1,26 @@
-//! Which images do the files of a table make?
+//! Which images are in the files of a table?
 //!
-//! Each row is an image: its code, and optionally its property sets as text and its entries, one a line.
+//! Each row is an image: its code, and optionally its property sets as text and its entries, one per line.
 
 use super::blob::{self, Reader};
 use super::image::Image;
 use super::property_text;
 use crate::container::place::Place;
 
-/// The files of one row.
+/// Files of one row.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// The name of the code's file, for messages.
+    /// Name of the code's file, for messages.
     pub name: &'a str,
-    /// The code: a payload of any format, or a blob that holds more.
+    /// Code: a payload of any format, or a blob of several images.
     pub code: &'a [u8],
     /// Property sets as text.
     pub properties: Option<&'a [u8]>,
-    /// Entries, one a line.
+    /// Entries, one per line.
     pub symbols: Option<&'a [u8]>,
 }
 
-/// Adds the images of a row. Offsets are those in the row's own files, which messages name.
+/// Adds the images of a row. Offsets count in the row's own files, which messages name.
 pub(super) fn read<'a>(reader: &mut Reader<'a>, row: &Row<'a>) {
     let parts = [Some(row.code), row.properties, row.symbols];
     parts.into_iter().flatten().for_each(|part| reader.grant(part.len()));

@@ -1,16 +1,16 @@
-//! Which lines does a text hold, and where does each begin?
+//! Which lines does a text have, and at which offsets?
 
 use crate::error::{Error, Result};
 
-/// Bytes as text.
+/// Returns bytes as text.
 ///
 /// # Errors
-/// `Input` with `complaint` and the offset of the first byte that is no UTF-8.
+/// `Input` with `complaint` and the offset of the first byte that is not UTF-8.
 pub fn text<'b>(bytes: &'b [u8], complaint: &str) -> Result<&'b str> {
     std::str::from_utf8(bytes).map_err(|error| Error::at(error.valid_up_to() as u64, complaint))
 }
 
-/// The lines of a text without their ends, LF or CRLF, each with its offset in bytes.
+/// Returns the lines of a text without their ends (LF or CRLF), each with its offset in bytes.
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0usize;
     text.split_inclusive('\n').map(move |line| {

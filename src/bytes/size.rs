@@ -1,15 +1,15 @@
-//! How many bytes does a person mean?
+//! How many bytes does a size in text stand for?
 //!
-//! The one grammar of sizes, for the command line, variables and policies.
+//! The grammar of sizes is the same for the command line, environment variables and policies.
 
-/// What is said of a text that is no size.
+/// Description of a valid size, for error messages.
 pub const WANTED: &str = "a number of bytes, also as 500KiB, 1.5MiB or 2GB";
 
-/// Digits behind the point that count; no unit has bytes for more than twelve.
+/// Number of significant digits after the point; no unit has bytes for more than twelve.
 const MAX_DIGITS: usize = 12;
 
-/// Bytes as people write them: `1500`, `64KiB`, `64 k`, `1.5 MiB`, `2 GB` (of a thousand each). The unit's case does not
-/// matter; a part of a byte is cut off. None for anything else, and for what no `u64` holds.
+/// Parses a size: `1500`, `64KiB`, `64 k`, `1.5 MiB`, `2 GB` (powers of a thousand). Units are case-insensitive;
+/// fractions of a byte are cut off. None for any other text, and for sizes beyond `u64`.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -29,8 +29,8 @@ pub fn parse(text: &str) -> Option<u64> {
     scaled(number, scale)
 }
 
-/// A decimal number times a scale, exactly; what is behind the last whole one is cut off. None where it is no number of
-/// digits with at most one point, or too large.
+/// Multiplies a decimal number by a scale exactly and cuts off the fraction. None where it is no number of digits with
+/// at most one point, or too large.
 pub fn scaled(number: &str, scale: u64) -> Option<u64> {
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,23 +1,23 @@
-//! Which bytes stand at this virtual address once the file is loaded?
+//! Which bytes are at this virtual address once the file is loaded?
 //!
-//! Position-independent files hold their pointers in relocations; linkers differ in whether the value also stands in
-//! the file (GNU ld writes it, LLD leaves zeros). Segments that relocations write to are copied once and relocated;
-//! all others are borrowed from the file.
+//! Position-independent files hold their pointers in relocations; linkers differ in whether the value is in the file
+//! too (GNU ld writes it, LLD leaves zeros). Segments that relocations write to are copied once and relocated; all
+//! others are borrowed from the file.
 
 use crate::bytes;
 use crate::limits;
 use std::borrow::Cow;
 
-/// The bytes of one loadable segment.
+/// Loadable segment.
 #[derive(Debug)]
 pub struct Segment<'a> {
     /// Virtual address of the first byte.
     pub address: u64,
     /// File offset of the first byte.
     pub offset: u64,
-    /// The bytes that come from the file, relocated.
+    /// Bytes that come from the file, relocated.
     pub data: Cow<'a, [u8]>,
-    /// Whether structures with pointers may lie here.
+    /// Whether the segment may hold structures with pointers.
     pub holds_pointers: bool,
 }
 
@@ -27,17 +27,17 @@ impl Segment<'_> {
     }
 }
 
-/// The memory image of a linked file.
+/// Memory image of a linked file.
 #[derive(Debug, Default)]
 pub struct AddressMap<'a> {
-    /// Sorted by address, not overlapping.
+    /// Segments sorted by address, without overlap.
     segments: Vec<Segment<'a>>,
-    /// The segment that was written to last: relocations come in runs.
+    /// Segment that was written to last: relocations come in runs.
     written: usize,
 }
 
 impl<'a> AddressMap<'a> {
-    /// A map over segments, which are sorted; where two overlap the earlier keeps the addresses.
+    /// Creates a map over segments and sorts them. Where two overlap, the earlier one keeps the addresses.
     pub fn new(mut segments: Vec<Segment<'a>>) -> Self {
         segments.sort_by_key(|segment| segment.address);
         let mut end = 0;
@@ -51,7 +51,7 @@ impl<'a> AddressMap<'a> {
         AddressMap { segments, written: 0 }
     }
 
-    /// The segments, by address.
+    /// Returns the segments, by address.
     pub fn segments(&self) -> &[Segment<'a>] {
         &self.segments
     }
@@ -62,13 +62,13 @@ impl<'a> AddressMap<'a> {
         (address < self.segments.get(index)?.end()).then_some(index)
     }
 
-    /// The segment and offset in it of an address.
+    /// Returns the segment of an address, and the offset in it.
     fn locate(&self, address: u64) -> Option<(&Segment<'a>, usize)> {
         let segment = self.segments.get(self.find(address)?)?;
         Some((segment, usize::try_from(address.checked_sub(segment.address)?).ok()?))
     }
 
-    /// Overwrites the pointer at an address, copying its segment the first time; false where nothing is mapped.
+    /// Overwrites the pointer at an address, copying its segment the first time. Returns false where nothing is mapped.
     pub(super) fn write_pointer(&mut self, address: u64, value: u64) -> bool {
         let again = |segment: &Segment<'_>| (segment.address..segment.end()).contains(&address);
         if !self.segments.get(self.written).is_some_and(again) {
@@ -80,13 +80,13 @@ impl<'a> AddressMap<'a> {
         bytes::put_u64(segment.data.to_mut(), at, value)
     }
 
-    /// All bytes from an address to the end of its segment.
+    /// Returns all bytes from an address to the end of its segment.
     pub fn tail(&self, address: u64) -> Option<&[u8]> {
         let (segment, at) = self.locate(address)?;
         segment.data.get(at..)
     }
 
-    /// `len` bytes at an address, all within one segment.
+    /// Returns `len` bytes at an address, all within one segment.
     pub fn slice(&self, address: u64, len: u64) -> Option<&[u8]> {
         let len = usize::try_from(len).ok()?;
         if len == 0 {
@@ -95,36 +95,36 @@ impl<'a> AddressMap<'a> {
         self.tail(address)?.get(..len)
     }
 
-    /// The pointer at an address, after relocation.
+    /// Returns the pointer at an address, after relocation.
     pub fn pointer(&self, address: u64) -> Option<u64> {
         bytes::u64_at(self.tail(address)?, 0)
     }
 
-    /// The NUL-terminated string at an address, without the NUL.
+    /// Returns the NUL-terminated string at an address, without the NUL.
     pub fn c_string(&self, address: u64) -> Option<&[u8]> {
         self.c_string_within(address, limits::MAX_STRING)
     }
 
-    /// The same, where it is no longer than `max` bytes with its NUL.
+    /// Returns the string like [`AddressMap::c_string`], if it has at most `max` bytes with its NUL.
     pub fn c_string_within(&self, address: u64, max: usize) -> Option<&[u8]> {
         let tail = self.tail(address)?;
         let window = tail.get(..tail.len().min(max))?;
         window.get(..memchr::memchr(0, window)?)
     }
 
-    /// Where in the file the byte at an address comes from.
+    /// Returns the file offset of the byte at an address.
     pub fn file_offset(&self, address: u64) -> Option<u64> {
         let (segment, at) = self.locate(address)?;
         segment.offset.checked_add(at as u64)
     }
 }
 
-/// Where in the data the first of such bytes are.
+/// Returns the position of the first occurrence of `wanted` in the data.
 pub fn find(data: &[u8], wanted: &[u8]) -> Option<usize> {
     memchr::memmem::find(data, wanted)
 }
 
-/// Every place in the data where such bytes begin; those that overlap one before do not count.
+/// Returns the positions of all occurrences of `wanted` in the data that do not overlap an earlier one.
 pub fn find_all(data: &[u8], wanted: &[u8]) -> Vec<usize> {
     memchr::memmem::find_iter(data, wanted).collect()
 }

@@ -1,20 +1,20 @@
-//! Who owns bytes that a file holds only in another form?
+//! Who owns bytes that were inflated or decoded from a file?
 //!
-//! Images borrow their bytes from the file. What is inflated or decoded on the way has no place there; it is kept here,
-//! beside the file, for as long as the file is. Bytes are added through a shared reference and never move or go.
+//! Images borrow their bytes from the file. Inflated or decoded bytes are not in the file; the arena keeps them for as
+//! long as the file is read. Bytes are added through a shared reference and never move or go away.
 
 use crate::error::{Error, Result};
 use crate::limits;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Slots of the chunk that holds slot `n` begin at 2^k - 1, k being the chunk's number.
+/// Chunk of slots; chunk k begins with slot 2^k - 1.
 type Chunk = Box<[OnceLock<Kept>]>;
 
-/// An owner of bytes that stay where they are while it lives.
+/// Owner of bytes that stay at their address while it lives.
 pub type Owner = Box<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Who owns a byte string.
+/// Owned byte string.
 enum Kept {
     Bytes(Vec<u8>),
     Other(Owner),
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Kept {
     }
 }
 
-/// An append-only store of byte strings.
+/// Append-only store of byte strings.
 #[derive(Debug)]
 pub struct Arena {
     chunks: [OnceLock<Chunk>; 32],
@@ -45,14 +45,14 @@ pub struct Arena {
 }
 
 impl Default for Arena {
-    /// For what a file inflates to: up to [`limits::MAX_INFLATED`] bytes.
+    /// Creates an arena for the contents of a file, up to [`limits::MAX_INFLATED`] bytes.
     fn default() -> Self {
         Arena::with_limit(limits::MAX_INFLATED)
     }
 }
 
 impl Arena {
-    /// One that takes that many bytes.
+    /// Creates an arena for this many bytes.
     pub fn with_limit(limit: u64) -> Self {
         Arena { chunks: Default::default(), count: AtomicUsize::new(0), bytes: AtomicU64::new(0), limit }
     }
@@ -74,7 +74,7 @@ impl Arena {
     }
 
     fn put(&self, kept: Kept) -> Result<&[u8]> {
-        // A byte string costs its slot as well.
+        // The slot of a byte string counts too.
         let cost = (kept.bytes().len() as u64).saturating_add(32);
         if self.bytes.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.limit {
             self.bytes.fetch_sub(cost, Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl Arena {
         Ok(slot.get_or_init(|| kept).bytes())
     }
 
-    /// How many more bytes it takes.
+    /// Returns the number of bytes that can still be added.
     pub fn room(&self) -> u64 {
         self.limit.saturating_sub(self.bytes.load(Ordering::Relaxed))
     }

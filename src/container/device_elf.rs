@@ -1,8 +1,8 @@
-//! Which sections, symbols and notes has an ELF file that is no program of the host?
+//! Which sections, symbols and notes does an ELF file of a device have?
 //!
-//! Device compilers wrap their code in ELF files with types, machines and section kinds of their own, and not every
-//! one keeps the rules of hosts: a section may be of any kind, a "note" section no list of notes, a symbol table
-//! absent. So this reads the header, the section table and what hangs on it, and no more. 64-bit little-endian files.
+//! Device compilers use ELF files with types, machines and section kinds of their own, and not all follow the rules of
+//! hosts: a section may be of any kind, a "note" section may hold no notes, and the symbol table may be absent. So this
+//! reader reads only the header, the section table and what it refers to, in 64-bit little-endian files.
 
 use crate::bytes;
 use crate::error::{Error, Result};
@@ -19,26 +19,26 @@ pub const EM_X86_64: u16 = 62;
 /// `sh_type` of sections without bytes in the file.
 const SHT_NOBITS: u32 = 8;
 
-/// One section.
+/// Section.
 #[derive(Debug, Clone, Copy)]
 pub struct Section<'a> {
-    /// Its name.
+    /// Name; empty where it is not UTF-8.
     pub name: &'a str,
     /// `sh_type`.
     pub kind: u32,
     /// `sh_flags`.
     pub flags: u64,
-    /// Where its bytes start in the file.
+    /// File offset of its bytes.
     pub offset: u64,
-    /// Its size in memory.
+    /// Size in memory, in bytes.
     pub size: u64,
-    /// Its bytes in the file; none where it has none there.
+    /// Bytes in the file; empty where it has none there.
     pub data: &'a [u8],
     /// `sh_link`: for a symbol table the section of its names.
     pub link: u32,
 }
 
-/// One symbol.
+/// Symbol.
 #[derive(Debug, Clone, Copy)]
 pub struct Symbol<'a> {
     /// Its name; empty where that is no UTF-8.
@@ -47,33 +47,33 @@ pub struct Symbol<'a> {
     pub info: u8,
     /// `st_other`.
     pub other: u8,
-    /// `st_shndx`: 0 where it is defined elsewhere.
+    /// `st_shndx`: 0 where it is defined in another file.
     pub section: u16,
     /// `st_size`.
     pub size: u64,
 }
 
 impl Symbol<'_> {
-    /// Whether it is a function that other files may name, defined here.
+    /// Whether the symbol is a global function that is defined in this file.
     pub fn is_global_function(&self) -> bool {
         self.info == 0x12 && self.section != 0
     }
 }
 
-/// One note.
+/// Note.
 #[derive(Debug, Clone, Copy)]
 pub struct Note<'a> {
-    /// The owner's name, without the NUL.
+    /// Name of the owner, without the NUL.
     pub owner: &'a [u8],
     /// `n_type`.
     pub kind: u32,
-    /// The description.
+    /// Description.
     pub data: &'a [u8],
-    /// Where the description starts in the file.
+    /// File offset of the description.
     pub offset: u64,
 }
 
-/// An ELF file of a device.
+/// ELF file of a device.
 #[derive(Debug)]
 pub struct DeviceElf<'a> {
     /// `e_ident[EI_OSABI]`.
@@ -86,7 +86,7 @@ pub struct DeviceElf<'a> {
     pub machine: u16,
     /// `e_flags`.
     pub flags: u32,
-    /// The sections, the first, empty one included: symbols refer to them by number.
+    /// Sections, including the empty first one, since symbols refer to them by number.
     pub sections: Vec<Section<'a>>,
 }
 
@@ -147,15 +147,15 @@ impl<'a> DeviceElf<'a> {
         Ok(elf)
     }
 
-    /// The first section of that name.
+    /// Returns the first section of a name.
     pub fn section(&self, name: &str) -> Option<&Section<'a>> {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// The symbols of the symbol table (`sh_type` 2), in its order; the first one is empty.
+    /// Returns the symbols of the symbol table (`sh_type` 2), in order; the first one is empty.
     ///
     /// # Errors
-    /// `Input` where their names come to many times the size of the file.
+    /// `Input` where their names have many times the size of the file.
     pub fn symbols(&self) -> Result<Vec<Symbol<'a>>> {
         let Some(table) = self.sections.iter().find(|section| section.kind == 2) else { return Ok(Vec::new()) };
         let names = usize::try_from(table.link).ok().and_then(|link| self.sections.get(link));
@@ -179,7 +179,7 @@ impl<'a> DeviceElf<'a> {
         Ok(symbols)
     }
 
-    /// The notes of a section, up to the first that is none.
+    /// Returns the notes of a section, up to the first invalid one.
     pub fn notes(section: &Section<'a>) -> Vec<Note<'a>> {
         let mut notes = Vec::new();
         let mut at = 0usize;
@@ -212,7 +212,7 @@ fn section_bytes<'a>(data: &'a [u8], header: &[u8]) -> Option<&'a [u8]> {
     bytes::slice_at(data, usize::try_from(offset).ok()?, usize::try_from(size).ok()?)
 }
 
-/// The NUL-terminated UTF-8 string at an offset.
+/// Returns the NUL-terminated UTF-8 string at an offset.
 pub fn c_string(data: &[u8], at: u64, max: usize) -> Option<&str> {
     let tail = data.get(usize::try_from(at).ok()?..)?;
     let window = tail.get(..tail.len().min(max))?;

@@ -1,8 +1,8 @@
-//! What does a linked ELF file say about its own memory image?
+//! What is the memory image of a linked ELF file?
 //!
 //! Reads 64-bit little-endian executables and shared libraries through the structures of crate `object`. Everything
-//! that matters to a loaded process comes from the program headers and the dynamic section, so that a file stripped of
-//! its section headers reads the same. Section headers serve names only (`.comment`, `.tgtimg`).
+//! comes from the program headers and the dynamic section, as for a loader, so a file without section headers reads the
+//! same. Section headers only provide names (`.comment`, `.tgtimg`).
 
 use super::Section;
 use super::address::{AddressMap, Segment};
@@ -13,7 +13,7 @@ use object::read::elf::{FileHeader, ProgramHeader, RelrIterator, SectionHeader};
 use object::{LittleEndian as LE, pod};
 use std::borrow::Cow;
 
-/// A host machine whose relocations are known.
+/// Host machine whose relocations are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Machine {
     /// `EM_X86_64`.
@@ -23,7 +23,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The relocation type "load bias plus addend".
+    /// Returns the relocation type "load bias plus addend".
     pub fn relative(self) -> u32 {
         match self {
             Machine::X86_64 => elf::R_X86_64_RELATIVE.0,
@@ -31,7 +31,7 @@ impl Machine {
         }
     }
 
-    /// Relocation types "symbol plus addend", 64 bits wide.
+    /// Returns the relocation types "symbol plus addend", 64 bits wide.
     fn symbolic(self) -> [u32; 2] {
         match self {
             Machine::X86_64 => [elf::R_X86_64_64.0, elf::R_X86_64_GLOB_DAT.0],
@@ -40,7 +40,7 @@ impl Machine {
     }
 }
 
-/// One entry of the dynamic section.
+/// Entry of the dynamic section.
 #[derive(Debug, Clone, Copy)]
 pub struct Dynamic {
     /// `d_tag`.
@@ -51,19 +51,19 @@ pub struct Dynamic {
     pub offset: u64,
 }
 
-/// A linked ELF file.
+/// Linked ELF file.
 #[derive(Debug)]
 pub struct Elf<'a> {
     bytes: &'a [u8],
-    /// The file header.
+    /// File header.
     pub header: &'a FileHeader64<LE>,
-    /// The program headers.
+    /// Program headers.
     pub program_headers: &'a [ProgramHeader64<LE>],
-    /// The dynamic section up to `DT_NULL`; empty for static files.
+    /// Dynamic section up to `DT_NULL`; empty for static files.
     pub dynamic: Vec<Dynamic>,
-    /// The machine, where its relocations are known.
+    /// Machine, if its relocations are known.
     pub machine: Option<Machine>,
-    /// Why the section headers could not be read, where they could not.
+    /// Error of reading the section headers, if there was one.
     pub section_problem: Option<Error>,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Elf<'a> {
         Ok((Elf { bytes, header, program_headers, dynamic, machine, section_problem }, sections))
     }
 
-    /// The value of the first dynamic entry with that tag.
+    /// Returns the value of the first dynamic entry with a tag.
     pub fn dynamic_value(&self, tag: DynamicTag) -> Option<u64> {
         self.dynamic.iter().find(|entry| entry.tag == tag).map(|entry| entry.value)
     }
@@ -113,7 +113,7 @@ impl<'a> Elf<'a> {
         self.header.e_type(LE) == elf::ET_DYN
     }
 
-    /// The names of the libraries the file is linked to.
+    /// Returns the names of the libraries that the file is linked to.
     pub fn needed<'m>(&self, addresses: &'m AddressMap<'a>) -> Vec<&'m str> {
         let Some(strings) = self.dynamic_value(elf::DT_STRTAB) else { return Vec::new() };
         self.dynamic
@@ -130,8 +130,8 @@ impl<'a> Elf<'a> {
         else {
             return false;
         };
-        // No tag holds the number of symbols; the string table follows the symbol table in every linker's output, and
-        // where it does not, the walk ends with the segment or at the first name outside the strings.
+        // No tag holds the number of symbols. In every linker's output the string table follows the symbol table;
+        // otherwise the walk ends with the segment or at the first name outside the strings.
         let Some(tail) = addresses.tail(table) else { return false };
         let size = self.dynamic_value(elf::DT_STRSZ).unwrap_or(0);
         let mut tail = match strings.checked_sub(table).and_then(|len| usize::try_from(len).ok()) {
@@ -155,8 +155,8 @@ impl<'a> Elf<'a> {
         false
     }
 
-    /// The memory image with relocations applied: RELATIVE ones (RELA, REL, RELR) and those against symbols that the
-    /// file itself defines. Others are left as the file has them; nothing of SYCL's structures needs them.
+    /// Returns the memory image with relocations applied: RELATIVE ones (RELA, REL, RELR) and those against symbols
+    /// that the file itself defines. Others keep the value in the file; SYCL's structures do not need them.
     ///
     /// # Errors
     /// `Input` where segments pass the end of the file or together hold more than the file.
@@ -171,8 +171,9 @@ impl<'a> Elf<'a> {
                 .data(LE, self.bytes)
                 .map_err(|()| Error::at(header.p_offset(LE), format!("segment {index} passes the end of the file")))?;
             total = total.saturating_add(data.len() as u64);
-            // In a position-independent file pointers lie where relocations write; elsewhere anywhere: linkers that make
-            // no segment of constants (`-z noseparate-code`, `--no-rosegment`) put them beside the code.
+            // In a position-independent file pointers are in segments that relocations write to. Elsewhere they may be
+            // anywhere: linkers without a segment for constants (`-z noseparate-code`, `--no-rosegment`) put them
+            // beside the code.
             let holds_pointers = !self.is_position_independent() || header.p_flags(LE).contains(elf::PF_W);
             segments.push(Segment {
                 address: header.p_vaddr(LE),
@@ -181,7 +182,7 @@ impl<'a> Elf<'a> {
                 holds_pointers,
             });
         }
-        // Each byte of a sound file is loaded once; a hostile one must not multiply its size by relocating copies.
+        // A valid file loads each byte once; a hostile one must not multiply its size by relocated copies.
         if total > (self.bytes.len() as u64).saturating_add(1 << 20) {
             return Err(Error::at(self.header.e_phoff(LE), "the loadable segments together hold more than the file"));
         }
@@ -215,15 +216,15 @@ impl<'a> Elf<'a> {
         }
         for rel in self.table::<Rel64<LE>>(map, elf::DT_REL, elf::DT_RELSZ) {
             let place = rel.r_offset.get(LE);
-            // The addend stands in place: RELATIVE at base 0 leaves it as it is.
+            // The addend is in place, so a RELATIVE relocation at base 0 changes nothing.
             if machine.symbolic().contains(&rel.r_type(LE).0)
                 && let (Some(value), Some(addend)) = (self.definition(map, rel.r_sym(LE)), map.pointer(place))
             {
                 map.write_pointer(place, value.wrapping_add(addend));
             }
         }
-        // RELR holds relative relocations whose addend stands in place: at base 0 nothing changes. Naming the places
-        // matters to a rewriter only (`relr_covers`).
+        // RELR relocations are relative with the addend in place, so at base 0 nothing changes. Only a rewriter needs
+        // their addresses (`relr_covers`).
     }
 
     /// Whether `DT_RELR` relocates the pointer at an address.
@@ -232,7 +233,7 @@ impl<'a> Elf<'a> {
         RelrIterator::<FileHeader64<LE>>::new(LE, table).any(|address| address == place)
     }
 
-    /// A relocation table named by two dynamic entries, as it stands in the file: loaders read it before they relocate.
+    /// Returns a relocation table named by two dynamic entries, unrelocated, as loaders read it.
     fn table<T: pod::Pod>(&self, map: &AddressMap<'a>, start: DynamicTag, size: DynamicTag) -> &'a [T] {
         let table = || {
             let (start, size) = (self.dynamic_value(start)?, self.dynamic_value(size)?);
@@ -244,7 +245,7 @@ impl<'a> Elf<'a> {
         table().unwrap_or_default()
     }
 
-    /// The value of a dynamic symbol that this file defines.
+    /// Returns the value of a dynamic symbol that this file defines.
     fn definition(&self, map: &AddressMap<'a>, index: u32) -> Option<u64> {
         let table = self.dynamic_value(elf::DT_SYMTAB)?;
         let at = table.checked_add(u64::from(index).checked_mul(size_of::<Sym64<LE>>() as u64)?)?;

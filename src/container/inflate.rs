@@ -4,16 +4,16 @@ use crate::error::{Error, Result};
 use crate::limits;
 use std::io::Read;
 
-/// The first bytes of a zstd frame.
+/// Magic of a zstd frame.
 pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Inflates one zstd frame.
 ///
-/// The frame's declared size is checked against [`limits::MAX_INFLATED`] and the stored size first; what comes out is
+/// The frame's declared size is first checked against [`limits::MAX_INFLATED`] and the stored size; the output is
 /// bounded whatever the frame declares.
 ///
 /// # Errors
-/// `Input` where the bytes are no whole zstd frame or would inflate beyond the ceiling.
+/// `Input` where the bytes are no whole zstd frame or would inflate beyond the limit.
 pub fn zstd(stored: &[u8]) -> Result<Vec<u8>> {
     let ceiling = ceiling(stored.len());
     let declared = zstd::zstd_safe::get_frame_content_size(stored)
@@ -38,7 +38,7 @@ pub fn zstd(stored: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Inflates a zstd frame or a zlib stream that is known to hold `size` bytes.
+/// Inflates a zstd frame or a zlib stream that must hold `size` bytes.
 ///
 /// # Errors
 /// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond `room`.
@@ -66,7 +66,7 @@ pub fn sized(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Inflates an LZ4 block that is known to hold `size` bytes.
+/// Inflates an LZ4 block that must hold `size` bytes.
 ///
 /// # Errors
 /// `Input` where it holds another number of bytes, or where `size` is beyond the ceiling or beyond `room`.
@@ -83,7 +83,7 @@ pub fn lz4_block(stored: &[u8], size: u64, room: u64) -> Result<Vec<u8>> {
     }
 }
 
-/// Compresses bytes as one zstd frame that carries their length, as DPC++ does (level 10 there).
+/// Compresses bytes as one zstd frame with their size, as DPC++ does (level 10 there).
 ///
 /// # Errors
 /// `Io` where the compressor fails.
@@ -91,7 +91,7 @@ pub fn zstd_frame(bytes: &[u8], level: i32) -> Result<Vec<u8>> {
     zstd::bulk::compress(bytes, level).map_err(|error| Error::io("cannot compress", &error))
 }
 
-/// The first bytes of what a zstd frame holds, enough to tell the payload's format.
+/// Returns the first bytes of a zstd frame's contents, enough to detect the payload's format.
 pub fn zstd_head(stored: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let decoder = zstd::stream::read::Decoder::with_buffer(stored).ok()?;

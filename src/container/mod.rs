@@ -1,7 +1,7 @@
 //! Where in this host file are device bytes?
 //!
-//! [`Kind::identify`] looks at magic numbers only, never at names. [`Host::read`] then makes the file addressable:
-//! segments with relocations applied, sections, and what the producer left about itself.
+//! [`Kind::identify`] uses magic numbers only, never names. [`Host::read`] then makes the file addressable: segments
+//! with relocations applied, sections, and the producer's signature.
 
 pub mod address;
 pub mod arena;
@@ -24,42 +24,42 @@ use object_file::ObjectFile;
 use pe::Pe;
 use producer::Producer;
 
-/// The function of a SYCL runtime that a program hands its images to.
+/// Function of a SYCL runtime to which a program hands its images.
 const REGISTRATION: &str = "__sycl_register_lib";
 
-/// A named range of the file.
+/// Named range of the file.
 #[derive(Debug, Clone, Copy)]
 pub struct Section<'a> {
-    /// The section's name.
+    /// Name of the section.
     pub name: &'a str,
-    /// Its virtual address, 0 where it is not loaded.
+    /// Virtual address; 0 where it is not loaded.
     pub address: u64,
-    /// Where its bytes start in the file.
+    /// File offset of its bytes.
     pub offset: u64,
-    /// Its bytes in the file (none for `.bss`).
+    /// Bytes in the file (none for `.bss`).
     pub data: &'a [u8],
 }
 
-/// A host file, made addressable.
+/// Host file, made addressable.
 #[derive(Debug)]
 pub struct Host<'a> {
-    /// What the file is.
+    /// Kind of the file.
     pub kind: Kind,
-    /// The whole file.
+    /// Bytes of the whole file.
     pub bytes: &'a [u8],
-    /// Its memory image; empty where the format has none.
+    /// Memory image; empty where the format has none.
     pub addresses: AddressMap<'a>,
     /// Named sections; none where the file is stripped of section headers or its format has none.
     pub sections: Vec<Section<'a>>,
-    /// The ELF view, for linked ELF files.
+    /// ELF headers, for linked ELF files.
     pub elf: Option<Elf<'a>>,
-    /// The compiler that says it made the file.
+    /// Compiler that signed the file.
     pub producer: Option<Producer>,
-    /// The SYCL runtime's major ABI version the file is linked to (`libsycl.so.9` is 9), where it is.
+    /// Major ABI version of the SYCL runtime that the file is linked to (9 for `libsycl.so.9`), if there is one.
     pub sycl_abi: Option<u32>,
     /// Whether the file calls the runtime's registration function, so that it should hold images.
     pub registers: bool,
-    /// What readers inflate or decode from the file.
+    /// Owner of the bytes that readers inflate or decode.
     pub arena: Arena,
 }
 
@@ -67,8 +67,8 @@ impl<'a> Host<'a> {
     /// Identifies a file and makes it addressable.
     ///
     /// # Errors
-    /// `Input`, with the offset, where the file is not one this tool reads or is malformed beyond use. Damage in
-    /// parts that are not needed (section headers) is not an error.
+    /// `Input`, with the offset, where the file is of no supported kind or too damaged to use. Damage in parts that are
+    /// not needed (section headers) is not an error.
     pub fn read(bytes: &'a [u8]) -> Result<Host<'a>> {
         let kind = Kind::identify(bytes)?;
         match kind {
@@ -88,7 +88,7 @@ impl<'a> Host<'a> {
                 let imports = pe.imports(&addresses, REGISTRATION);
                 let sycl_abi = imports.libraries.iter().find_map(|name| producer::sycl_abi(name));
                 let registers = imports.names_wanted;
-                // Nothing in a PE file names the compiler.
+                // PE files do not name the compiler.
                 Ok(Host { addresses, sections, sycl_abi, registers, ..Host::plain(kind, bytes) })
             }
             Kind::ElfObject | Kind::Coff => {
@@ -112,7 +112,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// A file without a memory image of its own.
+    /// Creates a host for a file without a memory image.
     fn plain(kind: Kind, bytes: &'a [u8]) -> Host<'a> {
         Host {
             kind,
@@ -127,7 +127,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// The section of that name.
+    /// Returns the section of a name.
     pub fn section(&self, name: &str) -> Option<Section<'a>> {
         self.sections.iter().copied().find(|section| section.name == name)
     }

@@ -1,9 +1,9 @@
-//! What would an object file look like in memory, were its sections loaded one after the other?
+//! What is the memory image of an object file whose sections are loaded one after the other?
 //!
-//! Nothing in a relocatable file (ELF, COFF, also COFF of more than 65,279 sections) has an address yet. Sections get
-//! some in the order of the file, and relocations of 64-bit pointers against symbols that the file defines are
-//! applied, so that the structures of wrapped images are walked as in a linked file. Other relocations are left: no
-//! structure needs them.
+//! A relocatable file (ELF, COFF, also COFF with more than 65,279 sections) has no addresses yet. Sections get
+//! consecutive ones in file order, and relocations of 64-bit pointers against symbols that the file defines are
+//! applied, so that the structures of wrapped images can be walked as in a linked file. Other relocations are not
+//! applied: no structure needs them.
 
 use super::Section;
 use super::address::{AddressMap, Segment};
@@ -17,46 +17,46 @@ use object::{
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The address of the first section; lower ones stay free, null most of all.
+/// Address of the first section; lower addresses, among them null, stay free.
 const FIRST: u64 = 0x1_0000;
 
-/// An object file, made addressable.
+/// Object file, made addressable.
 #[derive(Debug, Default)]
 pub struct ObjectFile<'a> {
-    /// The sections one after the other, relocated.
+    /// Memory image of the sections, relocated.
     pub addresses: AddressMap<'a>,
-    /// All sections that have a name, at the addresses given to them.
+    /// All named sections, at their assigned addresses.
     pub sections: Vec<Section<'a>>,
-    /// Whether the function asked for is among the undefined symbols.
+    /// Whether the wanted symbol is among the undefined symbols.
     pub refers_to_wanted: bool,
 }
 
-/// What overlapping tables of a hostile file may cost together.
+/// Limits on the cost of overlapping tables in a hostile file.
 struct Budget {
     names: usize,
     relocations: usize,
     copied: usize,
 }
 
-/// Reads an object file; `wanted` is a symbol to look for.
+/// Reads an object file; `wanted` is a symbol to search for.
 ///
 /// # Errors
-/// `Input` for 32-bit and big-endian objects, sections beyond the end of the file, and tables that overlap so that
-/// they come to more than the file.
+/// `Input` for 32-bit and big-endian objects, sections beyond the end of the file, and tables that overlap so that they
+/// are larger than the file together.
 pub fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> {
-    // A member of an import library shares the first bytes with large COFF objects, and has no section.
+    // Members of import libraries have the first bytes of large COFF objects, but no sections.
     if bytes.starts_with(&[0, 0, 0xff, 0xff]) && bytes::u16_at(bytes, 4).is_some_and(|version| version < 2) {
         return Ok(ObjectFile::default());
     }
     let file = File::parse(bytes).map_err(|error| Error::at(0, format!("object file: {error}")))?;
-    // Of COFF, only 64-bit machines are recognised as such in the first place.
+    // COFF files of other machines than 64-bit ones were not identified as COFF.
     let is_64 = file.is_64() || file.format() == BinaryFormat::Coff;
     if !is_64 || !file.is_little_endian() {
         return Err(Error::at(4, "not a 64-bit little-endian object file; SYCL programs are made of such"));
     }
     let mut budget = Budget {
         names: bytes.len().saturating_add(limits::MAX_STRING_BYTES),
-        // The smallest relocation takes ten bytes.
+        // The smallest relocation has ten bytes.
         relocations: bytes.len() / 8,
         copied: bytes.len().saturating_add(1 << 20),
     };
@@ -95,7 +95,7 @@ pub fn read<'a>(bytes: &'a [u8], wanted: &str) -> Result<ObjectFile<'a>> {
                     budget.copied = take(budget.copied, data.len(), offset, "relocated sections")?;
                     holds_pointers = true;
                 }
-                // A COFF place counts from the section's own address, which is 0 in objects.
+                // A COFF address counts from the section's address, which is 0 in objects.
                 relocate(data.to_mut(), place.wrapping_sub(section.address()), target, &relocation);
             }
         }
@@ -111,7 +111,7 @@ fn take(left: usize, cost: usize, offset: u64, what: &str) -> Result<usize> {
     })
 }
 
-/// The address that a relocation of a 64-bit pointer names, where the file defines it.
+/// Returns the address that a relocation of a 64-bit pointer refers to, if the file defines it.
 fn target(file: &File<'_>, bases: &HashMap<SectionIndex, u64>, relocation: &Relocation) -> Option<u64> {
     if relocation.kind() != RelocationKind::Absolute || relocation.size() != 64 {
         return None;
@@ -130,11 +130,11 @@ fn relocate(data: &mut [u8], place: u64, target: u64, relocation: &Relocation) {
     let Ok(place) = usize::try_from(place) else { return };
     let in_place = if relocation.has_implicit_addend() { bytes::u64_at(data, place).unwrap_or(0) } else { 0 };
     let value = target.wrapping_add(in_place).wrapping_add_signed(relocation.addend());
-    // A place beyond the end relocates nothing.
+    // An address beyond the end is ignored.
     let _ = bytes::put_u64(data, place, value);
 }
 
-/// Whether an undefined symbol has that name; the search ends where names cost more than they may.
+/// Whether there is an undefined symbol of a name. The search ends when the names exceed their budget.
 fn refers_to(file: &File<'_>, wanted: &str, mut names: usize) -> bool {
     for symbol in file.symbols().filter(|symbol| symbol.is_undefined()) {
         let name = symbol.name_bytes().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! What does a linked PE file say about its own memory image?
+//! What is the memory image of a linked PE file?
 //!
 //! Reads PE32+ executables and libraries (`.exe`, `.dll`, `.pyd`) through the headers of crate `goblin`. A PE file
-//! stores its pointers as they are at its preferred base, so nothing is relocated: an address is ImageBase + RVA, and
-//! base relocations only name the places that a loader would move. goblin's own walk over the import tables copies
-//! each table as often as it is named; the one here reads in place and within a budget.
+//! holds its pointers as they are at its preferred base, so nothing is relocated: an address is ImageBase + RVA, and
+//! base relocations only list the addresses that a loader would change. goblin's own walk over the import tables copies
+//! each table as often as it is named; the walk here reads in place and within a budget.
 
 use super::Section;
 use super::address::{AddressMap, Segment};
@@ -19,36 +19,36 @@ use goblin::pe::section_table::{
 use goblin::pe::symbol::COFF_SYMBOL_SIZE;
 use std::borrow::Cow;
 
-/// Bytes of the signature and the COFF header, which the optional header follows.
+/// Size of the signature and the COFF header, which the optional header follows, in bytes.
 const HEADERS: usize = 24;
-/// Bytes of a section header.
+/// Size of a section header in bytes.
 const SECTION_HEADER: usize = 40;
-/// Bytes of an entry of the import directory.
+/// Size of an entry of the import directory in bytes.
 const IMPORT_ENTRY: usize = 20;
 
-/// A sound file that is for no machine that SYCL programs run on.
+/// Error for a valid file that is for no machine of SYCL programs.
 #[cold]
 fn not_ours(at: u64, what: &str) -> Error {
     Error::new(ErrorKind::NoDeviceCode, what).with_offset(at)
 }
 
-/// A linked PE file.
+/// Linked PE file.
 #[derive(Debug)]
 pub struct Pe<'a> {
     bytes: &'a [u8],
-    /// The address at which the file's own pointers are right.
+    /// Preferred base: the address at which the file's pointers are valid.
     pub image_base: u64,
-    /// The section headers with the file offset of each.
+    /// Section headers with their file offsets.
     sections: Vec<(u64, SectionTable)>,
     imports: Option<DataDirectory>,
 }
 
-/// What a PE file takes from other libraries.
+/// Imports of a PE file.
 #[derive(Debug, Default)]
 pub struct Imports<'m> {
-    /// The libraries, in order.
+    /// Libraries, in order.
     pub libraries: Vec<&'m str>,
-    /// Whether the function asked for is among the names.
+    /// Whether the wanted function is among the imported names.
     pub names_wanted: bool,
 }
 
@@ -56,8 +56,8 @@ impl<'a> Pe<'a> {
     /// Reads headers and sections.
     ///
     /// # Errors
-    /// `NoDeviceCode` for 32-bit files and other machines than x86-64 and arm64, which no SYCL program is for; `Input` for
-    /// DOS programs and malformed headers.
+    /// `NoDeviceCode` for 32-bit files and for machines other than x86-64 and arm64, which have no SYCL programs;
+    /// `Input` for DOS programs and malformed headers.
     pub fn parse(bytes: &'a [u8]) -> Result<(Pe<'a>, Vec<Section<'a>>)> {
         let dos =
             DosHeader::parse(bytes).map_err(|error| Error::at(0, format!("not a PE file, or cut short: {error}")))?;
@@ -109,7 +109,7 @@ impl<'a> Pe<'a> {
         Ok((pe, sections))
     }
 
-    /// The bytes of a section that come from the file. The stored size is padded to whole blocks of the file.
+    /// Returns the bytes of a section that come from the file. The stored size is padded to whole blocks of the file.
     fn loaded(&self, here: u64, header: &SectionTable) -> Result<&'a [u8]> {
         let len = match header.virtual_size {
             0 => header.size_of_raw_data,
@@ -122,7 +122,7 @@ impl<'a> Pe<'a> {
             .ok_or_else(|| Error::at(here, "the section passes the end of the file"))
     }
 
-    /// The memory image at the preferred base.
+    /// Returns the memory image at the preferred base.
     ///
     /// # Errors
     /// `Input` where the sections together hold more than the file.
@@ -150,7 +150,7 @@ impl<'a> Pe<'a> {
         Ok(AddressMap::new(segments))
     }
 
-    /// The libraries the file is linked to, and whether it imports a function by that name from any. Damaged tables
+    /// Returns the libraries that the file is linked to, and whether it imports a function of a name. Damaged tables
     /// end the walk.
     pub fn imports<'m>(&self, addresses: &'m AddressMap<'a>, wanted: &str) -> Imports<'m> {
         let mut found = Imports::default();
@@ -166,7 +166,7 @@ impl<'a> Pe<'a> {
             }
             let name = at(library).and_then(|place| addresses.c_string_within(place, limits::MAX_NAME));
             found.libraries.extend(name.and_then(|name| std::str::from_utf8(name).ok()));
-            // Some linkers leave out the lookup table; the address table says the same until the file is loaded.
+            // Some linkers omit the lookup table; the address table has the same contents until the file is loaded.
             let names = at(if lookup == 0 { table } else { lookup }).and_then(|place| addresses.tail(place));
             for &thunk in names.unwrap_or_default().as_chunks::<8>().0 {
                 let thunk = u64::from_le_bytes(thunk);
@@ -174,7 +174,7 @@ impl<'a> Pe<'a> {
                     break;
                 }
                 budget = budget.saturating_sub(1);
-                // The top bit marks an import by number; a name follows a hint of two bytes.
+                // The top bit marks an import by number; otherwise a name follows a hint of two bytes.
                 let place = u32::try_from(thunk).ok().and_then(at).and_then(|place| place.checked_add(2));
                 let name = place.and_then(|place| addresses.tail(place));
                 found.names_wanted |= name.is_some_and(|name| begins_with_string(name, wanted));
@@ -184,12 +184,12 @@ impl<'a> Pe<'a> {
     }
 }
 
-/// Whether bytes begin with a text and its NUL; unlike a search for the NUL this costs no more than the text is long.
+/// Whether bytes begin with a text and its NUL. Unlike a search for the NUL, the cost is bounded by the text's length.
 fn begins_with_string(bytes: &[u8], text: &str) -> bool {
     bytes.strip_prefix(text.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
 }
 
-/// Reads one section header. goblin refuses names like `/x`, which loaders do not mind.
+/// Reads one section header. goblin refuses names like `/x`, which loaders accept.
 fn section_header(raw: &[u8]) -> Option<SectionTable> {
     let parse = |raw: &[u8]| SectionTable::parse(raw, &mut 0, raw.len()).ok();
     parse(raw).or_else(|| {
@@ -199,7 +199,7 @@ fn section_header(raw: &[u8]) -> Option<SectionTable> {
     })
 }
 
-/// The name of a section, from the string table where it is longer than the header has room for. Linkers for Windows
+/// Returns the name of a section, from the string table where it is longer than the header's field. Linkers for Windows
 /// cut the names of linked files to eight bytes instead (`__CLANG_`).
 fn name<'a>(raw: &'a [u8], header: &SectionTable, strings: &'a [u8]) -> Option<&'a str> {
     let field = match header.name_offset() {

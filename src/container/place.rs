@@ -1,8 +1,8 @@
-//! Where in the file are these bytes, when layers around them may have been inflated?
+//! At which file offset are these bytes, if layers around them may be inflated?
 
 use crate::error::Error;
 
-/// The place of a byte: in the file, or in what a compressed part of the file inflates to.
+/// Location of a byte: in the file, or in the contents of a compressed part of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
     offset: u64,
@@ -10,12 +10,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A byte of the file itself.
+    /// Returns the location of a byte of the file.
     pub fn file(offset: u64) -> Place {
         Place { offset, inside: None }
     }
 
-    /// A byte further on.
+    /// Returns the location `by` bytes further.
     #[must_use]
     pub fn at(self, by: u64) -> Place {
         match self.inside {
@@ -24,29 +24,29 @@ impl Place {
         }
     }
 
-    /// The first byte of what the bytes here inflate to.
+    /// Returns the location of the first byte of the inflated contents of the bytes here.
     #[must_use]
     pub fn inflated(self) -> Place {
         Place { offset: self.offset, inside: Some(0) }
     }
 
-    /// The offset in the file; of the compressed part where the byte is in one.
+    /// Returns the offset in the file; for a byte in a compressed part that of the part.
     pub fn offset(self) -> u64 {
         self.offset
     }
 
-    /// Whether it is in what a compressed part inflates to.
+    /// Whether the byte is in the contents of a compressed part.
     pub fn is_inflated(self) -> bool {
         self.inside.is_some()
     }
 
-    /// Malformed input here.
+    /// Returns an error for malformed input at this location.
     #[cold]
     pub fn error(self, message: impl Into<String>) -> Error {
         self.of(Error::input(message))
     }
 
-    /// An error that is here, unless it already has a place.
+    /// Adds this location to an error, unless it has one already.
     #[cold]
     pub fn of(self, error: Error) -> Error {
         if error.offset().is_some() {

@@ -1,17 +1,17 @@
 //! Which compiler made this file, and for which SYCL runtime?
 
-/// The compiler a file names in `.comment`.
+/// Compiler that a file names in `.comment`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Producer {
-    /// The name with its short version, as the compiler wrote it, e.g. `Intel(R) oneAPI DPC++/C++ Compiler 2026.0.0`.
+    /// Name with its short version, as the compiler wrote it, e.g. `Intel(R) oneAPI DPC++/C++ Compiler 2026.0.0`.
     pub name: String,
-    /// The major version: the release year of oneAPI compilers (2026), or the LLVM major of others.
+    /// Major version: the release year of oneAPI compilers (2026), or the LLVM major version of others.
     pub major: Option<u32>,
 }
 
 impl Producer {
-    /// Finds the DPC++ compiler among the NUL-separated strings of `.comment`. Host compilers and linkers that
-    /// also sign there are passed over.
+    /// Finds the DPC++ compiler among the NUL-separated strings of `.comment`. Host compilers and linkers, which sign
+    /// there too, are skipped.
     pub fn from_comment(comment: &[u8]) -> Option<Producer> {
         comment.split(|&byte| byte == 0).filter_map(|text| std::str::from_utf8(text).ok()).find_map(|text| {
             let known = text.contains("DPC++") || text.contains("oneAPI") || text.contains("intel/llvm");
@@ -28,13 +28,13 @@ impl Producer {
     }
 }
 
-/// The ABI version in the name of a SYCL runtime library: 9 for `libsycl.so.9`, `sycl9.dll` or its debug form
+/// Returns the ABI version in the name of a SYCL runtime library: 9 for `libsycl.so.9`, `sycl9.dll` or its debug form
 /// `sycl9d.dll`.
 pub fn sycl_abi(library: &str) -> Option<u32> {
     if let Some(rest) = library.strip_prefix("libsycl.so.").or_else(|| library.strip_prefix("libsycl-preview.so.")) {
         return rest.split('.').next()?.parse().ok();
     }
-    // Windows does not tell names apart by case.
+    // File names on Windows are case-insensitive.
     let name = library.to_ascii_lowercase();
     let stem = name.strip_suffix(".dll")?.strip_prefix("sycl")?;
     let stem = stem.strip_suffix('d').unwrap_or(stem);

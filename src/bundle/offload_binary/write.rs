@@ -6,16 +6,16 @@ use crate::container::inflate;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
-/// Which version, and whether compressed.
+/// Version of the container, and its compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// One binary for each entry (LLVM 15 to 21).
+    /// One binary per entry (LLVM 15 to 21).
     V1,
-    /// One binary for all entries; what DPC++ 2026 reads.
+    /// One binary for all entries, which DPC++ 2026 reads.
     V2,
-    /// As version 2, with a longer header.
+    /// Like version 2, with a longer header.
     V3,
-    /// Version 3 with everything behind the header in one zstd frame of this level.
+    /// Version 3 with everything after the header in one zstd frame of this level.
     V3Compressed(i32),
 }
 
@@ -29,7 +29,7 @@ impl Version {
     }
 }
 
-/// Writes entries as one OffloadBinary, or as one for each entry where the version holds no more.
+/// Writes entries as one OffloadBinary, or as one per entry in version 1.
 ///
 /// # Errors
 /// `Input` for a string that the version cannot hold (a key, or in version 1 a value, with a NUL).
@@ -110,7 +110,7 @@ fn aligned(len: usize) -> Result<usize> {
         .ok_or_else(|| Error::input("an OffloadBinary larger than memory"))
 }
 
-/// A table of NUL-terminated strings, each once.
+/// Table of NUL-terminated strings, each once.
 struct Strings<'a> {
     base: usize,
     bytes: Vec<u8>,

@@ -1,8 +1,8 @@
 //! How is an offload bundle compressed?
 //!
-//! `CCOB`, then version and method as 16-bit numbers, then (versions 2 and 3) the size of the file, the size inflated,
-//! and the first half of the MD5 of what is compressed; numbers are 32 bits wide before version 3. Method 0 is zlib, 1
-//! is zstd. The hash is not checked: it guards against nothing that inflation does not notice.
+//! A header of `CCOB`, version and method as 16-bit numbers, then (versions 2 and 3) the size of the file, the inflated
+//! size, and the first half of the MD5 of the contents; numbers are 32 bits wide before version 3. Method 0 is zlib, 1
+//! is zstd. The hash is not checked: inflation finds all damage that it would.
 
 use crate::bundle::blob::{self, Reader};
 use crate::bytes;
@@ -10,21 +10,21 @@ use crate::container::inflate;
 use crate::container::place::Place;
 use crate::error::{Error, Result};
 
-/// The first bytes.
+/// Magic of a compressed bundle.
 pub(super) const MAGIC: [u8; 4] = *b"CCOB";
 
-/// What the header of a compressed bundle says.
+/// Header of a compressed bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compressed {
-    /// 1 to 3.
+    /// Version, 1 to 3.
     pub version: u16,
-    /// 0 zlib, 1 zstd.
+    /// Method: 0 zlib, 1 zstd.
     pub method: u16,
-    /// Bytes of the whole compressed bundle, where the version says.
+    /// Size of the whole compressed bundle in bytes, if the version has it.
     pub size: Option<u64>,
-    /// Bytes inflated.
+    /// Inflated size in bytes.
     pub inflated: u64,
-    /// Bytes of the header.
+    /// Size of the header in bytes.
     pub header: usize,
 }
 
@@ -65,8 +65,8 @@ pub(super) fn inflate<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place)
     Ok((reader.arena.keep(bytes).map_err(|error| place.of(error))?, place.inflated()))
 }
 
-/// Compresses a bundle with zstd as version 2 or 3. `hash` is the first half of the bundle's MD5, little-endian; no
-/// known reader compares it unless asked to.
+/// Compresses a bundle with zstd as version 2 or 3. `hash` is the first half of the bundle's MD5, little-endian, which
+/// known readers compare only on request.
 ///
 /// # Errors
 /// `Input` for another version, or a bundle too large for version 2.

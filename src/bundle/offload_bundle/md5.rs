@@ -1,11 +1,11 @@
-//! Which hash does a compressed offload bundle carry?
+//! Which hash does a compressed offload bundle have?
 //!
-//! The first half of the MD5 (RFC 1321) of what is compressed. LLVM's tools print whether it is right.
+//! The hash is the first half of the MD5 (RFC 1321) of the contents. LLVM's tools print whether it is right.
 
-/// Rotations of the rounds; four rounds of four that repeat.
+/// Rotations of the four rounds; each repeats four values.
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
-/// The first eight bytes of the MD5, as a little-endian number.
+/// Returns the first eight bytes of the MD5 as a little-endian number.
 pub fn half(data: &[u8]) -> u64 {
     let [low, high, ..] = digest(data);
     u64::from(low) | u64::from(high) << 32
@@ -44,7 +44,7 @@ fn add(state: &mut [u32; 4], block: &[u8; 64]) {
     }
 }
 
-/// The constant of a step: 2^32 times the absolute sine of its number.
+/// Returns the constant of a step: 2^32 times the absolute sine of its number.
 fn sine(step: usize) -> u32 {
     (((step + 1) as f64).sin().abs() * 4_294_967_296.0) as u32
 }

@@ -3,17 +3,17 @@
 use super::MAGIC;
 use crate::error::{Error, Result};
 
-/// One part to write.
+/// Part to write.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
     /// `<kind>-<triple>[-<target id>]`.
     pub id: &'a str,
-    /// The part's bytes.
+    /// Bytes of the part.
     pub data: &'a [u8],
 }
 
-/// Writes a binary bundle. LLVM's tools want an entry for the host first, which may be empty. `align` is where each
-/// part starts a multiple of; 1 packs them.
+/// Writes a binary bundle. LLVM's tools expect an entry for the host first, which may be empty. `align` is the
+/// alignment of the parts; 1 packs them.
 ///
 /// # Errors
 /// `Input` for an alignment that is no power of two.

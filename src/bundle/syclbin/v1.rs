@@ -1,7 +1,7 @@
-//! What does a SYCLBIN of version 1 hold?
+//! How is a SYCLBIN of version 1 laid out?
 //!
-//! A header of 56 bytes; headers of 32 bytes for abstract modules, IR modules and native images; a table of metadata,
-//! padded to 8 bytes; a table of code.
+//! It has a header of 56 bytes; headers of 32 bytes for abstract modules, IR modules and native images; a table of
+//! metadata, padded to 8 bytes; and a table of code.
 
 use super::{Code, MAGIC, add, properties};
 use crate::bundle::blob::{self, Reader};
@@ -10,12 +10,12 @@ use crate::bytes;
 use crate::container::place::Place;
 use crate::error::{Context as _, Error, Result};
 
-/// Bytes of the file header.
+/// Size of the file header in bytes.
 pub(super) const HEADER: u64 = 56;
-/// Bytes of each other header.
+/// Size of each other header in bytes.
 pub(super) const RECORD: u64 = 32;
 
-/// A part of the file that offsets count from.
+/// Part of the file that offsets count from.
 #[derive(Clone, Copy)]
 struct Table<'a> {
     data: &'a [u8],
@@ -31,7 +31,7 @@ impl<'a> Table<'a> {
         Ok((part, self.place.at(at)))
     }
 
-    /// Record `index`; `count` of the records is what the header says there are.
+    /// Returns record `index`; `count` is the number of records that the header declares.
     fn record(self, index: u64) -> Result<&'a [u8]> {
         let at = index.checked_mul(RECORD).ok_or_else(|| Error::input("a header's index is out of range"))?;
         self.slice(at, RECORD).map(|(record, _)| record)
@@ -44,7 +44,7 @@ struct File<'a> {
     global: Properties<'a>,
 }
 
-/// Reads all, adding images as they come.
+/// Reads the file and adds its images to the reader.
 ///
 /// # Errors
 /// `Input` where the header or the tables are cut short; damaged modules are problems of the reader.
@@ -73,7 +73,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) ->
     ];
     let metadata = table(metadata_size, "metadata table")?;
     let padding = metadata_size.wrapping_neg() & 7;
-    // What is cut from the end costs the images there, not all.
+    // If the end is missing, only the images there are lost.
     let start = at.saturating_add(if code_size == 0 { 0 } else { padding });
     let rest = usize::try_from(start).ok().and_then(|start| data.get(start..)).unwrap_or_default();
     let code = usize::try_from(code_size).ok().and_then(|len| rest.get(..len)).unwrap_or(rest);
@@ -109,7 +109,7 @@ fn module<'a>(reader: &mut Reader<'a>, file: &File<'a>, record: &[u8], ir: Table
         [(ir, false, number(16), number(20)), (native, true, number(24), number(28))]
     {
         for index in first..first.saturating_add(count) {
-            // The first that is out of range ends the walk: the others are too.
+            // The first index out of range ends the walk, since later ones are out of range too.
             let record = table.record(index)?;
             reader.spend(record.len())?;
             if let Err(error) = code(reader, file, &module, record, is_native) {

@@ -1,7 +1,7 @@
 //! What do the entries of a SYCLBIN of version 2 hold?
 //!
 //! Each entry of the OffloadBinary has a `role`: `global_metadata`, `am_metadata`, `ir` or `native`; the last three
-//! have an `am_index`. Code has its own metadata in front, behind its length as 8 bytes.
+//! have an `am_index`. Code begins with its own metadata, after the metadata's length (8 bytes).
 
 use super::{Code, MAGIC, add, properties};
 use crate::bundle::blob::{self, Reader};
@@ -12,13 +12,13 @@ use crate::container::place::Place;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
-/// Whether the entries of an OffloadBinary are the parts of one SYCLBIN.
+/// Whether the entries of an OffloadBinary are the parts of a SYCLBIN.
 pub fn is_parted(entries: &[Entry<'_>]) -> bool {
     entries.iter().any(|entry| entry.image_kind == image_kind::SYCLBIN && !entry.string("role").is_empty())
         && entries.first().is_some_and(|entry| !entry.image.starts_with(&MAGIC))
 }
 
-/// Adds the images of a SYCLBIN whose parts these entries are. `place` is the OffloadBinary's.
+/// Adds the images of the SYCLBIN with these entries. `place` is the location of the OffloadBinary.
 pub fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>], place: Place) {
     let mut global = None;
     let mut modules: HashMap<u32, Properties<'a>> = HashMap::new();
@@ -87,7 +87,7 @@ fn index(entry: &Entry<'_>) -> Result<u32> {
     number.ok_or_else(|| entry.place.error(format!("`{text}` is no number of an abstract module")))
 }
 
-/// Metadata, payload, and where that starts in the entry.
+/// Returns metadata, payload, and the offset of the payload in the entry.
 fn code<'a>(entry: &Entry<'a>) -> Result<(&'a [u8], &'a [u8], u64)> {
     let cut = || Error::input("its metadata passes its end");
     let len = bytes::u64_at(entry.image, 0).ok_or_else(cut)?;

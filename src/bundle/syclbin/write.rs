@@ -1,8 +1,6 @@
 //! How is a SYCLBIN written?
 //!
-//! As DPC++'s linker writes it: an abstract module for each image, with the image's property sets as its metadata. Native
-//! images stand in the module of the IR before them where they have its kernels: of a module the runtime takes the native
-//! code that fits the device, and else the IR; of two modules with one kernel it would take both.
+//! As in DPC++'s linker, there is an abstract module for each image, with the image's property sets as its metadata.
 
 use super::v1::{HEADER, RECORD};
 use super::{MAGIC, metadata};
@@ -13,33 +11,33 @@ use crate::bundle::property_text;
 use crate::container::place::Place;
 use crate::error::Result;
 
-/// What of the version goes around the modules.
+/// Version of the file, and the container around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Envelope {
-    /// Version 1 on its own.
+    /// Version 1 without a container.
     Bare,
-    /// Version 1 as the one image of an OffloadBinary of version 1; what DPC++ 2025 and later read.
+    /// Version 1 as the only image of an OffloadBinary of version 1, which DPC++ 2025 and later read.
     V1,
     /// Version 2: an OffloadBinary of parts (DPC++ 2026).
     V2,
 }
 
-/// One image to write.
+/// Image to write.
 #[derive(Debug, Clone)]
 pub struct Module<'a> {
-    /// Where target, architecture, entries and property sets come from.
+    /// Image that provides target, architecture, entries and property sets.
     pub image: &'a Image<'a>,
-    /// The code: the image's own, or what it was compiled to.
+    /// Code: the image's own, or a compiled form of it.
     pub payload: &'a [u8],
     /// Whether the code is native; IR otherwise.
     pub native: bool,
-    /// The full triple (`spir64-unknown-unknown`).
+    /// Full triple (`spir64-unknown-unknown`).
     pub triple: &'a str,
-    /// The kernels, which the runtime finds by these names.
+    /// Names of the kernels, by which the runtime finds them.
     pub kernels: Vec<&'a str>,
 }
 
-/// One module as text and code.
+/// Module as text and code.
 struct Text<'a> {
     module: String,
     code: String,
@@ -74,7 +72,7 @@ fn one_set(name: &str, properties: Vec<Property<'_>>) -> Result<String> {
 
 fn text<'a>(module: &'a Module<'a>) -> Result<Text<'a>> {
     let mut properties = module.image.properties.clone();
-    // The runtime takes the kernels of a SYCLBIN from this set; images of host files list them as entries.
+    // The runtime reads a SYCLBIN's kernels from this set; images of host files list them as entries.
     if properties.set(set::KERNEL_NAMES).is_empty() && !module.kernels.is_empty() {
         properties.sets.retain(|set| set.name != set::KERNEL_NAMES);
         let names = module.kernels.iter().map(|name| Property { name, value: Value::U32(1) }).collect();
@@ -95,7 +93,7 @@ fn modules<'t, 'a>(texts: &'t [Text<'a>]) -> impl Iterator<Item = &'t [Text<'a>]
     texts.chunk_by(|before, next| next.of.native && before.of.kernels == next.of.kernels && !next.of.kernels.is_empty())
 }
 
-/// Version 1 without an envelope.
+/// Writes version 1 without a container.
 fn tables(global: &str, texts: &[Text<'_>]) -> Vec<u8> {
     let mut metadata = global.as_bytes().to_vec();
     let mut add = |text: &str| {
@@ -138,7 +136,7 @@ fn part<'a>(image: &'a [u8], strings: Vec<(&'a [u8], &'a [u8])>) -> Entry<'a> {
     Entry { image_kind: image_kind::SYCLBIN, offload_kind: SYCL, flags: 0, strings, image, place }
 }
 
-/// Version 2.
+/// Writes version 2.
 fn parted(global: &str, texts: &[Text<'_>]) -> Result<Vec<u8>> {
     let groups: Vec<&[Text<'_>]> = modules(texts).collect();
     let indices: Vec<String> = (0..groups.len()).map(|index| index.to_string()).collect();

@@ -1,6 +1,6 @@
 //! Which files are in an archive (`.a`, `.lib`, `.deb`)?
 //!
-//! GNU, BSD and COFF names; thin archives, whose members are files beside them.
+//! Reads archives with GNU, BSD and COFF names, and thin archives, whose members are separate files.
 
 use super::walk::{Place, Walk};
 use crate::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! Which libraries are inside this package?
 //!
-//! Archives, zip files (wheels, conda packages) and tar archives, also inside each other. Nothing is written to disk,
-//! and one member at a time is inflated, so that memory follows the largest member. What a member is, its first bytes
-//! say: a member that holds no device code by its kind is not inflated further.
+//! Packages are archives, zip files (wheels, conda packages) and tar archives, also inside each other. Nothing is
+//! written to disk, and one member at a time is inflated, so that memory use follows the largest member. The first
+//! bytes of a member show its kind: a member whose kind holds no device code is not inflated further.
 //!
 //! | form | what it is |
 //! |---|---|
@@ -20,29 +20,29 @@ mod zip;
 use super::Kind;
 use crate::error::{Error, Result};
 
-/// Something inside a package.
+/// Member of a package.
 #[derive(Debug)]
 pub struct Member<'m> {
-    /// The path through all packages, the steps parted by `!`: `a.conda!pkg-a.tar.zst!lib/x.so`. Control characters
-    /// in names are replaced.
+    /// Path through all packages, separated by `!`: `a.conda!pkg-a.tar.zst!lib/x.so`. Control characters in names are
+    /// replaced.
     pub path: &'m str,
-    /// What is there.
+    /// Contents of the member.
     pub content: Content<'m>,
 }
 
-/// What a member holds.
+/// Contents of a member.
 #[derive(Debug)]
 pub enum Content<'m> {
-    /// A file of a kind that may hold device images.
+    /// File of a kind that may hold device images.
     Bytes {
-        /// The file.
+        /// Bytes of the file.
         bytes: &'m [u8],
-        /// Where it stands in the outermost package, where it stands there as it is.
+        /// Offset in the outermost package, if the bytes are there unchanged.
         offset: Option<u64>,
     },
-    /// A member of a thin archive: this file, relative to the folder of the archive.
+    /// Member of a thin archive: this file, relative to the folder of the archive.
     Beside(&'m str),
-    /// What cannot be read. Other members are not concerned.
+    /// Damage in one member, which does not affect others.
     Damaged(Error),
 }
 
@@ -51,12 +51,13 @@ pub fn is_package(kind: Kind) -> bool {
     matches!(kind, Kind::Archive | Kind::Zip | Kind::Tar)
 }
 
-/// Hands on every member of a package that may hold device images, in the order of the package, and what is damaged.
+/// Calls `visit` with every member of a package that may hold device images, in the order of the package, and with
+/// every damaged one.
 ///
-/// File tables inside packages are passed over: the files they list are members themselves.
+/// File tables inside packages are skipped: the files they list are members themselves.
 ///
 /// # Errors
-/// What `visit` returns.
+/// Errors of `visit`.
 pub fn members(path: &str, bytes: &[u8], kind: Kind, visit: &mut dyn FnMut(Member<'_>) -> Result<()>) -> Result<()> {
     walk::walk(path, bytes, kind, visit)
 }

@@ -1,11 +1,11 @@
-//! How is a compressed stream read, without trusting how much comes out?
+//! How is a compressed stream read without trusting its size?
 
 use crate::container::inflate::ZSTD_MAGIC;
 use crate::limits;
 use std::cell::Cell;
 use std::io::{self, Read};
 
-/// A reader that fails where more than a budget comes out of it. Readers may share one budget.
+/// Reader that fails when it yields more bytes than a budget, which several readers may share.
 pub(super) struct Bounded<'b, R> {
     inner: R,
     budget: &'b Cell<u64>,
@@ -21,7 +21,7 @@ impl<R: Read> Read for Bounded<'_, R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let left = self.budget.get();
         if left == 0 && !out.is_empty() {
-            // Only what has more to give is too much.
+            // A stream that ends exactly at the budget is allowed.
             return match self.inner.read(&mut [0])? {
                 0 => Ok(0),
                 _ => Err(io::Error::other("the package inflates beyond the limit for its size")),
@@ -34,7 +34,7 @@ impl<R: Read> Read for Bounded<'_, R> {
     }
 }
 
-/// The decoder for a compressed file; none where it is not compressed. Several streams after each other are one.
+/// Returns the decoder for a compressed file, or none where it is not compressed. Concatenated streams are read as one.
 pub(super) fn decoder<'a>(bytes: &'a [u8]) -> io::Result<Option<Box<dyn Read + 'a>>> {
     Ok(Some(if bytes.starts_with(b"\x1f\x8b\x08") {
         Box::new(flate2::bufread::MultiGzDecoder::new(bytes))
@@ -49,7 +49,7 @@ pub(super) fn decoder<'a>(bytes: &'a [u8]) -> io::Result<Option<Box<dyn Read + '
     }))
 }
 
-/// The name of what is in a compressed file: its own without the suffix.
+/// Returns the name of a compressed file's contents: its name without the suffix.
 pub(super) fn inner_name(path: &str) -> &str {
     let name = path.rsplit(['/', '!']).next().unwrap_or(path);
     [".gz", ".zst", ".bz2", ".xz"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)

@@ -1,7 +1,7 @@
 //! Which files are in a tar archive, compressed or not?
 //!
-//! Extension headers are read here, with a limit: the `tar` crate holds whatever size they declare. A member beyond
-//! 8 GiB that only an extension header measures is beyond the limit anyway; it ends the walk with a problem.
+//! Extension headers are read here, with a limit: crate `tar` buffers whatever size they declare. A member beyond 8
+//! GiB, whose size only an extension header holds, is beyond the limit anyway; it ends the walk with a problem.
 
 use super::stream::{self, Bounded};
 use super::walk::{HEAD, Place, Walk, is_useless, unreadable};
@@ -36,12 +36,12 @@ pub(super) fn walk(walk: &mut Walk<'_>, place: Place<'_>, bytes: &[u8]) -> Resul
         let entries = archive.entries();
         return each(walk, place, entries, None);
     }
-    // One file, compressed.
+    // The budget of a single compressed file.
     let ceiling = (bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_INFLATED_FLOOR);
     walk.inflated(place, stream::inner_name(place.path).as_bytes(), all, None, ceiling)
 }
 
-/// Hands on each file; `memory` is the archive where it is at hand.
+/// Visits each file. `memory` is the archive, if it is in memory.
 fn each<R: Read>(
     walk: &mut Walk<'_>,
     place: Place<'_>,
@@ -95,11 +95,11 @@ fn each<R: Read>(
     Ok(())
 }
 
-/// The name that an extension header gives the next member.
+/// Returns the name of the next member from an extension header.
 fn name_in(entry: &mut Entry<'_, impl Read>) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     let is_pax = entry.header().entry_type().is_pax_local_extensions();
-    // Other records may stand before the path.
+    // Other records may precede the path.
     entry.take(16 * limits::MAX_MEMBER_PATH as u64).read_to_end(&mut content).ok()?;
     if is_pax {
         let path = PaxExtensions::new(&content).flatten().find(|record| record.key_bytes() == b"path")?;

@@ -1,4 +1,4 @@
-//! What is common to all packages: which members are worth inflating, how deep, how much?
+//! Which members of a package are inflated, how deep and how much?
 
 use super::{Content, Member, archive, is_package, tar, zip};
 use crate::container::Kind;
@@ -7,10 +7,10 @@ use crate::limits;
 use std::cell::Cell;
 use std::io::Read;
 
-/// Bytes that tell what a member is.
+/// Number of bytes that identify a member.
 pub(super) const HEAD: usize = 1024;
 
-/// The walk through one package and all within it.
+/// Walk through a package and all packages in it.
 pub(super) struct Walk<'w> {
     visit: &'w mut dyn FnMut(Member<'_>) -> Result<()>,
     /// Bytes that may still be inflated.
@@ -18,30 +18,30 @@ pub(super) struct Walk<'w> {
     damaged: usize,
 }
 
-/// Where in the walk a package is.
+/// Location of a package in the walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'p> {
-    /// Its path.
+    /// Path of the package.
     pub(super) path: &'p str,
-    /// Where its bytes stand in the outermost package, if they do.
+    /// Offset of its bytes in the outermost package, if they are there.
     pub(super) offset: Option<u64>,
-    /// How many packages it is in.
+    /// Number of packages around it.
     pub(super) depth: usize,
 }
 
 impl Place<'_> {
-    /// The path of a member.
+    /// Returns the path of a member.
     pub(super) fn join(&self, name: &[u8]) -> String {
         let mut path = format!("{}!", self.path);
         let name = name.get(..limits::MAX_MEMBER_PATH).unwrap_or(name);
         let name = name.strip_prefix(b"./").unwrap_or(name);
-        // A name must not steer the terminal that it is printed on.
+        // Names must not control the terminal that they are printed on.
         let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
         path.extend(String::from_utf8_lossy(name).chars().map(clean));
         path
     }
 
-    /// Where a member stands in the outermost package that stands at `at` in this one.
+    /// Returns the offset in the outermost package of a member at offset `at` of this one.
     pub(super) fn offset_of(&self, at: u64) -> Option<u64> {
         self.offset?.checked_add(at)
     }
@@ -60,13 +60,13 @@ pub(super) fn walk(
     walk.package(Place { path, offset: Some(0), depth: 0 }, bytes, kind)
 }
 
-/// What is to be done with a member, by its first bytes.
+/// Use of a member, by its first bytes.
 enum Use {
-    /// It may hold images.
+    /// Read: it may hold images.
     Images,
-    /// It holds other files.
+    /// Walk: it holds other files.
     Package(Kind),
-    /// It holds no device code.
+    /// Skip: it holds no device code.
     None,
 }
 
@@ -78,7 +78,7 @@ fn usage(head: &[u8], len: u64) -> Use {
     }
 }
 
-/// Whether it can be told from a file's first bytes that it holds no device code.
+/// Whether a file's first bytes show that it holds no device code.
 pub(super) fn is_useless(head: &[u8], len: u64) -> bool {
     matches!(usage(head, len), Use::None)
 }
@@ -96,7 +96,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A member whose bytes are at hand; `at` is where they stand in the package, if they do.
+    /// Visits a member that is in memory; `at` is the offset of its bytes in the package, if they are there.
     pub(super) fn member(&mut self, place: Place<'_>, name: &[u8], bytes: &[u8], at: Option<u64>) -> Result<()> {
         let head = bytes.get(..HEAD).unwrap_or(bytes);
         let offset = at.and_then(|at| place.offset_of(at));
@@ -113,9 +113,10 @@ impl Walk<'_> {
         }
     }
 
-    /// A member that must be inflated: first so far that its use is known, then as a whole.
+    /// Visits a member that must be inflated: first far enough to know its use, then as a whole.
     ///
-    /// `reader` must be within the budget. `declared` is its size as the package states it, where it does; `ceiling` is the most it may inflate to.
+    /// `reader` must be within the budget. `declared` is the member's size as the package states it, if it does;
+    /// `ceiling` is the most it may inflate to.
     pub(super) fn inflated(
         &mut self,
         place: Place<'_>,
@@ -162,7 +163,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A member of a thin archive.
+    /// Visits a member of a thin archive.
     pub(super) fn beside(&mut self, place: Place<'_>, name: &[u8]) -> Result<()> {
         let path = place.join(name);
         let content = match std::str::from_utf8(name) {
@@ -176,7 +177,7 @@ impl Walk<'_> {
         (self.visit)(Member { path: &path, content })
     }
 
-    /// What cannot be read, up to the limit of problems.
+    /// Reports a damaged member, up to the limit on problems.
     pub(super) fn damaged(&mut self, path: &str, error: Error) -> Result<()> {
         self.damaged = self.damaged.saturating_add(1);
         match self.damaged.cmp(&limits::MAX_PROBLEMS) {

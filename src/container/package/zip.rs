@@ -17,8 +17,8 @@ pub(super) fn walk(walk: &mut Walk<'_>, place: Place<'_>, bytes: &[u8]) -> Resul
         Ok(archive) => archive,
         Err(error) => return walk.damaged(place.path, broken(&error)),
     };
-    // Members that share bytes exist only to make much of little. Where a header is damaged that cannot be told of all;
-    // then at least no two members may begin at the same place.
+    // Overlapping members only serve to inflate to far more than the archive. With damaged headers overlap cannot be
+    // checked for all; then at least no two members may begin at the same offset.
     if let Ok(true) = archive.has_overlapping_files() {
         return walk.damaged(place.path, broken(&"its members overlap"));
     }
@@ -50,7 +50,7 @@ fn member<R: Read>(walk: &mut Walk<'_>, place: Place<'_>, file: ZipFile<'_, R>, 
         let reader = Bounded::new(file, walk.budget);
         return walk.inflated(place, &name, reader, Some(size), ceiling);
     }
-    // What is stored as it is stays where it is.
+    // The bytes of a stored member are in the archive unchanged.
     let range = file.data_start().and_then(|at| Some((usize::try_from(at).ok()?, file.compressed_size())));
     let data = range.and_then(|(at, size)| slice_at(bytes, at, usize::try_from(size).ok()?));
     let (Some((at, _)), Some(data)) = (range, data) else {
@@ -62,7 +62,7 @@ fn member<R: Read>(walk: &mut Walk<'_>, place: Place<'_>, file: ZipFile<'_, R>, 
     let mut crc = Crc::new();
     crc.update(data);
     if crc.sum() != file.crc32() {
-        // What is in it may be sound all the same.
+        // The contents may be valid nevertheless.
         walk.damaged(&place.join(&name), Error::input("the checksum of the member is wrong"))?;
     }
     walk.member(place, &name, data, Some(at as u64))
