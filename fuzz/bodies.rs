@@ -64,7 +64,7 @@ pub fn file(bytes: &[u8]) -> bool {
     let Ok(bundle) = Bundle::read(&host) else { return true };
     for image in &bundle.images {
         let _ = (image.kernels(), image.exports(), image.imports(), image.state(), image.format());
-        let _ = Requirements::of(image, bundle.epoch);
+        let _ = Requirements::read(image, bundle.epoch);
         if let Ok(contents) = image.contents() {
             let _ = Module::parse(&contents);
         }
@@ -157,7 +157,7 @@ pub fn properties(bytes: &[u8]) -> bool {
     let map =
         AddressMap::new(vec![Segment { address: BASE, offset: 0, data: Cow::Borrowed(bytes), holds_pointers: true }]);
     // Any sound file will do to ask for an epoch.
-    let epoch = Host::read(&[0x03, 0x02, 0x23, 0x07]).map(|host| Epoch::of(&host, None));
+    let epoch = Host::read(&[0x03, 0x02, 0x23, 0x07]).map(|host| Epoch::detect(&host, None));
     for layout in [ImageLayout::Version3, ImageLayout::WithManifest, ImageLayout::Upstream3] {
         let descriptor = Descriptor { address: BASE, count: 1, images: BASE, layout };
         let images = Walker::new(&map, bytes.len()).images(&descriptor, 0, 0);
@@ -168,7 +168,7 @@ pub fn properties(bytes: &[u8]) -> bool {
         }
         let _ = (image.kernels(), image.exports(), image.imports(), image.state(), image.compile_target());
         if let Ok(epoch) = epoch {
-            let _ = Requirements::of(&image, epoch);
+            let _ = Requirements::read(&image, epoch);
         }
     }
     true

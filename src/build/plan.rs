@@ -1,4 +1,4 @@
-//! Which images of a bundle are compiled for a target, with which options, and which stay as they are?
+//! ConstantName images of a bundle are compiled for a target, with which options, and which stay as they are?
 
 use super::options::{self, Options, gpu};
 use super::target::{Backend, GPU_SPEC, Target};
@@ -6,7 +6,7 @@ use super::{Job, Step};
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
-use crate::bundle::spec_setting::Which;
+use crate::bundle::spec_setting::ConstantName;
 use crate::compat::examine::{Examined, examine};
 use crate::compat::fit::Finding;
 use crate::compat::native::{self, Stay};
@@ -35,7 +35,7 @@ pub struct Plan<'a> {
     /// The images whose specialization constants got values, by index; their modules are with the jobs.
     pub specialized: HashMap<usize, Specialized>,
     /// The constants that were given values.
-    pub set: BTreeSet<Which>,
+    pub set: BTreeSet<ConstantName>,
 }
 
 /// For what images are planned.
@@ -240,7 +240,7 @@ fn constant_count(stay: &Stay) -> usize {
 }
 
 /// The module of an image with values for its specialization constants; those that a setting was for go to `set`.
-fn specialize(examined: &Examined<'_, '_>, recipe: &Recipe, set: &mut BTreeSet<Which>) -> Result<Outcome> {
+fn specialize(examined: &Examined<'_, '_>, recipe: &Recipe, set: &mut BTreeSet<ConstantName>) -> Result<Outcome> {
     let image = examined.image;
     let mut used = BTreeSet::new();
     let outcome = specialized(&image.properties, &image.contents()?, &recipe.constants, &mut used)?;

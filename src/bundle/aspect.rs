@@ -23,7 +23,7 @@ pub enum Epoch {
 impl Epoch {
     /// Returns the epoch of a file: by the compiler's release year, or else by the runtime it is linked to, or else by
     /// the version of its image structures (3 came with the renumbering).
-    pub fn of(host: &Host<'_>, image_version: Option<u16>) -> Epoch {
+    pub fn detect(host: &Host<'_>, image_version: Option<u16>) -> Epoch {
         let by_year = |year: u32| match year {
             2026.. => Some(Epoch::From2026),
             2023..2026 => Some(Epoch::From2023),

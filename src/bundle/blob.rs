@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         let properties: usize = like.properties.sets.iter().map(|set| set.properties.len().saturating_mul(48)).sum();
         let cost = stored.len().saturating_add(properties).saturating_add(like.entries.len().saturating_mul(16));
         if let Err(error) = self.spend(cost) {
-            return self.problem(place.of(error));
+            return self.problem(place.locate(error));
         }
         if self.images.len() >= limits::MAX_IMAGES {
             return self.problem(place.error(format!("more images than the limit of {}", limits::MAX_IMAGES)));

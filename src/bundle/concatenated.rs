@@ -13,7 +13,7 @@ const BITCODE: u32 = 0xdec0_4342;
 const SPIRV_HEADER: usize = 5;
 
 /// Returns the lengths of the device files in a section, in order; one length where they cannot be separated.
-pub fn split(data: &[u8]) -> Vec<usize> {
+pub fn file_lengths(data: &[u8]) -> Vec<usize> {
     let lengths = match bytes::u32_at(data, 0) {
         Some(SPIRV) => walk(data, spirv),
         Some(BITCODE) => walk(data, bitcode),
@@ -81,11 +81,11 @@ mod tests {
         let one = words(&[SPIRV, 0x0001_0400, 0, 10, 0, 0x0002_0011, 6]);
         // The magic number among an instruction's operands is no boundary.
         let two = words(&[SPIRV, 0x0001_0400, 0, 10, 0, 0x0003_0011, SPIRV, 4]);
-        assert_eq!(split(&one), [28]);
-        assert_eq!(split(&[one.clone(), two.clone(), one.clone()].concat()), [28, 32, 28]);
+        assert_eq!(file_lengths(&one), [28]);
+        assert_eq!(file_lengths(&[one.clone(), two.clone(), one.clone()].concat()), [28, 32, 28]);
         let damaged = [one.clone(), words(&[0, 0])].concat();
-        assert_eq!(split(&damaged), [damaged.len()]);
-        assert_eq!(split(&one[..26]), [26]);
+        assert_eq!(file_lengths(&damaged), [damaged.len()]);
+        assert_eq!(file_lengths(&one[..26]), [26]);
     }
 
     #[test]
@@ -93,11 +93,11 @@ mod tests {
         let block = |len: u32| [vec![0x0c35, len], vec![BITCODE; len as usize]].concat();
         let one = words(&[vec![BITCODE], block(2), block(5)].concat());
         let two = words(&[vec![BITCODE], block(1)].concat());
-        assert_eq!(split(&[one.clone(), two.clone()].concat()), [one.len(), two.len()]);
+        assert_eq!(file_lengths(&[one.clone(), two.clone()].concat()), [one.len(), two.len()]);
         let padded = [one.clone(), vec![0; 4]].concat();
-        assert_eq!(split(&padded), [padded.len()]);
-        assert_eq!(split(&one[..one.len() - 4]), [one.len() - 4]);
-        assert_eq!(split(b"neither"), [7]);
-        assert_eq!(split(b""), [0]);
+        assert_eq!(file_lengths(&padded), [padded.len()]);
+        assert_eq!(file_lengths(&one[..one.len() - 4]), [one.len() - 4]);
+        assert_eq!(file_lengths(b"neither"), [7]);
+        assert_eq!(file_lengths(b""), [0]);
     }
 }

@@ -41,7 +41,7 @@ pub enum ImageLayout {
 
 impl ImageLayout {
     /// Returns the layout of a version and kind.
-    pub fn of(version: u16, kind: u8) -> Option<ImageLayout> {
+    pub fn from_version(version: u16, kind: u8) -> Option<ImageLayout> {
         match (version, kind) {
             (1 | 2, 4) => Some(ImageLayout::WithManifest),
             (3, 4) => Some(ImageLayout::Version3),
@@ -115,7 +115,7 @@ fn count(head: u64) -> Option<u16> {
 /// and a payload range within the file.
 fn sound_first_image(map: &AddressMap<'_>, address: u64) -> Option<ImageLayout> {
     let head = map.tail(address)?;
-    let layout = ImageLayout::of(bytes::u16_at(head, 0)?, *head.get(2)?)?;
+    let layout = ImageLayout::from_version(bytes::u16_at(head, 0)?, *head.get(2)?)?;
     let target = map.c_string(bytes::u64_at(head, 8)?)?;
     let printable = !target.is_empty() && target.len() < 256 && target.iter().all(u8::is_ascii_graphic);
     let at = usize::try_from(layout.payload()).ok()?;

@@ -42,7 +42,7 @@ pub fn parts<'a>(host: &Host<'a>, reader: &mut Reader<'a>) -> Vec<Part<'a>> {
         let place = Place::file(section.offset);
         // Separating the files walks through all of them.
         if let Err(error) = reader.spend(section.data.len()) {
-            reader.problem(place.of(error));
+            reader.problem(place.locate(error));
             break;
         }
         let lengths = match sized.get(id) {
@@ -52,7 +52,7 @@ pub fn parts<'a>(host: &Host<'a>, reader: &mut Reader<'a>) -> Vec<Part<'a>> {
                 );
                 vec![section.data.len()]
             }),
-            None => concatenated::split(section.data),
+            None => concatenated::file_lengths(section.data),
         };
         let mut at = 0usize;
         for len in lengths {

@@ -80,8 +80,8 @@ fn parse(text: &str) -> Result<Node<'_>> {
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image<'a>) {
     if let Err(error) = read(reader, data, place, outer) {
         let error = match error.offset() {
-            Some(offset) => place.at(offset).of(error.without_offset()),
-            None => place.of(error),
+            Some(offset) => place.at(offset).locate(error.without_offset()),
+            None => place.locate(error),
         };
         reader.problem(error.context("HCF container"));
     }

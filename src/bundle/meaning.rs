@@ -37,16 +37,16 @@ impl fmt::Display for Decoded {
 }
 
 /// Returns the text of a property: its decoded value where there is one, or else its number or bytes.
-pub fn told(decoded: Option<Decoded>, value: Value<'_>) -> String {
+pub fn describe(decoded: Option<Decoded>, value: Value<'_>) -> String {
     match (decoded, value) {
         (Some(decoded), _) => decoded.to_string(),
         (None, Value::U32(number)) => number.to_string(),
-        (None, value) => stored(&value, usize::MAX),
+        (None, value) => describe_stored(&value, usize::MAX),
     }
 }
 
 /// Returns a value as it is stored, with at most `most` bytes.
-pub fn stored(value: &Value<'_>, most: usize) -> String {
+pub fn describe_stored(value: &Value<'_>, most: usize) -> String {
     let bytes = match *value {
         Value::U32(number) => return format!("u32 {number}"),
         Value::Bytes(bytes) | Value::Text(bytes) | Value::Unknown { bytes, .. } => bytes,

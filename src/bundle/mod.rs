@@ -101,31 +101,31 @@ impl<'a> Bundle<'a> {
     ///
     /// # Errors
     /// `NoDeviceCode` where it is valid and holds no image; the first problem where there is one and no image.
-    fn of_blobs(host: &'a Host<'a>, reader: Reader<'a>) -> Result<Bundle<'a>> {
+    fn from_blobs(host: &'a Host<'a>, reader: Reader<'a>) -> Result<Bundle<'a>> {
         let Reader { images, problems, .. } = reader;
         if images.is_empty() {
             let problem = problems.into_iter().next().map(|problem| problem.error);
             return Err(problem.unwrap_or_else(no_device_code));
         }
-        Ok(Bundle { kind: host.kind, descriptors: Vec::new(), images, epoch: Epoch::of(host, None), problems })
+        Ok(Bundle { kind: host.kind, descriptors: Vec::new(), images, epoch: Epoch::detect(host, None), problems })
     }
 
     /// Reads the images of a file table, whose files the caller has opened. `host` is the table.
     ///
     /// # Errors
     /// `NoDeviceCode` where it has no rows; the first problem where there is one and no image.
-    pub fn of_table(host: &'a Host<'a>, rows: &[table_images::Row<'a>]) -> Result<Bundle<'a>> {
+    pub fn from_table(host: &'a Host<'a>, rows: &[table_images::Row<'a>]) -> Result<Bundle<'a>> {
         let mut reader = Reader::new(&host.arena, host.bytes.len());
         for row in rows {
             table_images::read(&mut reader, row);
         }
-        Self::of_blobs(host, reader)
+        Self::from_blobs(host, reader)
     }
 
     fn read_blob(host: &'a Host<'a>) -> Result<Bundle<'a>> {
         let mut reader = Reader::new(&host.arena, host.bytes.len());
         reader.read(host.bytes, Place::file(0), 0, &Image::bare(host.bytes, 0));
-        Self::of_blobs(host, reader)
+        Self::from_blobs(host, reader)
     }
 
     fn read_linked(host: &'a Host<'a>) -> Result<Bundle<'a>> {
@@ -140,7 +140,7 @@ impl<'a> Bundle<'a> {
         }
         if descriptors.is_empty() {
             if !blobs.images.is_empty() || !blobs.problems.is_empty() {
-                return Self::of_blobs(host, blobs);
+                return Self::from_blobs(host, blobs);
             }
             return Err(none_found(host, listed.len()));
         }
@@ -186,7 +186,7 @@ impl<'a> Bundle<'a> {
             }));
         }
         let version = images.first().and_then(|image| image.origin).map(|origin| origin.version);
-        Ok(Bundle { kind: host.kind, descriptors, images, epoch: Epoch::of(host, version), problems })
+        Ok(Bundle { kind: host.kind, descriptors, images, epoch: Epoch::detect(host, version), problems })
     }
 }
 

@@ -118,7 +118,7 @@ pub fn parse<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Vec<V
                     len
                 }
                 Err(error) => {
-                    reader.problem(here.of(error).context("OffloadBinary"));
+                    reader.problem(here.locate(error).context("OffloadBinary"));
                     MAGIC.len()
                 }
             }
@@ -167,7 +167,7 @@ fn binary<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(
         let here = inner.at(entries.saturating_add((index * ENTRY) as u64));
         match entry(reader, version, body, inner, raw) {
             Ok(entry) => found.push(entry),
-            Err(error) => reader.problem(here.of(error).context(format!("OffloadBinary entry {index}"))),
+            Err(error) => reader.problem(here.locate(error).context(format!("OffloadBinary entry {index}"))),
         }
     }
     Ok((found, len))
@@ -187,8 +187,8 @@ fn inflate<'a>(
     let size = inflated
         .checked_sub(entries)
         .ok_or_else(|| place.at(32).error(format!("an inflated size of {inflated} bytes, less than the header")))?;
-    let body = inflate::sized(packed, size, reader.arena.room()).map_err(|error| place.at(entries).of(error))?;
-    let whole = reader.arena.keep([header, &body].concat()).map_err(|error| place.of(error))?;
+    let body = inflate::sized(packed, size, reader.arena.room()).map_err(|error| place.at(entries).locate(error))?;
+    let whole = reader.arena.keep([header, &body].concat()).map_err(|error| place.locate(error))?;
     reader.grant(whole.len());
     Ok((whole, place.inflated()))
 }

@@ -15,8 +15,8 @@ use crate::bytes;
 use crate::container::place::Place;
 use crate::error::Result;
 pub use compressed::{Compressed, compress};
-pub use md5::half as compressed_hash;
-pub use write::{Part as NewPart, write};
+pub use md5::md5_half as compressed_hash;
+pub use write::{NewPart, write};
 
 /// Magic of a binary bundle.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -84,7 +84,7 @@ pub fn parse<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Vec<P
         Ok(text(reader, data, place))
     };
     parts.unwrap_or_else(|error| {
-        reader.problem(place.of(error).context("offload bundle"));
+        reader.problem(place.locate(error).context("offload bundle"));
         Vec::new()
     })
 }

@@ -30,7 +30,7 @@ pub fn write(properties: &Properties<'_>) -> Result<String> {
             }
             match value {
                 Value::U32(number) => out.push_str(&format!("{name}=1|{number}\n")),
-                Value::Bytes(raw) => out.push_str(&format!("{name}=2|{}\n", dpcpp_base64::encode(raw))),
+                Value::Bytes(raw) => out.push_str(&format!("{name}=2|{}\n", dpcpp_base64::encode_base64(raw))),
                 other => return Err(unfit("property", name, &format!("a value of type {}", other.type_name()))),
             }
         }
@@ -86,7 +86,7 @@ fn property<'a>(line: &'a str, keep: &mut impl FnMut(Vec<u8>) -> Result<&'a [u8]
 
 /// Decodes a byte array. A text may be valid in both encodings; the length prefix decides.
 fn array(text: &str) -> Option<Vec<u8>> {
-    let ours = dpcpp_base64::decode(text);
+    let ours = dpcpp_base64::decode_base64(text);
     let standard = || STANDARD.decode(text).ok();
     let fits = |raw: &Vec<u8>| {
         let data = raw.len().checked_sub(8).map(|len| len as u64);

@@ -55,7 +55,7 @@ pub fn target_number(name: &str) -> u32 {
 
 impl Requirements {
     /// Reads an image's requirements; absent keys require nothing.
-    pub fn of(image: &Image<'_>, epoch: Epoch) -> Requirements {
+    pub fn read(image: &Image<'_>, epoch: Epoch) -> Requirements {
         let get = |name: &str| image.properties.get(set::REQUIREMENTS, name);
         let words = |name: &str| get(name).and_then(|value| value.words());
         let aspects = image.properties.aspect_numbers().unwrap_or_default();

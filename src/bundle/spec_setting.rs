@@ -6,26 +6,26 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// Constant that is set.
-    pub which: Which,
+    pub which: ConstantName,
     /// Values of its parts as text, in order; one for a scalar.
     pub values: Vec<String>,
 }
 
 /// Constant as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Which {
+pub enum ConstantName {
     /// Name in the source, with or without namespaces, or the whole symbol.
     Name(String),
     /// `SpecId` in the module.
     Id(u32),
 }
 
-impl Which {
+impl ConstantName {
     /// Returns the text for messages.
     pub fn text(&self) -> String {
         match self {
-            Which::Name(name) => name.clone(),
-            Which::Id(id) => format!("SpecId {id}"),
+            ConstantName::Name(name) => name.clone(),
+            ConstantName::Id(id) => format!("SpecId {id}"),
         }
     }
 }
@@ -35,19 +35,19 @@ impl Setting {
     ///
     /// # Errors
     /// `Usage` where there is no `=`, or nothing beside it.
-    pub fn of_name(text: &str) -> Result<Setting> {
+    pub fn parse_named(text: &str) -> Result<Setting> {
         let (name, values) = parts(text, "NAME=VALUE")?;
-        Ok(Setting { which: Which::Name(name.to_owned()), values })
+        Ok(Setting { which: ConstantName::Name(name.to_owned()), values })
     }
 
     /// Reads `ID=VALUE`.
     ///
     /// # Errors
     /// `Usage` where the id is no number, or a side is missing.
-    pub fn of_id(text: &str) -> Result<Setting> {
+    pub fn parse_id(text: &str) -> Result<Setting> {
         let (id, values) = parts(text, "ID=VALUE")?;
         let id = id.parse().map_err(|_| Error::new(ErrorKind::Usage, format!("`{id}` is no SpecId: a number")))?;
-        Ok(Setting { which: Which::Id(id), values })
+        Ok(Setting { which: ConstantName::Id(id), values })
     }
 }
 

@@ -118,7 +118,7 @@ impl<'a> Walker<'a> {
             .ok_or_else(|| Error::input("the image array passes the end of the address space"))?;
         let data = self.bytes(address, layout.stride(), "image structure")?;
         let (version, kind) = (bytes::u16_at(data, 0).unwrap_or(0), data.get(2).copied().unwrap_or(0));
-        if ImageLayout::of(version, kind) != Some(layout) {
+        if ImageLayout::from_version(version, kind) != Some(layout) {
             return Err(self.error(address, format!("image structure of version {version} and kind {kind}")));
         }
         let pointer = |at: u64| usize::try_from(at).ok().and_then(|at| bytes::u64_at(data, at)).unwrap_or(0);

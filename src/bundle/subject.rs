@@ -15,7 +15,7 @@ const BY_NAME: [&str; 7] = [
 
 /// Returns the mangled name of the kernel that a property is about, or none where it is about the image, a symbol or a
 /// constant. DPC++ also lists functions here whose arguments it removes.
-pub fn kernel<'a>(set_name: &str, property: &Property<'a>) -> Option<&'a str> {
+pub fn kernel_of<'a>(set_name: &str, property: &Property<'a>) -> Option<&'a str> {
     match set_name {
         "SYCL/registered kernels" => property.value.text(),
         set::PROGRAM_METADATA => {
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn kernels_are_found_by_set() {
-        let of = |set, name| kernel(set, &Property { name, value: Value::Text(b"k") });
+        let of = |set, name| kernel_of(set, &Property { name, value: Value::Text(b"k") });
         assert_eq!(of("SYCL/assert used", "foo"), Some("foo"));
         assert_eq!(of("SYCL/registered kernels", "short"), Some("k"));
         assert_eq!(of(set::PROGRAM_METADATA, "foo@reqd_work_group_size"), Some("foo"));

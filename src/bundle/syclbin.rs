@@ -42,7 +42,7 @@ struct Code<'a> {
 /// Reads a SYCLBIN of version 1 and adds its images.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) {
     if let Err(error) = v1::read(reader, data, place) {
-        reader.problem(place.of(error).context("SYCLBIN"));
+        reader.problem(place.locate(error).context("SYCLBIN"));
     }
 }
 

@@ -20,7 +20,7 @@ pub const TITLES: [&str; 3] = ["Code", "Properties", "Symbols"];
 
 impl Table {
     /// Creates an empty table with the columns `Code`, `Properties` and `Symbols`.
-    pub fn of_images() -> Table {
+    pub fn for_images() -> Table {
         Table { titles: TITLES.map(str::to_owned).to_vec(), rows: Vec::new() }
     }
 
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn round_trip() {
-        let mut table = Table::of_images();
+        let mut table = Table::for_images();
         table.rows.push(["a_0.spv", "a_0.prop", ""].map(str::to_owned).to_vec());
         let text = table.write().unwrap();
         assert_eq!(text, "[Code|Properties|Symbols]\na_0.spv|a_0.prop|\n");
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_name_with_a_bar_is_refused() {
-        let mut table = Table::of_images();
+        let mut table = Table::for_images();
         table.rows.push(["a|b", "", ""].map(str::to_owned).to_vec());
         assert!(table.write().unwrap_err().to_string().contains("a|b"));
     }

@@ -30,7 +30,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, row: &Row<'a>) {
         let arena = reader.arena;
         match property_text::read(text, |bytes| arena.keep(bytes)) {
             Ok(properties) => like.properties = properties,
-            Err(error) => reader.problem(Place::default().of(error).context("property sets")),
+            Err(error) => reader.problem(Place::default().locate(error).context("property sets")),
         }
     }
     if let Some(symbols) = row.symbols {

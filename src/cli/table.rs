@@ -122,7 +122,7 @@ impl Files {
                 symbols: row.symbols.as_ref().map(Input::bytes),
             })
             .collect();
-        match (Bundle::of_table(host, &rows), self.problems.first()) {
+        match (Bundle::from_table(host, &rows), self.problems.first()) {
             (Ok(mut bundle), _) => {
                 bundle.problems.extend(self.problems.iter().cloned());
                 Ok(bundle)

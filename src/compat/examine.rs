@@ -220,7 +220,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
         imports,
         unlisted_imports,
         state,
-        requirements: Requirements::of(image, epoch),
+        requirements: Requirements::read(image, epoch),
         problem,
     };
     (examined, contents)

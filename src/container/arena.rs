@@ -9,27 +9,27 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Chunk of slots; chunk k begins with slot 2^k - 1.
-type Chunk = Box<[OnceLock<Kept>]>;
+type Chunk = Box<[OnceLock<Entry>]>;
 
 /// Owner of bytes that stay at their address while it lives.
 pub type Owner = Box<dyn AsRef<[u8]> + Send + Sync>;
 
 /// Owned byte string.
-enum Kept {
+enum Entry {
     Bytes(Vec<u8>),
     Other(Owner),
 }
 
-impl Kept {
+impl Entry {
     fn bytes(&self) -> &[u8] {
         match self {
-            Kept::Bytes(bytes) => bytes,
-            Kept::Other(owner) => (**owner).as_ref(),
+            Entry::Bytes(bytes) => bytes,
+            Entry::Other(owner) => (**owner).as_ref(),
         }
     }
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} bytes", self.bytes().len())
     }
@@ -62,7 +62,7 @@ impl Arena {
     /// # Errors
     /// `Input` where the arena would hold more than its limit.
     pub fn keep(&self, bytes: Vec<u8>) -> Result<&[u8]> {
-        self.put(Kept::Bytes(bytes))
+        self.put(Entry::Bytes(bytes))
     }
 
     /// Keeps an owner of bytes, such as a mapping of a file, for as long as the arena lives.
@@ -70,10 +70,10 @@ impl Arena {
     /// # Errors
     /// Those of [`Arena::keep`].
     pub fn keep_owner(&self, owner: Owner) -> Result<&[u8]> {
-        self.put(Kept::Other(owner))
+        self.put(Entry::Other(owner))
     }
 
-    fn put(&self, kept: Kept) -> Result<&[u8]> {
+    fn put(&self, kept: Entry) -> Result<&[u8]> {
         // The slot of a byte string counts too.
         let cost = (kept.bytes().len() as u64).saturating_add(32);
         if self.bytes.fetch_add(cost, Ordering::Relaxed).saturating_add(cost) > self.limit {

@@ -43,12 +43,12 @@ impl Place {
     /// Returns an error for malformed input at this location.
     #[cold]
     pub fn error(self, message: impl Into<String>) -> Error {
-        self.of(Error::input(message))
+        self.locate(Error::input(message))
     }
 
     /// Adds this location to an error, unless it has one already.
     #[cold]
-    pub fn of(self, error: Error) -> Error {
+    pub fn locate(self, error: Error) -> Error {
         if error.offset().is_some() {
             return error;
         }

@@ -80,7 +80,7 @@ fn entry<'a>(reader: &mut Reader<'a>, data: &'a [u8], at: usize, place: Place, d
                     Some((contents, here.inflated()))
                 }
                 Err(error) => {
-                    reader.problem(here.of(error).context(format!("part `{name}`")));
+                    reader.problem(here.locate(error).context(format!("part `{name}`")));
                     None
                 }
             }

@@ -287,8 +287,8 @@ impl Part {
 #[cold]
 fn within(error: Error, place: Place) -> Error {
     match error.offset() {
-        None => place.of(error),
-        Some(offset) => place.at(offset).of(error.without_offset()),
+        None => place.locate(error),
+        Some(offset) => place.at(offset).locate(error.without_offset()),
     }
 }
 

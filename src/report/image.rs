@@ -7,7 +7,7 @@ use super::{FileFacts, name, native as words};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::decode::decode;
 use crate::bundle::image::EntryLayout;
-use crate::bundle::meaning::stored;
+use crate::bundle::meaning::describe_stored;
 use crate::bundle::property::{Properties, Value};
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
@@ -133,11 +133,11 @@ impl Page<'_> {
                     (Value::U32(number), Some(decoded)) => self.line(4, &format!("{name}: {decoded} ({number})")),
                     (_, Some(decoded)) => {
                         self.line(4, &format!("{name}: {decoded}"));
-                        self.line(6, &stored(&property.value, RAW));
+                        self.line(6, &describe_stored(&property.value, RAW));
                     }
                     (_, None) => {
                         self.line(4, &name);
-                        self.line(6, &stored(&property.value, RAW));
+                        self.line(6, &describe_stored(&property.value, RAW));
                     }
                 }
             }

@@ -14,7 +14,7 @@ use super::units::counted;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::image::Image;
-use crate::bundle::meaning::{stored, told};
+use crate::bundle::meaning::{describe, describe_stored};
 use crate::bundle::property::{Properties, Property, PropertySet, set};
 use json::first_of_each;
 use ranges::ranges;
@@ -205,13 +205,13 @@ impl<'a> FileProps<'a> {
         raw: bool,
     ) -> Vec<(String, String)> {
         if raw {
-            return vec![(name, stored(&property.value, usize::MAX))];
+            return vec![(name, describe_stored(&property.value, usize::MAX))];
         }
         match decode(all, set, property, self.epoch) {
             Some(Decoded::Defaults(values)) => {
                 values.into_iter().map(|(constant, value)| (format!("{name}: {constant}"), value)).collect()
             }
-            decoded => vec![(name, told(decoded, property.value))],
+            decoded => vec![(name, describe(decoded, property.value))],
         }
     }
 }

@@ -120,7 +120,7 @@ fn entries<'b>(image: &'b Examined<'_, '_>) -> Vec<&'b str> {
 /// # Errors
 /// `Usage` where a name cannot be written in a table.
 pub fn table<'n>(all: impl IntoIterator<Item = &'n Names>) -> Result<String> {
-    let mut table = Table::of_images();
+    let mut table = Table::for_images();
     for names in all {
         let optional = |name: &Option<String>| name.clone().unwrap_or_default();
         table.rows.push(vec![names.code.clone(), optional(&names.properties), optional(&names.symbols)]);

@@ -1,4 +1,4 @@
-//! Which values do an image's specialization constants get before it is compiled?
+//! ConstantName values do an image's specialization constants get before it is compiled?
 //!
 //! A SYCL program sets constants by name; the property sets map a name to `SpecId`s and a default value (DPC++
 //! `SpecConstants.cpp`). An image that is compiled ahead of time has one fixed value of each. The properties that
@@ -8,7 +8,7 @@
 
 use crate::bundle::property::{Properties, Property, Value, byte_array, key, set};
 use crate::bundle::spec_constants::{Constant, ITT, SpecConstant, constants};
-use crate::bundle::spec_setting::{Setting, Settings, Which};
+use crate::bundle::spec_setting::{Setting, Settings, ConstantName};
 use crate::container::arena::Arena;
 use crate::demangle::demangle;
 use crate::device::near::did_you_mean;
@@ -119,7 +119,7 @@ pub fn specialized(
             None if settings.defaults || one.id == ITT => {
                 values.insert(one.id, one.default);
             }
-            None => missing.push(Which::Id(one.id).text()),
+            None => missing.push(ConstantName::Id(one.id).text()),
         }
     }
     if !missing.is_empty() {
@@ -157,15 +157,15 @@ fn settings_by_name<'s>(
 
 /// Returns the settings of a `SpecId`, with their numbers.
 fn settings_by_id(settings: &Settings, id: u32) -> impl Iterator<Item = (usize, &Setting)> {
-    settings.given.iter().enumerate().filter(move |(_, given)| given.which == Which::Id(id))
+    settings.given.iter().enumerate().filter(move |(_, given)| given.which == ConstantName::Id(id))
 }
 
 /// Whether a setting names this constant.
-fn refers_to(which: &Which, constant: &Constant<'_>) -> bool {
+fn refers_to(which: &ConstantName, constant: &Constant<'_>) -> bool {
     match which {
-        Which::Id(_) => false,
-        Which::Name(name) if name == constant.name => true,
-        Which::Name(name) => {
+        ConstantName::Id(_) => false,
+        ConstantName::Name(name) if name == constant.name => true,
+        ConstantName::Name(name) => {
             let full = display_name(constant.name);
             full == *name || full.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with("::"))
         }

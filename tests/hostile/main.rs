@@ -41,7 +41,7 @@ fn examine(bytes: &[u8]) -> Ending {
         }
         for image in &bundle.images {
             let (_, _, _) = (image.kernels(), image.exports(), image.imports());
-            let (_, _, _) = (image.state(), image.format(), Requirements::of(image, bundle.epoch));
+            let (_, _, _) = (image.state(), image.format(), Requirements::read(image, bundle.epoch));
             match image.contents() {
                 // What the module says is of no interest here; that asking is harmless is.
                 Ok(contents) => drop(Module::parse(&contents)),

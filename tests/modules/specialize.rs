@@ -47,8 +47,8 @@ fn sets<'a>(parts: &'a [Vec<u8>], defaults: &'a [u8]) -> Properties<'a> {
 /// What comes of settings, and which of them were for a constant.
 fn outcome(given: &[&str], defaults: bool) -> Result<(Outcome, BTreeSet<usize>), String> {
     let setting = |text: &&str| match text.starts_with(|c: char| c.is_ascii_digit()) {
-        true => Setting::of_id(text),
-        false => Setting::of_name(text),
+        true => Setting::parse_id(text),
+        false => Setting::parse_named(text),
     };
     let given = given.iter().map(setting).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
     let (parts, blob) = stored();
@@ -136,7 +136,7 @@ fn what_has_no_value_is_named() {
 #[test]
 fn constants_without_names_go_by_their_numbers() {
     let module = spirv::module("add_constant");
-    let settings = |text: &str| Settings { given: vec![Setting::of_id(text).unwrap()], defaults: false };
+    let settings = |text: &str| Settings { given: vec![Setting::parse_id(text).unwrap()], defaults: false };
     let mut used = BTreeSet::new();
     let found = specialized(&Properties::default(), &module, &settings("7=41"), &mut used).unwrap();
     let Outcome::Done(done) = found else { panic!("{found:?}") };

@@ -160,7 +160,7 @@ fn judge(library: &std::path::Path) -> Vec<Judged> {
                 graph.kernels().flat_map(|(module, kernel)| graph.used(module, kernel.node.unwrap())).collect();
             of_kernels.sort();
             of_kernels.dedup();
-            let stored = Requirements::of(image, bundle.epoch).aspects;
+            let stored = Requirements::read(image, bundle.epoch).aspects;
             let comparison = compare(&stored, code, &found);
             let confirmed =
                 comparison.differences.iter().map(|found| holds(&found.aspect, found.reason, module)).collect();

@@ -106,7 +106,7 @@ fn candidates(library: &Path) -> Vec<Candidate> {
             name: format!("{} image {}", library.file_name().unwrap().display(), image.index),
             needs,
             declares,
-            recorded: Requirements::of(image, bundle.epoch).aspects.iter().any(|aspect| aspect == "fp64"),
+            recorded: Requirements::read(image, bundle.epoch).aspects.iter().any(|aspect| aspect == "fp64"),
             module,
         })
     });

@@ -66,7 +66,7 @@ fn known(image: &Image<'_>, epoch: Epoch) -> (String, Known) {
         said,
         code: codes(image.stored).remove(&name).unwrap(),
         capabilities: Module::parse(image.stored).unwrap().capabilities.into_iter().collect(),
-        requirements: format!("{:?}", Requirements::of(image, epoch)),
+        requirements: format!("{:?}", Requirements::read(image, epoch)),
         properties: properties(&image.properties),
     };
     (name, known)
@@ -213,9 +213,9 @@ fn compare(
         assert_eq!(found, expected, "{mode:?}: the kernels");
         counts.differences.extend(names.iter().filter_map(|(_, difference)| difference.clone()));
         for image in &made {
-            let own = Requirements::of(image, epoch).aspects;
+            let own = Requirements::read(image, epoch).aspects;
             for kernel in image.kernels() {
-                let requirements = format!("{:?}", Requirements::of(image, epoch));
+                let requirements = format!("{:?}", Requirements::read(image, epoch));
                 if originals[kernel].0.requirements != requirements {
                     counts.differences.push(format!("{mode:?}: {kernel} is in an image that needs {own:?}"));
                 }

@@ -28,7 +28,7 @@ use crate::world::world;
 /// Splits an image that its compiler made.
 pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) -> Vec<Image<'k>> {
     let recorded = image.properties.get(set::REQUIREMENTS, "aspects").is_some();
-    let requirements = Requirements::of(image, epoch);
+    let requirements = Requirements::read(image, epoch);
     let source = Source {
         code: Code::read(&Index::read(image.stored).unwrap()),
         recorded: recorded.then(|| requirements.aspects.iter().cloned().collect()),
@@ -135,7 +135,7 @@ fn of_image<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch) -> (Vec<u8>, 
         assert_eq!(again.len(), 1, "image {}: a part of one kernel is one image", image.index);
         assert_eq!(again[0].stored, part.stored, "image {}: a part of a part is itself", image.index);
         assert_eq!(properties(&again[0].properties), properties(&part.properties), "image {}", image.index);
-        let (had, has) = (Requirements::of(image, epoch), Requirements::of(part, epoch));
+        let (had, has) = (Requirements::read(image, epoch), Requirements::read(part, epoch));
         // What is required of all is required of one; where there is but one, it is all.
         if parts.len() == 1 {
             assert_eq!(properties(&part.properties), properties(&image.properties), "image {}", image.index);

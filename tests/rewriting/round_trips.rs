@@ -248,9 +248,9 @@ proptest! {
                 symbols: Some(symbols.as_bytes()),
             })
             .collect();
-        let table = Table::of_images().write().unwrap();
+        let table = Table::for_images().write().unwrap();
         let host = Host::read(table.as_bytes()).unwrap();
-        let bundle = Bundle::of_table(&host, &rows).unwrap();
+        let bundle = Bundle::from_table(&host, &rows).unwrap();
         prop_assert!(bundle.problems.is_empty(), "{:?}", bundle.problems);
         for (back, image) in bundle.images.iter().zip(&images) {
             prop_assert_eq!((back.stored, &back.entries, &back.properties), (image.stored, &image.entries, &image.properties));

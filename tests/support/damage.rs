@@ -42,7 +42,7 @@ fn examine(bytes: &[u8]) -> bool {
         let bundle = Bundle::read(host)?;
         for image in &bundle.images {
             let _ = (image.kernels(), image.exports(), image.imports(), image.state(), image.format());
-            let _ = (image.contents().is_ok(), Requirements::of(image, bundle.epoch));
+            let _ = (image.contents().is_ok(), Requirements::read(image, bundle.epoch));
         }
         Ok(bundle.problems.is_empty())
     };

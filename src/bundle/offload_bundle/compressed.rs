@@ -60,9 +60,9 @@ pub(super) fn inflate<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place)
     };
     let stored = whole.get(head.header..).ok_or_else(|| Error::input("a compressed bundle shorter than its header"))?;
     let bytes = inflate::sized(stored, head.inflated, reader.arena.room())
-        .map_err(|error| place.at(head.header as u64).of(error))?;
+        .map_err(|error| place.at(head.header as u64).locate(error))?;
     reader.grant(bytes.len());
-    Ok((reader.arena.keep(bytes).map_err(|error| place.of(error))?, place.inflated()))
+    Ok((reader.arena.keep(bytes).map_err(|error| place.locate(error))?, place.inflated()))
 }
 
 /// Compresses a bundle with zstd as version 2 or 3. `hash` is the first half of the bundle's MD5, little-endian, which

@@ -6,7 +6,7 @@
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
 /// Returns the first eight bytes of the MD5 as a little-endian number.
-pub fn half(data: &[u8]) -> u64 {
+pub fn md5_half(data: &[u8]) -> u64 {
     let [low, high, ..] = digest(data);
     u64::from(low) | u64::from(high) << 32
 }
@@ -14,16 +14,16 @@ pub fn half(data: &[u8]) -> u64 {
 fn digest(data: &[u8]) -> [u32; 4] {
     let mut state = [0x6745_2301u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     let (blocks, rest) = data.as_chunks::<64>();
-    blocks.iter().for_each(|block| add(&mut state, block));
+    blocks.iter().for_each(|block| add_block(&mut state, block));
     let mut last = rest.to_vec();
     last.push(0x80);
     last.resize((last.len() + 8).next_multiple_of(64) - 8, 0);
     last.extend((data.len() as u64).wrapping_mul(8).to_le_bytes());
-    last.as_chunks::<64>().0.iter().for_each(|block| add(&mut state, block));
+    last.as_chunks::<64>().0.iter().for_each(|block| add_block(&mut state, block));
     state
 }
 
-fn add(state: &mut [u32; 4], block: &[u8; 64]) {
+fn add_block(state: &mut [u32; 4], block: &[u8; 64]) {
     let words = block.as_chunks::<4>().0;
     let [mut a, mut b, mut c, mut d] = *state;
     for step in 0..64usize {
@@ -62,6 +62,6 @@ mod tests {
         assert_eq!(text(b"message digest"), "f96b697d7cb7938d525a2f31aaf161d0");
         let digits = b"12345678901234567890123456789012345678901234567890123456789012345678901234567890";
         assert_eq!(text(digits), "57edf4a22be3c955ac49da2e2107b67a");
-        assert_eq!(half(b""), 0x04b2_008f_d98c_1dd4);
+        assert_eq!(md5_half(b""), 0x04b2_008f_d98c_1dd4);
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 
 /// Part to write.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
+pub struct NewPart<'a> {
     /// `<kind>-<triple>[-<target id>]`.
     pub id: &'a str,
     /// Bytes of the part.
@@ -17,7 +17,7 @@ pub struct Part<'a> {
 ///
 /// # Errors
 /// `Input` for an alignment that is no power of two.
-pub fn write(parts: &[Part<'_>], align: usize) -> Result<Vec<u8>> {
+pub fn write(parts: &[NewPart<'_>], align: usize) -> Result<Vec<u8>> {
     if !align.is_power_of_two() {
         return Err(Error::input(format!("an alignment of {align} is no power of two")));
     }

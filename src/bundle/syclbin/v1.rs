@@ -94,7 +94,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) ->
     for index in 0..counts[0] {
         let place = modules.place.at(index.saturating_mul(RECORD));
         if let Err(error) = module(reader, &file, modules.record(index)?, ir, native) {
-            reader.problem(place.of(error).context(format!("SYCLBIN abstract module {index}")));
+            reader.problem(place.locate(error).context(format!("SYCLBIN abstract module {index}")));
         }
     }
     Ok(())
@@ -114,7 +114,7 @@ fn module<'a>(reader: &mut Reader<'a>, file: &File<'a>, record: &[u8], ir: Table
             reader.spend(record.len())?;
             if let Err(error) = code(reader, file, &module, record, is_native) {
                 let what = if is_native { "native image" } else { "IR module" };
-                reader.problem(place.of(error).context(format!("SYCLBIN {what} {index}")));
+                reader.problem(place.locate(error).context(format!("SYCLBIN {what} {index}")));
             }
         }
     }

@@ -75,7 +75,7 @@ pub fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>], place
                 let metadata = properties(reader, text, entry.place.at(8), "image metadata");
                 add(reader, &global, module, Code { native, metadata, payload, place: entry.place.at(at) });
             }
-            Err(error) => reader.problem(entry.place.of(error).context(format!("SYCLBIN {role} image"))),
+            Err(error) => reader.problem(entry.place.locate(error).context(format!("SYCLBIN {role} image"))),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use sycl_bundle::build::plan::{For, Plan, plan};
 use sycl_bundle::build::{Job, Unit};
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::spec_setting::Which;
+use sycl_bundle::bundle::spec_setting::ConstantName;
 use sycl_bundle::compat::engine::Engine;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::fit::{Finding, Rule, Subject};
@@ -34,7 +34,7 @@ pub struct Plans<'a> {
     /// The images whose specialization constants got values, for each target.
     pub specialized: HashMap<Unit, Specialized>,
     /// The constants that were given values.
-    pub set: BTreeSet<Which>,
+    pub set: BTreeSet<ConstantName>,
 }
 
 /// Plans. With a bundle, images that import something are linked with those of it that define that, where the target's

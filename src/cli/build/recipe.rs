@@ -5,7 +5,7 @@ use super::super::policy_file::PolicyFile;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::spec_constants::constants;
-use sycl_bundle::bundle::spec_setting::{Setting, Which};
+use sycl_bundle::bundle::spec_setting::{Setting, ConstantName};
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::yaml::Place;
@@ -24,10 +24,10 @@ pub struct RecipeArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     link_options: Option<String>,
     /// Give a specialization constant its value, by its name in the source; a composite takes a list: 1.5,7 (repeatable)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = |text: &str| Setting::of_name(text).map_err(|error| error.to_string()))]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = |text: &str| Setting::parse_named(text).map_err(|error| error.to_string()))]
     spec: Vec<Setting>,
     /// The same by the number that the module has for it (repeatable)
-    #[arg(long, value_name = "ID=VALUE", value_parser = |text: &str| Setting::of_id(text).map_err(|error| error.to_string()))]
+    #[arg(long, value_name = "ID=VALUE", value_parser = |text: &str| Setting::parse_id(text).map_err(|error| error.to_string()))]
     spec_id: Vec<Setting>,
     /// Give specialization constants that nothing else sets their defaults; without, images with such constants stay SPIR-V
     #[arg(long)]
@@ -101,14 +101,14 @@ impl Recipes {
     ///
     /// # Errors
     /// `Usage`, with the names that there are.
-    pub fn check(&self, images: &[Examined<'_, '_>], set: &BTreeSet<Which>) -> Result<()> {
+    pub fn check(&self, images: &[Examined<'_, '_>], set: &BTreeSet<ConstantName>) -> Result<()> {
         let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.wanted.constants);
         let Some(missing) = asked.into_iter().find(|setting| !set.contains(&setting.which)) else { return Ok(()) };
         let of_image = |examined: &Examined<'_, '_>| {
             let named = constants(&examined.image.properties);
             let numbers = examined.module.iter().flat_map(|module| &module.spec_constants);
             match named.is_empty() {
-                true => numbers.map(|id| Which::Id(*id).text()).collect::<Vec<String>>(),
+                true => numbers.map(|id| ConstantName::Id(*id).text()).collect::<Vec<String>>(),
                 false => named.iter().map(|one| display_name(one.name)).collect(),
             }
         };

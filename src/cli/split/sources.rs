@@ -144,7 +144,7 @@ pub fn units<'k>(
             let index = Some(image.stored).filter(|_| *is_code).and_then(|bytes| Index::read(bytes).ok());
             let code = index.as_ref().map(Code::read).unwrap_or_default();
             kept = index.filter(|_| alone);
-            let requirements = Requirements::of(image, epoch);
+            let requirements = Requirements::read(image, epoch);
             let recorded = image.properties.aspect_numbers().is_some();
             Source {
                 code,

@@ -5,7 +5,7 @@
 
 use crate::bundle::Bundle;
 use crate::bundle::decode::decode;
-use crate::bundle::meaning::told;
+use crate::bundle::meaning::describe;
 use crate::bundle::property::set;
 use crate::bundle::subject;
 use crate::compat::examine::Examined;
@@ -49,9 +49,9 @@ pub(super) fn of_image<'a>(bundle: &Bundle<'_>, image: &Examined<'_, 'a>) -> OfI
     let (mut sorted, mut shared) = (OfImage::default(), BTreeMap::new());
     for set in all.sets.iter().filter(|set| !TOLD.contains(&set.name)) {
         for property in &set.properties {
-            let value = told(decode(all, set.name, property, bundle.epoch), property.value);
+            let value = describe(decode(all, set.name, property, bundle.epoch), property.value);
             let name = format!("{}: {}", set.name, property.name);
-            match subject::kernel(set.name, property) {
+            match subject::kernel_of(set.name, property) {
                 Some(kernel) => {
                     let own = if kernel == property.name { set.name.to_owned() } else { name };
                     sorted.kernels.entry(kernel).or_default().insert(own, value);

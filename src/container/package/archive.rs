@@ -2,11 +2,11 @@
 //!
 //! Reads archives with GNU, BSD and COFF names, and thin archives, whose members are separate files.
 
-use super::walk::{Place, Walk};
+use super::walk::{PackageLocation, Walk};
 use crate::error::{Error, Result};
 use object::read::archive::ArchiveFile;
 
-pub(super) fn walk(walk: &mut Walk<'_>, place: Place<'_>, bytes: &[u8]) -> Result<()> {
+pub(super) fn walk_archive(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
     let archive = match ArchiveFile::parse(bytes) {
         Ok(archive) => archive,
         Err(error) => return walk.damaged(place.path, Error::input(format!("the archive is malformed: {error}"))),

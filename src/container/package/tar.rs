@@ -4,14 +4,14 @@
 //! GiB, whose size only an extension header holds, is beyond the limit anyway; it ends the walk with a problem.
 
 use super::stream::{self, Bounded};
-use super::walk::{HEAD, Place, Walk, is_useless, unreadable};
+use super::walk::{HEAD, PackageLocation, Walk, is_useless, unreadable};
 use crate::bytes::slice_at;
 use crate::error::{Error, Result};
 use crate::limits;
 use std::io::{self, Cursor, Read};
 use tar::{Archive, Entries, Entry, EntryType, PaxExtensions};
 
-pub(super) fn walk(walk: &mut Walk<'_>, place: Place<'_>, bytes: &[u8]) -> Result<()> {
+pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
     let decoder = match stream::decoder(bytes) {
         Ok(Some(decoder)) => decoder,
         Ok(None) => {
@@ -44,7 +44,7 @@ pub(super) fn walk(walk: &mut Walk<'_>, place: Place<'_>, bytes: &[u8]) -> Resul
 /// Visits each file. `memory` is the archive, if it is in memory.
 fn each<R: Read>(
     walk: &mut Walk<'_>,
-    place: Place<'_>,
+    place: PackageLocation<'_>,
     entries: io::Result<Entries<'_, R>>,
     memory: Option<&[u8]>,
 ) -> Result<()> {

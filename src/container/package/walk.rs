@@ -20,7 +20,7 @@ pub(super) struct Walk<'w> {
 
 /// Location of a package in the walk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'p> {
+pub(super) struct PackageLocation<'p> {
     /// Path of the package.
     pub(super) path: &'p str,
     /// Offset of its bytes in the outermost package, if they are there.
@@ -29,7 +29,7 @@ pub(super) struct Place<'p> {
     pub(super) depth: usize,
 }
 
-impl Place<'_> {
+impl PackageLocation<'_> {
     /// Returns the path of a member.
     pub(super) fn join(&self, name: &[u8]) -> String {
         let mut path = format!("{}!", self.path);
@@ -57,11 +57,11 @@ pub(super) fn walk(
     let budget =
         Cell::new((bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_PACKAGE_FLOOR));
     let mut walk = Walk { visit, budget: &budget, damaged: 0 };
-    walk.package(Place { path, offset: Some(0), depth: 0 }, bytes, kind)
+    walk.package(PackageLocation { path, offset: Some(0), depth: 0 }, bytes, kind)
 }
 
 /// Use of a member, by its first bytes.
-enum Use {
+enum MemberUse {
     /// Read: it may hold images.
     Images,
     /// Walk: it holds other files.
@@ -70,45 +70,45 @@ enum Use {
     None,
 }
 
-fn usage(head: &[u8], len: u64) -> Use {
+fn member_use(head: &[u8], len: u64) -> MemberUse {
     match Kind::identify_head(head, len) {
-        Ok(kind) if is_package(kind) => Use::Package(kind),
-        Ok(Kind::Table) | Err(_) => Use::None,
-        Ok(_) => Use::Images,
+        Ok(kind) if is_package(kind) => MemberUse::Package(kind),
+        Ok(Kind::Table) | Err(_) => MemberUse::None,
+        Ok(_) => MemberUse::Images,
     }
 }
 
 /// Whether a file's first bytes show that it holds no device code.
 pub(super) fn is_useless(head: &[u8], len: u64) -> bool {
-    matches!(usage(head, len), Use::None)
+    matches!(member_use(head, len), MemberUse::None)
 }
 
 impl Walk<'_> {
-    fn package(&mut self, place: Place<'_>, bytes: &[u8], kind: Kind) -> Result<()> {
+    fn package(&mut self, place: PackageLocation<'_>, bytes: &[u8], kind: Kind) -> Result<()> {
         if place.depth >= limits::MAX_NESTING {
             let error = format!("packages are nested deeper than the limit of {}", limits::MAX_NESTING);
             return self.damaged(place.path, Error::input(error));
         }
         match kind {
-            Kind::Archive => archive::walk(self, place, bytes),
-            Kind::Zip => zip::walk(self, place, bytes),
-            _ => tar::walk(self, place, bytes),
+            Kind::Archive => archive::walk_archive(self, place, bytes),
+            Kind::Zip => zip::walk_zip(self, place, bytes),
+            _ => tar::walk_tar(self, place, bytes),
         }
     }
 
     /// Visits a member that is in memory; `at` is the offset of its bytes in the package, if they are there.
-    pub(super) fn member(&mut self, place: Place<'_>, name: &[u8], bytes: &[u8], at: Option<u64>) -> Result<()> {
+    pub(super) fn member(&mut self, place: PackageLocation<'_>, name: &[u8], bytes: &[u8], at: Option<u64>) -> Result<()> {
         let head = bytes.get(..HEAD).unwrap_or(bytes);
         let offset = at.and_then(|at| place.offset_of(at));
-        match usage(head, bytes.len() as u64) {
-            Use::None => Ok(()),
-            Use::Images => {
+        match member_use(head, bytes.len() as u64) {
+            MemberUse::None => Ok(()),
+            MemberUse::Images => {
                 let path = place.join(name);
                 (self.visit)(Member { path: &path, content: Content::Bytes { bytes, offset } })
             }
-            Use::Package(kind) => {
+            MemberUse::Package(kind) => {
                 let path = place.join(name);
-                self.package(Place { path: &path, offset, depth: place.depth.saturating_add(1) }, bytes, kind)
+                self.package(PackageLocation { path: &path, offset, depth: place.depth.saturating_add(1) }, bytes, kind)
             }
         }
     }
@@ -119,7 +119,7 @@ impl Walk<'_> {
     /// `ceiling` is the most it may inflate to.
     pub(super) fn inflated(
         &mut self,
-        place: Place<'_>,
+        place: PackageLocation<'_>,
         name: &[u8],
         mut reader: impl Read,
         declared: Option<u64>,
@@ -164,7 +164,7 @@ impl Walk<'_> {
     }
 
     /// Visits a member of a thin archive.
-    pub(super) fn beside(&mut self, place: Place<'_>, name: &[u8]) -> Result<()> {
+    pub(super) fn beside(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<()> {
         let path = place.join(name);
         let content = match std::str::from_utf8(name) {
             _ if place.depth > 0 => {

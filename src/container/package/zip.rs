@@ -1,7 +1,7 @@
 //! Which files are in a zip (a wheel, a `.conda` package)?
 
 use super::stream::Bounded;
-use super::walk::{Place, Walk};
+use super::walk::{PackageLocation, Walk};
 use crate::bytes::slice_at;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -11,7 +11,7 @@ use std::io::{Cursor, Read};
 use zip::read::ZipFile;
 use zip::{CompressionMethod, ZipArchive};
 
-pub(super) fn walk(walk: &mut Walk<'_>, place: Place<'_>, bytes: &[u8]) -> Result<()> {
+pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {
     let broken = |error: &dyn std::fmt::Display| Error::input(format!("the zip archive is malformed: {error}"));
     let mut archive = match ZipArchive::new(Cursor::new(bytes)) {
         Ok(archive) => archive,
@@ -42,7 +42,7 @@ pub(super) fn walk(walk: &mut Walk<'_>, place: Place<'_>, bytes: &[u8]) -> Resul
     Ok(())
 }
 
-fn member<R: Read>(walk: &mut Walk<'_>, place: Place<'_>, file: ZipFile<'_, R>, bytes: &[u8]) -> Result<()> {
+fn member<R: Read>(walk: &mut Walk<'_>, place: PackageLocation<'_>, file: ZipFile<'_, R>, bytes: &[u8]) -> Result<()> {
     let name = file.name_raw().to_vec();
     if file.compression() != CompressionMethod::Stored {
         let size = file.size();

@@ -1,7 +1,7 @@
 //! Which rules for compiling does this text describe?
 
 use super::{glob, resolve};
-use crate::bundle::spec_setting::{Setting, Which};
+use crate::bundle::spec_setting::{Setting, ConstantName};
 use crate::device::table::TargetTable;
 use crate::device::yaml::Fault;
 use crate::policy::rules::{Registers, Rule, Rules, Wanted};
@@ -114,7 +114,7 @@ fn constants(table: &Table<'_>, faults: &mut Vec<Fault>) -> Vec<Setting> {
         let wanted = "a number, true or false, a text, or a list of these";
         if let Some(values) = spec.scalars(key.value, wanted, faults) {
             let values = values.into_iter().map(|Scalar(text)| text).collect();
-            all.push(Setting { which: Which::Name(key.value.to_owned()), values });
+            all.push(Setting { which: ConstantName::Name(key.value.to_owned()), values });
         }
     }
     all

@@ -1,7 +1,7 @@
 //! Are rules read as they are meant, and is everything wrong with them told with its place?
 
 use super::*;
-use crate::bundle::spec_setting::Which;
+use crate::bundle::spec_setting::ConstantName;
 use crate::device;
 
 fn read(text: &str) -> Result<Option<Rules>, Vec<String>> {
@@ -17,8 +17,8 @@ fn the_example_is_a_set_of_rules() {
         (rules.all.options.as_str(), rules.all.own_options, rules.all.defaults),
         ("-cl-mad-enable", Some(true), Some(true))
     );
-    let named = |name: &str| Which::Name(name.into());
-    let values: Vec<(Which, Vec<String>)> =
+    let named = |name: &str| ConstantName::Name(name.into());
+    let values: Vec<(ConstantName, Vec<String>)> =
         rules.all.constants.iter().map(|one| (one.which.clone(), one.values.clone())).collect();
     let expected = [
         (named("acme::block"), vec!["64".to_owned()]),

@@ -112,7 +112,7 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
 pub(super) fn entries<'k>(index: &Index<'k>, input: &Input<'_, '_>) -> Vec<Entry<'k>> {
     let of_kernels = listed_aspects(input);
     let needs: Vec<Needs> = input.sources.iter().map(|source| Needs::collect(source, &of_kernels)).collect();
-    let recorded = Requirements::of(input.image, input.epoch);
+    let recorded = Requirements::read(input.image, input.epoch);
     let dimensions = Dimensions::read(input.image, &recorded);
     let told = !input.image.properties.sets.is_empty();
     let listed: HashSet<&str> = input.image.exports().into_iter().collect();

@@ -238,7 +238,7 @@ fn subject<'c>(
             property.value.text().map_or(Subject::All, Subject::Export)
         }
         set::DEVICE_GLOBALS => symbols.get(property.name).map_or(Subject::All, |symbol| Subject::Export(symbol)),
-        _ => subject::kernel(set, property).map_or(Subject::All, Subject::Kernel),
+        _ => subject::kernel_of(set, property).map_or(Subject::All, Subject::Kernel),
     }
 }
 
