@@ -6,7 +6,7 @@ use super::{Job, Step};
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
-use crate::bundle::spec_setting::ConstantName;
+use crate::bundle::spec_constants::ConstantName;
 use crate::compat::examine::{Examined, examine};
 use crate::compat::fit::Finding;
 use crate::compat::native::{self, Stay};

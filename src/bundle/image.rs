@@ -1,8 +1,8 @@
 //! What is one device image?
 
 use super::format::{Declared, ET_OPENCL_OBJECTS, Format, is_zstd};
-use super::native_cpu;
 use super::property::{Properties, key, set};
+use super::structure;
 use crate::bytes;
 use crate::container::inflate;
 use crate::error::Result;
@@ -173,7 +173,7 @@ impl<'a> Image<'a> {
 
     /// Returns the format of the payload, whose contents are given.
     pub fn format_of(&self, contents: &[u8]) -> Format {
-        if self.target == native_cpu::TARGET && self.origin.is_some() {
+        if self.target == structure::TARGET && self.origin.is_some() {
             Format::NativeCpu
         } else {
             Format::sniff(contents)

@@ -2,29 +2,21 @@
 
 pub mod aspect;
 pub mod blob;
-pub mod concatenated;
 pub mod decode;
 pub mod descriptor;
-pub mod dpcpp_base64;
-pub mod embedded;
 pub mod fat_object;
 pub mod format;
 pub mod hcf;
 pub mod image;
-pub mod meaning;
-mod native_cpu;
 pub mod offload_binary;
 pub mod offload_bundle;
 pub mod property;
 pub mod property_text;
 pub mod requirements;
 pub mod spec_constants;
-pub mod spec_setting;
 pub mod structure;
-pub mod subject;
 pub mod syclbin;
 pub mod table;
-pub mod table_images;
 
 use crate::container::place::Place;
 use crate::container::{Host, Kind};
@@ -114,10 +106,10 @@ impl<'a> Bundle<'a> {
     ///
     /// # Errors
     /// `NoDeviceCode` where it has no rows; the first problem where there is one and no image.
-    pub fn from_table(host: &'a Host<'a>, rows: &[table_images::Row<'a>]) -> Result<Bundle<'a>> {
+    pub fn from_table(host: &'a Host<'a>, rows: &[table::Row<'a>]) -> Result<Bundle<'a>> {
         let mut reader = Reader::new(&host.arena, host.bytes.len());
         for row in rows {
-            table_images::read(&mut reader, row);
+            table::read_row(&mut reader, row);
         }
         Self::from_blobs(host, reader)
     }
@@ -133,7 +125,7 @@ impl<'a> Bundle<'a> {
         let mut problems = Vec::new();
         let listed = descriptor::listed_in_tgtimg(host);
         let mut blobs = Reader::new(&host.arena, host.bytes.len());
-        embedded::read(host, descriptors.is_empty(), &mut blobs);
+        offload_binary::read_embedded(host, descriptors.is_empty(), &mut blobs);
         fat_object::read(host, &mut blobs);
         if descriptors.is_empty() && !host.registers {
             hcf::embedded(host, &mut blobs);

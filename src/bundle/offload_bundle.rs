@@ -4,19 +4,18 @@
 //! (`clang/lib/Driver/OffloadBundler.cpp`): binary bundles list their parts in front, text bundles mark them by
 //! comments, and `CCOB` is a compressed binary bundle. Each part has an id `<kind>-<triple>[-<target id>]`; the host's
 //! part is no device code.
-
-mod compressed;
-mod md5;
-mod write;
+//!
+//! A compressed bundle has a header of `CCOB`, version and method as 16-bit numbers, then (versions 2 and 3) the size of the file, the inflated
+//! size, and the first half of the MD5 of the contents; numbers are 32 bits wide before version 3. Method 0 is zlib, 1
+//! is zstd. The hash (RFC 1321) is not checked, since
+//! inflation finds all damage that it would; LLVM's tools print whether it is right.
 
 use super::blob::{self, Reader};
 use super::image::Image;
 use crate::bytes;
+use crate::container::inflate;
 use crate::container::place::Place;
-use crate::error::Result;
-pub use compressed::{Compressed, compress};
-pub use md5::md5_half as compressed_hash;
-pub use write::{NewPart, write};
+use crate::error::{Error, Result};
 
 /// Magic of a binary bundle.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -72,8 +71,8 @@ impl<'a> Part<'a> {
 
 /// Reads the parts of a bundle; a compressed one is inflated. Damage becomes problems of the reader.
 pub fn parse<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Vec<Part<'a>> {
-    let parts = if data.starts_with(&compressed::MAGIC) {
-        match compressed::inflate(reader, data, place) {
+    let parts = if data.starts_with(&COMPRESSED_MAGIC) {
+        match inflate(reader, data, place) {
             // A compressed bundle is never compressed twice.
             Ok((inner, place)) => binary(reader, inner, place),
             Err(error) => Err(error),
@@ -171,6 +170,173 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
     }
 }
 
+/// Magic of a compressed bundle.
+const COMPRESSED_MAGIC: [u8; 4] = *b"CCOB";
+
+/// Header of a compressed bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compressed {
+    /// Version, 1 to 3.
+    pub version: u16,
+    /// Method: 0 zlib, 1 zstd.
+    pub method: u16,
+    /// Size of the whole compressed bundle in bytes, if the version has it.
+    pub size: Option<u64>,
+    /// Inflated size in bytes.
+    pub inflated: u64,
+    /// Size of the header in bytes.
+    pub header: usize,
+}
+
+impl Compressed {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// `Input` where it is cut short or of an unknown version.
+    pub fn read(data: &[u8]) -> Result<Compressed> {
+        let cut = || Error::input("the header of the compressed bundle is cut short");
+        let number = |at| bytes::u32_at(data, at).map(u64::from).ok_or_else(cut);
+        let word = |at| bytes::u64_at(data, at).ok_or_else(cut);
+        let half = |at| bytes::u16_at(data, at).ok_or_else(cut);
+        let (version, method) = (half(4)?, half(6)?);
+        let (size, inflated, header) = match version {
+            1 => (None, number(8)?, 20),
+            2 => (Some(number(8)?), number(12)?, 24),
+            3 => (Some(word(8)?), word(16)?, 32),
+            _ => return Err(Error::input(format!("a compressed bundle of version {version}; 1 to 3 are known"))),
+        };
+        Ok(Compressed { version, method, size, inflated, header })
+    }
+}
+
+fn inflate<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<(&'a [u8], Place)> {
+    let head = Compressed::read(data)?;
+    let whole = match head.size {
+        Some(size) => blob::slice(data, 0, size).unwrap_or_else(|| {
+            reader.problem(place.at(8).error(format!("a compressed bundle of {size} bytes; there are {}", data.len())));
+            data
+        }),
+        None => data,
+    };
+    let stored = whole.get(head.header..).ok_or_else(|| Error::input("a compressed bundle shorter than its header"))?;
+    let bytes = inflate::sized(stored, head.inflated, reader.arena.room())
+        .map_err(|error| place.at(head.header as u64).locate(error))?;
+    reader.grant(bytes.len());
+    Ok((reader.arena.keep(bytes).map_err(|error| place.locate(error))?, place.inflated()))
+}
+
+/// Compresses a bundle with zstd as version 2 or 3. `hash` is the first half of the bundle's MD5, little-endian, which
+/// known readers compare only on request.
+///
+/// # Errors
+/// `Input` for another version, or a bundle too large for version 2.
+pub fn compress(bundle: &[u8], version: u16, level: i32, hash: u64) -> Result<Vec<u8>> {
+    let frame = inflate::zstd_frame(bundle, level)?;
+    let header = match version {
+        2 => 24usize,
+        3 => 32,
+        _ => return Err(Error::input(format!("compressed bundles of version {version} are not written"))),
+    };
+    let mut out = COMPRESSED_MAGIC.to_vec();
+    out.extend([version, 1].into_iter().flat_map(u16::to_le_bytes));
+    for size in [header.saturating_add(frame.len()), bundle.len()] {
+        if version == 2 {
+            let size =
+                u32::try_from(size).map_err(|_| Error::input("too large for a compressed bundle of version 2"))?;
+            out.extend(size.to_le_bytes());
+        } else {
+            out.extend((size as u64).to_le_bytes());
+        }
+    }
+    out.extend(hash.to_le_bytes());
+    out.extend(frame);
+    Ok(out)
+}
+
+/// Rotations of the four rounds; each repeats four values.
+const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
+
+/// Returns the first eight bytes of the MD5 as a little-endian number.
+pub fn md5_half(data: &[u8]) -> u64 {
+    let [low, high, ..] = digest(data);
+    u64::from(low) | u64::from(high) << 32
+}
+
+fn digest(data: &[u8]) -> [u32; 4] {
+    let mut state = [0x6745_2301u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+    let (blocks, rest) = data.as_chunks::<64>();
+    blocks.iter().for_each(|block| add_block(&mut state, block));
+    let mut last = rest.to_vec();
+    last.push(0x80);
+    last.resize((last.len() + 8).next_multiple_of(64) - 8, 0);
+    last.extend((data.len() as u64).wrapping_mul(8).to_le_bytes());
+    last.as_chunks::<64>().0.iter().for_each(|block| add_block(&mut state, block));
+    state
+}
+
+fn add_block(state: &mut [u32; 4], block: &[u8; 64]) {
+    let words = block.as_chunks::<4>().0;
+    let [mut a, mut b, mut c, mut d] = *state;
+    for step in 0..64usize {
+        let round = step / 16;
+        let (mixed, word) = match round {
+            0 => (b & c | !b & d, step),
+            1 => (d & b | !d & c, 5 * step + 1),
+            2 => (b ^ c ^ d, 3 * step + 5),
+            _ => (c ^ (b | !d), 7 * step),
+        };
+        let word = words.get(word % 16).map_or(0, |word| u32::from_le_bytes(*word));
+        let shift = SHIFTS.get(round).and_then(|shifts| shifts.get(step % 4)).copied().unwrap_or(0);
+        let sum = a.wrapping_add(mixed).wrapping_add(word).wrapping_add(sine(step));
+        (a, b, c, d) = (d, b.wrapping_add(sum.rotate_left(shift)), b, c);
+    }
+    for (word, more) in state.iter_mut().zip([a, b, c, d]) {
+        *word = word.wrapping_add(more);
+    }
+}
+
+/// Returns the constant of a step: 2^32 times the absolute sine of its number.
+fn sine(step: usize) -> u32 {
+    (((step + 1) as f64).sin().abs() * 4_294_967_296.0) as u32
+}
+
+/// Part to write.
+#[derive(Debug, Clone, Copy)]
+pub struct NewPart<'a> {
+    /// `<kind>-<triple>[-<target id>]`.
+    pub id: &'a str,
+    /// Bytes of the part.
+    pub data: &'a [u8],
+}
+
+/// Writes a binary bundle. LLVM's tools expect an entry for the host first, which may be empty. `align` is the
+/// alignment of the parts; 1 packs them.
+///
+/// # Errors
+/// `Input` for an alignment that is no power of two.
+pub fn write(parts: &[NewPart<'_>], align: usize) -> Result<Vec<u8>> {
+    if !align.is_power_of_two() {
+        return Err(Error::input(format!("an alignment of {align} is no power of two")));
+    }
+    let list: usize = parts.iter().map(|part| 24 + part.id.len()).sum();
+    let mut at = MAGIC.len() + 8 + list;
+    let mut out = MAGIC.to_vec();
+    out.extend((parts.len() as u64).to_le_bytes());
+    for part in parts {
+        at = at.next_multiple_of(align);
+        for word in [at, part.data.len(), part.id.len()] {
+            out.extend((word as u64).to_le_bytes());
+        }
+        out.extend_from_slice(part.id.as_bytes());
+        at += part.data.len();
+    }
+    for part in parts {
+        out.resize(out.len().next_multiple_of(align), 0);
+        out.extend_from_slice(part.data);
+    }
+    Ok(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,5 +355,17 @@ mod tests {
         ] {
             assert_eq!(Part { id, data: &[], place: Place::default() }.names(), names, "{id}");
         }
+    }
+
+    #[test]
+    fn digests_are_those_of_the_rfc() {
+        let text = |data: &[u8]| -> String {
+            digest(data).iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect()
+        };
+        assert_eq!(text(b""), "d41d8cd98f00b204e9800998ecf8427e");
+        assert_eq!(text(b"message digest"), "f96b697d7cb7938d525a2f31aaf161d0");
+        let digits = b"12345678901234567890123456789012345678901234567890123456789012345678901234567890";
+        assert_eq!(text(digits), "57edf4a22be3c955ac49da2e2107b67a");
+        assert_eq!(md5_half(b""), 0x04b2_008f_d98c_1dd4);
     }
 }

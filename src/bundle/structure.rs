@@ -2,16 +2,17 @@
 //!
 //! The pointers of `sycl_device_binary_struct` are followed to entries and property sets. Every pointer is checked; an
 //! error names the file offset of the structure that holds the bad one.
+//!
+//! The payload of DPC++'s native CPU target is not code but `{entries*, properties*}`; the entries are `{char* name; function*}` and end with the
+//! name `__nativecpu_end` (`UtilsSYCLNativeCPU.h` in intel/llvm). The code is part of the host program.
 
 use super::descriptor::{Descriptor, ImageLayout};
 use super::format::Declared;
 use super::image::{EntryLayout, Image, Origin};
-use super::native_cpu;
 use super::property::{Properties, Property, PropertySet, Value};
-use crate::bytes;
 use crate::container::address::AddressMap;
 use crate::error::{Context, Error, Result};
-use crate::limits;
+use crate::{bytes, limits};
 use rayon::prelude::*;
 
 /// Walker over image structures. It charges tables to a budget, so that overlapping tables cannot multiply a file's
@@ -142,7 +143,7 @@ impl<'a> Walker<'a> {
         };
         let target = self.string(pointer(8), address, "target")?;
         let entries = match target {
-            native_cpu::TARGET if entries.is_empty() => self.native_cpu(start).context(|| "native CPU".to_owned())?,
+            TARGET if entries.is_empty() => self.native_cpu(start).context(|| "native CPU".to_owned())?,
             _ => entries,
         };
         let tables = [16, 24, layout.entries(), layout.properties()].map(pointer);
@@ -317,5 +318,32 @@ impl<'a> Walker<'a> {
                 )))
             }
         }
+    }
+}
+
+/// Target of such images.
+pub(super) const TARGET: &str = "native_cpu";
+const END: &str = "__nativecpu_end";
+
+impl<'a> Walker<'a> {
+    /// Returns the kernel names of the payload at an address.
+    pub(super) fn native_cpu(&mut self, payload: u64) -> Result<Vec<&'a str>> {
+        let pointer = |walker: &Self, address: u64| {
+            walker.bytes(address, 8, "native CPU entry").map(|data| bytes::u64_at(data, 0).unwrap_or(0))
+        };
+        let mut at = pointer(self, payload)?;
+        let mut names = Vec::new();
+        while names.len() < limits::MAX_ENTRIES {
+            let name = pointer(self, at)?;
+            let name = self.string(name, at, "name of a native CPU kernel")?;
+            if name == END {
+                return Ok(names);
+            }
+            // Names may be empty and lists shared by many images, so each entry is charged.
+            self.spend_entry(at)?;
+            names.push(name);
+            at = at.saturating_add(16);
+        }
+        Err(self.error(payload, format!("the list of native CPU kernels does not end within {}", limits::MAX_ENTRIES)))
     }
 }

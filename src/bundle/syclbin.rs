@@ -4,18 +4,26 @@
 //! it with `get_kernel_bundle`). It holds abstract modules: property sets, and the same code as IR and as native
 //! images. Version 1 has a header and tables of its own, usually inside an OffloadBinary; version 2 is an OffloadBinary
 //! whose entries are the parts. Metadata is property sets as text.
+//!
+//! Version 1 has a header of 56 bytes; headers of 32 bytes for abstract modules, IR modules and native images; a table of
+//! metadata, padded to 8 bytes; and a table of code.
+//!
+//! In version 2 each entry of the OffloadBinary has a `role`: `global_metadata`, `am_metadata`, `ir` or `native`; the last three
+//! have an `am_index`. Code begins with its own metadata, after the metadata's length (8 bytes).
 
-mod v1;
-mod v2;
 mod write;
 
 use super::blob::{self, Reader};
 use super::format::Declared;
 use super::image::{Image, State};
+use super::offload_binary::{Entry, image_kind};
 use super::property::{Properties, Value, set};
 use super::property_text;
+use crate::bytes;
 use crate::container::place::Place;
-pub(super) use v2::{images_of_parts, is_parted};
+use crate::error::{Context as _, Error, Result};
+use std::collections::HashMap;
+
 pub use write::{Envelope, Module as NewModule, write};
 
 /// Magic of version 1.
@@ -41,7 +49,7 @@ struct Code<'a> {
 
 /// Reads a SYCLBIN of version 1 and adds its images.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) {
-    if let Err(error) = v1::read(reader, data, place) {
+    if let Err(error) = read(reader, data, place) {
         reader.problem(place.locate(error).context("SYCLBIN"));
     }
 }
@@ -89,4 +97,219 @@ fn add<'a>(reader: &mut Reader<'a>, global: &Properties<'_>, module: &Properties
         ..Image::bare(code.payload, code.place.offset())
     };
     reader.image(code.payload, code.place, like);
+}
+
+/// Size of the file header in bytes.
+const HEADER: u64 = 56;
+/// Size of each other header in bytes.
+const RECORD: u64 = 32;
+
+/// Part of the file that offsets count from.
+#[derive(Clone, Copy)]
+struct Table<'a> {
+    data: &'a [u8],
+    place: Place,
+    name: &'static str,
+}
+
+impl<'a> Table<'a> {
+    fn slice(self, at: u64, len: u64) -> Result<(&'a [u8], Place)> {
+        let part = blob::slice(self.data, at, len).ok_or_else(|| {
+            self.place.error(format!("{len} bytes at {at:#x} of the {} pass its {} bytes", self.name, self.data.len()))
+        })?;
+        Ok((part, self.place.at(at)))
+    }
+
+    /// Returns record `index`; `count` is the number of records that the header declares.
+    fn record(self, index: u64) -> Result<&'a [u8]> {
+        let at = index.checked_mul(RECORD).ok_or_else(|| Error::input("a header's index is out of range"))?;
+        self.slice(at, RECORD).map(|(record, _)| record)
+    }
+}
+
+struct File<'a> {
+    metadata: Table<'a>,
+    code: Table<'a>,
+    global: Properties<'a>,
+}
+
+/// Reads the file and adds its images to the reader.
+///
+/// # Errors
+/// `Input` where the header or the tables are cut short; damaged modules are problems of the reader.
+fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<()> {
+    let cut = || place.error("the header is cut short");
+    let number = |at| bytes::u32_at(data, at).map(u64::from).ok_or_else(cut);
+    let word = |at| bytes::u64_at(data, at).ok_or_else(cut);
+    let version = number(4)?;
+    if !data.starts_with(&MAGIC) || version != 1 {
+        return Err(place.at(4).error(format!("version {version} with a header of version 1")));
+    }
+    let counts = [number(8)?, number(12)?, number(16)?];
+    let (metadata_size, code_size) = (word(24)?, word(32)?);
+    let mut at = HEADER;
+    let mut table = |len: u64, name: &'static str| -> Result<Table<'a>> {
+        let part = blob::slice(data, at, len)
+            .ok_or_else(|| place.error(format!("the {name} at {at:#x}, {len} bytes, passes the end")))?;
+        let table = Table { data: part, place: place.at(at), name };
+        at = at.saturating_add(len);
+        Ok(table)
+    };
+    let [modules, ir, native] = [
+        table(counts[0].saturating_mul(RECORD), "table of abstract modules")?,
+        table(counts[1].saturating_mul(RECORD), "table of IR modules")?,
+        table(counts[2].saturating_mul(RECORD), "table of native images")?,
+    ];
+    let metadata = table(metadata_size, "metadata table")?;
+    let padding = metadata_size.wrapping_neg() & 7;
+    // If the end is missing, only the images there are lost.
+    let start = at.saturating_add(if code_size == 0 { 0 } else { padding });
+    let rest = usize::try_from(start).ok().and_then(|start| data.get(start..)).unwrap_or_default();
+    let code = usize::try_from(code_size).ok().and_then(|len| rest.get(..len)).unwrap_or(rest);
+    let code = Table { data: code, place: place.at(start), name: "code table" };
+    if (code.data.len() as u64) < code_size {
+        reader.problem(
+            place.at(32).error(format!("SYCLBIN: a code table of {code_size} bytes; the file has {}", code.data.len())),
+        );
+    }
+    let global = match metadata.slice(word(40)?, word(48)?) {
+        Ok((text, place)) => properties(reader, text, place, "global metadata"),
+        Err(error) => {
+            reader.problem(error.context("SYCLBIN global metadata"));
+            Properties::default()
+        }
+    };
+    let file = File { metadata, code, global };
+    for index in 0..counts[0] {
+        let place = modules.place.at(index.saturating_mul(RECORD));
+        if let Err(error) = module(reader, &file, modules.record(index)?, ir, native) {
+            reader.problem(place.locate(error).context(format!("SYCLBIN abstract module {index}")));
+        }
+    }
+    Ok(())
+}
+
+fn module<'a>(reader: &mut Reader<'a>, file: &File<'a>, record: &[u8], ir: Table<'a>, native: Table<'a>) -> Result<()> {
+    let word = |at| bytes::u64_at(record, at).unwrap_or(0);
+    let number = |at| bytes::u32_at(record, at).map_or(0, u64::from);
+    let (text, place) = file.metadata.slice(word(0), word(8))?;
+    let module = properties(reader, text, place, "module metadata");
+    for (table, is_native, count, first) in
+        [(ir, false, number(16), number(20)), (native, true, number(24), number(28))]
+    {
+        for index in first..first.saturating_add(count) {
+            // The first index out of range ends the walk, since later ones are out of range too.
+            let record = table.record(index)?;
+            reader.spend(record.len())?;
+            if let Err(error) = code(reader, file, &module, record, is_native) {
+                let what = if is_native { "native image" } else { "IR module" };
+                reader.problem(place.locate(error).context(format!("SYCLBIN {what} {index}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn code<'a>(
+    reader: &mut Reader<'a>,
+    file: &File<'a>,
+    module: &Properties<'a>,
+    record: &[u8],
+    native: bool,
+) -> Result<()> {
+    let word = |at| bytes::u64_at(record, at).unwrap_or(0);
+    let (payload, place) = file.code.slice(word(16), word(24)).context(|| "its code".to_owned())?;
+    let metadata = match file.metadata.slice(word(0), word(8)) {
+        Ok((text, place)) => properties(reader, text, place, "image metadata"),
+        Err(error) => {
+            reader.problem(error.context("SYCLBIN image metadata"));
+            Properties::default()
+        }
+    };
+    add(reader, &file.global, module, Code { native, metadata, payload, place });
+    Ok(())
+}
+
+/// Whether the entries of an OffloadBinary are the parts of a SYCLBIN.
+pub fn is_parted(entries: &[Entry<'_>]) -> bool {
+    entries.iter().any(|entry| entry.image_kind == image_kind::SYCLBIN && !entry.string("role").is_empty())
+        && entries.first().is_some_and(|entry| !entry.image.starts_with(&MAGIC))
+}
+
+/// Adds the images of the SYCLBIN with these entries. `place` is the location of the OffloadBinary.
+pub fn images_of_parts<'a>(reader: &mut Reader<'a>, entries: &[Entry<'a>], place: Place) {
+    let mut global = None;
+    let mut modules: HashMap<u32, Properties<'a>> = HashMap::new();
+    for entry in entries {
+        let twice = match entry.string("role") {
+            "global_metadata" => {
+                let version = entry.string("sycl_format_version");
+                if !matches!(version, "" | "2") {
+                    reader.problem(entry.place.error(format!("a SYCLBIN of version `{version}`; 1 and 2 are known")));
+                }
+                global.replace(properties(reader, entry.image, entry.place, "global metadata")).is_some()
+            }
+            "am_metadata" => match index(entry) {
+                Ok(index) => {
+                    let read = properties(reader, entry.image, entry.place, "module metadata");
+                    modules.insert(index, read).is_some()
+                }
+                Err(error) => {
+                    reader.problem(error);
+                    false
+                }
+            },
+            _ => false,
+        };
+        if twice {
+            reader.problem(entry.place.error(format!("a second `{}` for the same", entry.string("role"))));
+        }
+    }
+    if global.is_none() {
+        reader.problem(place.error("a SYCLBIN without global metadata"));
+    }
+    let global = global.unwrap_or_default();
+    let none = Properties::default();
+    for entry in entries {
+        let role = entry.string("role");
+        let native = match role {
+            "ir" => false,
+            "native" => true,
+            "global_metadata" | "am_metadata" => continue,
+            role => {
+                reader.problem(entry.place.error(format!("a part of a SYCLBIN in the unknown role `{role}`")));
+                continue;
+            }
+        };
+        let module = index(entry).and_then(|index| {
+            modules.get(&index).ok_or_else(|| entry.place.error(format!("abstract module {index} has no metadata")))
+        });
+        let module = module.unwrap_or_else(|error| {
+            reader.problem(error.context(format!("SYCLBIN {role} image")));
+            &none
+        });
+        match split_code(entry) {
+            Ok((text, payload, at)) => {
+                let metadata = properties(reader, text, entry.place.at(8), "image metadata");
+                add(reader, &global, module, Code { native, metadata, payload, place: entry.place.at(at) });
+            }
+            Err(error) => reader.problem(entry.place.locate(error).context(format!("SYCLBIN {role} image"))),
+        }
+    }
+}
+
+fn index(entry: &Entry<'_>) -> Result<u32> {
+    let text = entry.string("am_index");
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = if digits { text.parse().ok() } else { None };
+    number.ok_or_else(|| entry.place.error(format!("`{text}` is no number of an abstract module")))
+}
+
+/// Returns metadata, payload, and the offset of the payload in the entry.
+fn split_code<'a>(entry: &Entry<'a>) -> Result<(&'a [u8], &'a [u8], u64)> {
+    let cut = || Error::input("its metadata passes its end");
+    let len = bytes::u64_at(entry.image, 0).ok_or_else(cut)?;
+    let text = blob::slice(entry.image, 8, len).ok_or_else(cut)?;
+    let payload = entry.image.get(text.len().saturating_add(8)..).unwrap_or_default();
+    Ok((text, payload, len.saturating_add(8)))
 }

@@ -6,8 +6,7 @@
 use super::input::Input;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::table::Table;
-use sycl_bundle::bundle::table_images::Row;
+use sycl_bundle::bundle::table::{Row, Table};
 use sycl_bundle::container::Host;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 

@@ -6,7 +6,7 @@
 
 use super::read::build;
 use super::read_as;
-use crate::bundle::spec_setting::{Setting, Settings};
+use crate::bundle::spec_constants::{Setting, Settings};
 use crate::compat::examine::Examined;
 use crate::demangle::demangle;
 use crate::device::table::TargetTable;

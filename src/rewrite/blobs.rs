@@ -8,7 +8,7 @@
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
 use crate::bundle::offload_binary::{self, Entry, Version, image_kind, kind_number};
-use crate::bundle::offload_bundle::{self, NewPart, compressed_hash};
+use crate::bundle::offload_bundle::{self, NewPart, md5_half};
 use crate::bundle::property_text;
 use crate::bundle::syclbin::{self, Envelope, NewModule};
 use crate::container::place::Place;
@@ -146,7 +146,7 @@ pub fn offload_bundle(images: &[Image<'_>], host: &str, compress: Option<i32>) -
         Some(level) => {
             // LLVM 18 and later read version 2; bundles over 4 GiB need version 3.
             let version = if u32::try_from(bundle.len()).is_ok() { 2 } else { 3 };
-            offload_bundle::compress(&bundle, version, level, compressed_hash(&bundle))
+            offload_bundle::compress(&bundle, version, level, md5_half(&bundle))
         }
     }
 }

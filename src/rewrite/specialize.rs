@@ -7,8 +7,7 @@
 //! constants.
 
 use crate::bundle::property::{Properties, Property, Value, byte_array, key, set};
-use crate::bundle::spec_constants::{Constant, ITT, SpecConstant, constants};
-use crate::bundle::spec_setting::{Setting, Settings, ConstantName};
+use crate::bundle::spec_constants::{Constant, ConstantName, ITT, Setting, Settings, SpecConstant, constants};
 use crate::container::arena::Arena;
 use crate::demangle::demangle;
 use crate::device::near::did_you_mean;

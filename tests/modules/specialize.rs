@@ -4,7 +4,7 @@ use crate::support::spirv;
 use rspirv::binary::Disassemble as _;
 use std::collections::BTreeSet;
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value, set};
-use sycl_bundle::bundle::spec_setting::{Setting, Settings};
+use sycl_bundle::bundle::spec_constants::{Setting, Settings};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::rewrite::specialize::{Outcome, Specialized, properties, specialized};
 

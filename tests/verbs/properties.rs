@@ -5,9 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::decode::decode;
-use sycl_bundle::bundle::dpcpp_base64;
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
-use sycl_bundle::bundle::property_text::{read, write};
+use sycl_bundle::bundle::property_text::{self, read, write};
 use sycl_bundle::container::arena::Arena;
 
 /// Sets with meanings, and the keys that have one there; other keys are a kernel's or symbol's name.
@@ -84,7 +83,7 @@ fn changed(before: &Properties<'_>, after: &Properties<'_>) -> Result<(), TestCa
                 (Value::Bytes(old), Value::Bytes(new)) if old != new => {
                     prop_assert!(!tells_the_truth(old), "{:?} came back as {:?}", old, new);
                     prop_assert!(tells_the_truth(new), "{:?} came back as {:?}", old, new);
-                    let standard = STANDARD.decode(dpcpp_base64::encode_base64(old));
+                    let standard = STANDARD.decode(property_text::encode_base64(old));
                     prop_assert_eq!(standard.as_deref(), Ok(new));
                 }
                 (old, new) => prop_assert_eq!(old, new),
@@ -142,7 +141,7 @@ proptest! {
         let properties = read(text.as_bytes(), |bytes| arena.keep(bytes)).unwrap();
         let Some(Value::Bytes(found)) = properties.get("s", "x") else { panic!("{properties:?}") };
         // Text without padding may be text of DPC++'s own encoding, with a length that is right there.
-        let ours = dpcpp_base64::decode_base64(&STANDARD.encode(&raw));
+        let ours = property_text::decode_base64(&STANDARD.encode(&raw));
         let ambiguous = ours.filter(|ours| tells_the_truth(ours));
         prop_assert_eq!(found, ambiguous.as_deref().unwrap_or(&raw));
     }

@@ -2,8 +2,7 @@
 //!
 //! As in DPC++'s linker, there is an abstract module for each image, with the image's property sets as its metadata.
 
-use super::v1::{HEADER, RECORD};
-use super::{MAGIC, metadata};
+use super::{HEADER, MAGIC, RECORD, metadata};
 use crate::bundle::image::{Image, State};
 use crate::bundle::offload_binary::{self, Entry, SYCL, Version, image_kind};
 use crate::bundle::property::{Properties, Property, PropertySet, Value, byte_array, set};

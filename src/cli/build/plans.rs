@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use sycl_bundle::build::plan::{For, Plan, plan};
 use sycl_bundle::build::{Job, Unit};
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::spec_setting::ConstantName;
+use sycl_bundle::bundle::spec_constants::ConstantName;
 use sycl_bundle::compat::engine::Engine;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::fit::{Finding, Rule, Subject};

@@ -4,10 +4,8 @@
 //! it is about: a kernel, a symbol of a target, or the image of a kernel. What else a comparison tells is left out.
 
 use crate::bundle::Bundle;
-use crate::bundle::decode::decode;
-use crate::bundle::meaning::describe;
-use crate::bundle::property::set;
-use crate::bundle::subject;
+use crate::bundle::decode::{decode, describe};
+use crate::bundle::property::{self, set};
 use crate::compat::examine::Examined;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -51,7 +49,7 @@ pub(super) fn of_image<'a>(bundle: &Bundle<'_>, image: &Examined<'_, 'a>) -> OfI
         for property in &set.properties {
             let value = describe(decode(all, set.name, property, bundle.epoch), property.value);
             let name = format!("{}: {}", set.name, property.name);
-            match subject::kernel_of(set.name, property) {
+            match property::kernel_of(set.name, property) {
                 Some(kernel) => {
                     let own = if kernel == property.name { set.name.to_owned() } else { name };
                     sorted.kernels.entry(kernel).or_default().insert(own, value);

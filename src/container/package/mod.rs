@@ -11,14 +11,14 @@
 //! | Debian package | an archive of `.tar.xz`, `.tar.zst` or `.tar.gz` |
 //! | static library | an archive |
 
-mod archive;
+mod formats;
 mod stream;
-mod tar;
-mod walk;
-mod zip;
 
 use super::Kind;
 use crate::error::{Error, Result};
+use crate::limits;
+use std::cell::Cell;
+use std::io::Read;
 
 /// Member of a package.
 #[derive(Debug)]
@@ -59,5 +59,189 @@ pub fn is_package(kind: Kind) -> bool {
 /// # Errors
 /// Errors of `visit`.
 pub fn members(path: &str, bytes: &[u8], kind: Kind, visit: &mut dyn FnMut(Member<'_>) -> Result<()>) -> Result<()> {
-    walk::walk(path, bytes, kind, visit)
+    walk(path, bytes, kind, visit)
+}
+
+/// Number of bytes that identify a member.
+const HEAD: usize = 1024;
+
+/// Walk through a package and all packages in it.
+struct Walk<'w> {
+    visit: &'w mut dyn FnMut(Member<'_>) -> Result<()>,
+    /// Bytes that may still be inflated.
+    budget: &'w Cell<u64>,
+    damaged: usize,
+}
+
+/// Location of a package in the walk.
+#[derive(Debug, Clone, Copy)]
+struct PackageLocation<'p> {
+    /// Path of the package.
+    path: &'p str,
+    /// Offset of its bytes in the outermost package, if they are there.
+    offset: Option<u64>,
+    /// Number of packages around it.
+    depth: usize,
+}
+
+impl PackageLocation<'_> {
+    /// Returns the path of a member.
+    fn join(&self, name: &[u8]) -> String {
+        let mut path = format!("{}!", self.path);
+        let name = name.get(..limits::MAX_MEMBER_PATH).unwrap_or(name);
+        let name = name.strip_prefix(b"./").unwrap_or(name);
+        // Names must not control the terminal that they are printed on.
+        let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+        path.extend(String::from_utf8_lossy(name).chars().map(clean));
+        path
+    }
+
+    /// Returns the offset in the outermost package of a member at offset `at` of this one.
+    fn offset_of(&self, at: u64) -> Option<u64> {
+        self.offset?.checked_add(at)
+    }
+}
+
+/// Walks through a package.
+fn walk(path: &str, bytes: &[u8], kind: Kind, visit: &mut dyn FnMut(Member<'_>) -> Result<()>) -> Result<()> {
+    let budget =
+        Cell::new((bytes.len() as u64).saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_PACKAGE_FLOOR));
+    let mut walk = Walk { visit, budget: &budget, damaged: 0 };
+    walk.package(PackageLocation { path, offset: Some(0), depth: 0 }, bytes, kind)
+}
+
+/// Use of a member, by its first bytes.
+enum MemberUse {
+    /// Read: it may hold images.
+    Images,
+    /// Walk: it holds other files.
+    Package(Kind),
+    /// Skip: it holds no device code.
+    None,
+}
+
+fn member_use(head: &[u8], len: u64) -> MemberUse {
+    match Kind::identify_head(head, len) {
+        Ok(kind) if is_package(kind) => MemberUse::Package(kind),
+        Ok(Kind::Table) | Err(_) => MemberUse::None,
+        Ok(_) => MemberUse::Images,
+    }
+}
+
+/// Whether a file's first bytes show that it holds no device code.
+fn is_useless(head: &[u8], len: u64) -> bool {
+    matches!(member_use(head, len), MemberUse::None)
+}
+
+impl Walk<'_> {
+    fn package(&mut self, place: PackageLocation<'_>, bytes: &[u8], kind: Kind) -> Result<()> {
+        if place.depth >= limits::MAX_NESTING {
+            let error = format!("packages are nested deeper than the limit of {}", limits::MAX_NESTING);
+            return self.damaged(place.path, Error::input(error));
+        }
+        match kind {
+            Kind::Archive => formats::walk_archive(self, place, bytes),
+            Kind::Zip => formats::walk_zip(self, place, bytes),
+            _ => formats::walk_tar(self, place, bytes),
+        }
+    }
+
+    /// Visits a member that is in memory; `at` is the offset of its bytes in the package, if they are there.
+    fn member(&mut self, place: PackageLocation<'_>, name: &[u8], bytes: &[u8], at: Option<u64>) -> Result<()> {
+        let head = bytes.get(..HEAD).unwrap_or(bytes);
+        let offset = at.and_then(|at| place.offset_of(at));
+        match member_use(head, bytes.len() as u64) {
+            MemberUse::None => Ok(()),
+            MemberUse::Images => {
+                let path = place.join(name);
+                (self.visit)(Member { path: &path, content: Content::Bytes { bytes, offset } })
+            }
+            MemberUse::Package(kind) => {
+                let path = place.join(name);
+                self.package(PackageLocation { path: &path, offset, depth: place.depth.saturating_add(1) }, bytes, kind)
+            }
+        }
+    }
+
+    /// Visits a member that must be inflated: first far enough to know its use, then as a whole.
+    ///
+    /// `reader` must be within the budget. `declared` is the member's size as the package states it, if it does;
+    /// `ceiling` is the most it may inflate to.
+    fn inflated(
+        &mut self,
+        place: PackageLocation<'_>,
+        name: &[u8],
+        mut reader: impl Read,
+        declared: Option<u64>,
+        ceiling: u64,
+    ) -> Result<()> {
+        let ceiling = ceiling.min(limits::MAX_MEMBER);
+        let mut bytes = Vec::new();
+        if let Err(error) = reader.by_ref().take(HEAD as u64).read_to_end(&mut bytes) {
+            return self.damaged(&place.join(name), unreadable(&error));
+        }
+        if is_useless(&bytes, declared.unwrap_or(u64::MAX)) {
+            return Ok(());
+        }
+        if let Some(size) = declared.filter(|size| *size > ceiling.min(self.budget.get().saturating_add(HEAD as u64))) {
+            let error = format!("it declares {size} bytes inflated, beyond the limit of {ceiling}");
+            return self.damaged(&place.join(name), Error::input(error));
+        }
+        let expected = declared.unwrap_or(0).saturating_sub(bytes.len() as u64);
+        let reserved = bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(usize::MAX));
+        if reserved.is_err() {
+            return self
+                .damaged(&place.join(name), Error::input(format!("there is no memory for its {expected} bytes")));
+        }
+        let most = declared.unwrap_or(ceiling);
+        let rest = most.saturating_sub(bytes.len() as u64).saturating_add(1);
+        if let Err(error) = reader.take(rest).read_to_end(&mut bytes) {
+            return self.damaged(&place.join(name), unreadable(&error));
+        }
+        let size = bytes.len() as u64;
+        let error = match declared {
+            Some(declared) if size != declared => {
+                let what = if size > declared { "holds more than" } else { "ends before" };
+                Some(format!("it {what} the {declared} bytes it declares"))
+            }
+            None if size > ceiling => Some(format!("it inflates beyond the limit of {ceiling} bytes")),
+            _ => None,
+        };
+        match error {
+            Some(error) => self.damaged(&place.join(name), Error::input(error)),
+            None => self.member(place, name, &bytes, None),
+        }
+    }
+
+    /// Visits a member of a thin archive.
+    fn beside(&mut self, place: PackageLocation<'_>, name: &[u8]) -> Result<()> {
+        let path = place.join(name);
+        let content = match std::str::from_utf8(name) {
+            _ if place.depth > 0 => {
+                let error = Error::input("the members of a thin archive are files beside it, and it is in a package");
+                return self.damaged(&path, error);
+            }
+            Ok(name) => Content::Beside(name),
+            Err(_) => Content::Damaged(Error::input("the name of this member is not UTF-8")),
+        };
+        (self.visit)(Member { path: &path, content })
+    }
+
+    /// Reports a damaged member, up to the limit on problems.
+    fn damaged(&mut self, path: &str, error: Error) -> Result<()> {
+        self.damaged = self.damaged.saturating_add(1);
+        match self.damaged.cmp(&limits::MAX_PROBLEMS) {
+            std::cmp::Ordering::Greater => Ok(()),
+            std::cmp::Ordering::Equal => {
+                let error = Error::input("there are more problems than are reported");
+                (self.visit)(Member { path, content: Content::Damaged(error) })
+            }
+            std::cmp::Ordering::Less => (self.visit)(Member { path, content: Content::Damaged(error) }),
+        }
+    }
+}
+
+#[cold]
+fn unreadable(error: &std::io::Error) -> Error {
+    Error::input(format!("cannot be inflated: {error}"))
 }

@@ -1,7 +1,7 @@
 //! Which rules for compiling does this text describe?
 
 use super::{glob, resolve};
-use crate::bundle::spec_setting::{Setting, ConstantName};
+use crate::bundle::spec_constants::{ConstantName, Setting};
 use crate::device::table::TargetTable;
 use crate::device::yaml::Fault;
 use crate::policy::rules::{Registers, Rule, Rules, Wanted};

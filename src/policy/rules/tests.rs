@@ -1,7 +1,7 @@
 //! Are rules read as they are meant, and is everything wrong with them told with its place?
 
 use super::*;
-use crate::bundle::spec_setting::ConstantName;
+use crate::bundle::spec_constants::ConstantName;
 use crate::device;
 
 fn read(text: &str) -> Result<Option<Rules>, Vec<String>> {

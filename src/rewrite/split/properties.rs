@@ -14,10 +14,9 @@
 use super::check::Checked;
 use super::entry::{Entry, Kind, Variable};
 use super::{Input, Options};
-use crate::bundle::property::{Properties, Property, PropertySet, Value, key, set};
+use crate::bundle::property::{self, Properties, Property, PropertySet, Value, key, set};
 use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::bundle::spec_constants::constants;
-use crate::bundle::subject;
 use crate::compat::built_in::can_be_imported;
 use crate::container::arena::Arena;
 use crate::error::Result;
@@ -238,7 +237,7 @@ fn subject<'c>(
             property.value.text().map_or(Subject::All, Subject::Export)
         }
         set::DEVICE_GLOBALS => symbols.get(property.name).map_or(Subject::All, |symbol| Subject::Export(symbol)),
-        _ => subject::kernel_of(set, property).map_or(Subject::All, Subject::Kernel),
+        _ => property::kernel_of(set, property).map_or(Subject::All, Subject::Kernel),
     }
 }
 
