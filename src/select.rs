@@ -1,7 +1,7 @@
-//! Which images does the user mean?
+//! Which images and kernels does the user select?
 //!
-//! One selector for every verb: images that fulfil all kinds of condition given; within one kind any will do, of conditions
-//! all hold. Globs see a kernel's mangled and its demangled name.
+//! All verbs use the same selector: an image must meet every kind of condition that is given; within one kind any value
+//! will do, except that of `--where` conditions all must hold. Globs match a kernel's mangled or demangled name.
 //!
 //! ```
 //! use sycl_bundle::select::{Pattern, Selector, aspect, range};
@@ -34,24 +34,24 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-/// The conditions. An empty one selects everything.
+/// Conditions on images. An empty selector selects everything.
 #[derive(Debug, Default)]
 pub struct Selector {
-    /// Indexes.
+    /// Ranges of indexes.
     pub images: Vec<RangeInclusive<usize>>,
-    /// Kernel name globs.
+    /// Globs over kernel names.
     pub kernels: Vec<Pattern>,
     /// States.
     pub states: Vec<State>,
     /// Globs over the target, or the compile target where the image names one.
     pub targets: Vec<Pattern>,
-    /// Aspects that the image requires, or its SPIR-V shows.
+    /// Aspects that the image requires or its SPIR-V uses.
     pub aspects: Vec<String>,
-    /// Conditions, all of which hold.
+    /// Conditions, all of which must hold.
     pub conditions: Vec<Predicate>,
 }
 
-/// A glob as the user wrote it. `*` and `?` match any character, `[...]` a class, `{a,b}` alternatives.
+/// Glob as the user wrote it. `*` and `?` match any character, `[...]` a class, `{a,b}` alternatives.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: String,
@@ -69,19 +69,19 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), matcher: glob.compile_matcher() })
     }
 
-    /// The glob as it was written.
+    /// Returns the glob as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether a name matches, by the glob or letter by letter (names hold `[` and `*` themselves).
-    /// `> >` and `>>` are the same: names have the one, and tables show the other.
+    /// Whether a name matches, as a glob or literally (names contain `[` and `*` themselves). `> >` and `>>` are equal:
+    /// names have the first, and tables show the second.
     pub fn matches(&self, name: &str) -> bool {
         self.text == name || self.matcher.is_match(&*closed(name))
     }
 }
 
-/// A name without the blanks between closing brackets.
+/// Returns a name without the blanks between closing brackets.
 fn closed(name: &str) -> Cow<'_, str> {
     let mut closed = Cow::Borrowed(name);
     while closed.contains("> >") {
@@ -106,7 +106,7 @@ pub fn range(text: &str) -> Result<RangeInclusive<usize>> {
     }
 }
 
-/// Takes the name of an aspect, as SYCL spells it, with or without what stands before it there.
+/// Parses the SYCL name of an aspect, with or without its namespace.
 ///
 /// # Errors
 /// `Usage` where there is no such aspect.
@@ -122,8 +122,8 @@ pub fn aspect(text: &str) -> Result<String> {
     })
 }
 
-/// Leaves the kernels that need one of these aspects: whose code uses it, or may. Where an image requires it and the code of
-/// no kernel tells whose it is, all of the image's kernels do, since none runs without it.
+/// Keeps the kernels that need one of these aspects: whose code uses it or may use it. If an image requires an aspect
+/// and no kernel's code shows it, all of the image's kernels count, since none runs without it.
 pub fn keep_needing(kernels: &mut Vec<KernelFacts>, aspects: &[String]) {
     if aspects.is_empty() {
         return;
@@ -165,7 +165,7 @@ impl Selector {
         self.kernels.is_empty() || self.kernels.iter().any(matches)
     }
 
-    /// The error for a selector that matches none of these images, with the kernel names nearest to what was asked.
+    /// Returns the error for a selector that matches none of these images, with the nearest kernel name.
     pub fn no_match(&self, images: &[Examined<'_, '_>]) -> Error {
         let error = Error::new(ErrorKind::NoMatch, format!("no image matches {}", self.describe()));
         let last = images.iter().map(|image| image.image.index).max();
@@ -179,7 +179,7 @@ impl Selector {
         }
     }
 
-    /// What is asked, as the command line says it.
+    /// Returns the selector as command-line options.
     fn describe(&self) -> String {
         let mut parts = Vec::new();
         parts.extend(self.images.iter().map(|range| match (range.start(), range.end()) {
@@ -195,8 +195,8 @@ impl Selector {
     }
 }
 
-/// The demangled kernel name that shares most with what was asked, by groups of three letters, if it shares three
-/// fifths of them. Names too long to be of help are passed over.
+/// Returns the demangled kernel name that shares the most three-letter groups with a name, if it shares three fifths of
+/// them. Very long names are skipped. An edit distance would not do: users give a small part of a long template name.
 fn nearest(asked: &str, images: &[Examined<'_, '_>]) -> Option<String> {
     let letters: Vec<char> = asked.to_lowercase().chars().filter(|letter| !"*?[]{}\\".contains(*letter)).collect();
     let groups: Vec<String> = letters.windows(3).map(|group| group.iter().collect()).collect();
@@ -210,7 +210,7 @@ fn nearest(asked: &str, images: &[Examined<'_, '_>]) -> Option<String> {
         .map(|name| demangle(name).into_owned())
         .filter(|name| name.len() <= 200);
     let best = names.map(|name| (score(&name), name)).max_by(|one, other| {
-        // Of equally near ones the shortest, then the first by name.
+        // Ties go to the shortest name, then to the first alphabetically.
         one.0.cmp(&other.0).then(other.1.len().cmp(&one.1.len())).then_with(|| other.1.cmp(&one.1))
     });
     best.filter(|(score, _)| *score > 0 && score.saturating_mul(5) >= groups.len().saturating_mul(3))

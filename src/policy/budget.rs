@@ -1,36 +1,37 @@
-//! Do files keep to their budgets?
+//! Do files and kernels stay within their budgets?
 
 use crate::compat::examine::Examined;
 use crate::compat::gate::{Against, Clause, Matter};
 use crate::device::target::Target;
 use crate::native::Kernel;
 
-/// What something may take at most; no limit where none is given.
+/// Upper limits; none means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Bytes as they stand in the file.
+    /// Stored size in bytes.
     pub bytes: Option<u64>,
-    /// Device images.
+    /// Number of device images.
     pub images: Option<u64>,
-    /// Bytes of registers that a kernel spills per hardware thread (Intel GPUs).
+    /// Bytes of registers that a kernel spills, per hardware thread (Intel GPUs).
     pub spill: Option<u64>,
-    /// Registers that a kernel spills, vector and scalar ones together (AMD GPUs).
+    /// Number of registers that a kernel spills, vector and scalar together (AMD GPUs).
     pub spilled_registers: Option<u64>,
 }
 
 impl Budget {
-    /// Whether it limits nothing.
+    /// Whether there is no limit.
     pub fn is_open(&self) -> bool {
         *self == Budget::default()
     }
 
-    /// Whether it limits kernels and not only files.
+    /// Whether there is a limit on kernels.
     pub fn is_of_kernels(&self) -> bool {
         self.spill.is_some() || self.spilled_registers.is_some()
     }
 }
 
-/// Whether an image is compiled for a target: it says so, or its code does. SPIR-V for any device is for `spir64`.
+/// Whether an image is compiled for a target, by its stated target or its code. SPIR-V for any device counts as
+/// `spir64`.
 pub fn is_for(image: &Examined<'_, '_>, target: &Target) -> bool {
     let stated = image.image.compile_target().unwrap_or(image.image.target);
     let stated = if stated.is_empty() && image.module.is_some() { "spir64" } else { stated };
@@ -40,24 +41,24 @@ pub fn is_for(image: &Examined<'_, '_>, target: &Target) -> bool {
         || [stated, arch].iter().any(|name| *name == target.name || target.aliases.iter().any(|alias| alias == name))
 }
 
-/// Something that takes more than its budget, or of which it cannot be told.
+/// Finding of a budget: it is exceeded, or the value is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Over {
-    /// The kernel's mangled name, where it is about one; else it is about the file.
+    /// Mangled name of the kernel; none where the finding is about the file.
     pub kernel: Option<String>,
-    /// The place, among the images that were given, of the kernel's image.
+    /// Position of the kernel's image among the given images.
     pub at: usize,
-    /// What it says.
+    /// Rule and message.
     pub against: Against,
 }
 
-/// What exceeds the budget of a whole file of so many bytes.
+/// Returns the findings of a whole file of this many bytes.
 pub fn of_file(budget: &Budget, bytes: u64, images: &[Examined<'_, '_>]) -> Vec<Over> {
     let all: Vec<(usize, &Examined<'_, '_>)> = images.iter().enumerate().collect();
     over(budget, "the file", bytes, &all)
 }
 
-/// What exceeds the budget of the images that are compiled for a target.
+/// Returns the findings of the images that are compiled for a target.
 pub fn of_target(budget: &Budget, target: &Target, images: &[Examined<'_, '_>]) -> Vec<Over> {
     if budget.is_open() {
         return Vec::new();
@@ -89,7 +90,7 @@ fn over(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examined<'_
     found
 }
 
-/// The kernels of an image that spill more registers than they may, and those of which it is not told.
+/// Adds a finding for each kernel of an image that spills too many registers, or whose spills are not known.
 fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<Over>) {
     let parts = image.native.iter().flat_map(|native| &native.parts);
     let told: Vec<&Kernel> = parts.flat_map(|part| &part.kernels).collect();
@@ -108,11 +109,11 @@ fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<
             }
         }
     }
-    // What one kind of device counts in bytes another counts in registers: one of them is enough.
+    // One kind of device counts spills in bytes and another in registers; one of the two is enough.
     let clause = if budget.spill.is_some() { Clause::Spill } else { Clause::SpilledRegisters };
     for name in &image.kernels {
         let of_name = || told.iter().filter(|kernel| kernel.name == *name);
-        // Memory for spills and private arrays together holds no more of spills than it is large.
+        // Spills share scratch memory with private arrays, so they fit if all of it does.
         let within = |scratch: u64| budget.spill.is_some_and(|most| scratch <= most);
         let tells = |kernel: &&Kernel| {
             (kernel.spill, kernel.spilled_registers) != (None, None) || kernel.scratch.is_some_and(within)

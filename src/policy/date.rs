@@ -1,8 +1,9 @@
-//! Which day is it, and is another before it?
+//! Which day is it, and does an exception still hold on it?
 
 use std::fmt;
 
-/// A day of the Gregorian calendar, in no time zone.
+/// Day of the Gregorian calendar, without a time zone. Written by hand, since the crates for dates are many times as
+/// large as these functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date {
     year: u16,
@@ -11,12 +12,12 @@ pub struct Date {
 }
 
 impl Date {
-    /// A day; none where the calendar has no such day.
+    /// Creates a date, or returns none where the calendar has no such day.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Date> {
         (day >= 1 && day <= days_of(year, month)?).then_some(Date { year, month, day })
     }
 
-    /// The day in UTC, so many seconds after 1970 began; none after the year 9999.
+    /// Returns the day in UTC at a number of seconds since 1970; none after the year 9999.
     pub fn of_unix_time(seconds: u64) -> Option<Date> {
         let mut days = seconds / 86_400;
         let mut year: u16 = 1970;

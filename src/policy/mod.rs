@@ -1,8 +1,8 @@
-//! What does a project demand of its device code?
+//! What does a project require of its device code?
 //!
-//! A policy names the targets that kernels must run on, exceptions with a reason and a last day, aspects that nobody may
-//! need, and budgets. It is read from TOML (`sycl-bundle.toml`, table `check`); [`EXAMPLE`] shows the whole grammar. Table
-//! `build` of the same file says how images are compiled: [`rules`].
+//! A policy names the targets that kernels must run on, exceptions with a reason and a last day, forbidden aspects, and
+//! budgets. It is read from TOML (`sycl-bundle.toml`, table `check`); [`EXAMPLE`] shows the whole grammar. Table
+//! `build` of the same file has rules for compiling images: [`rules`].
 
 pub mod budget;
 pub mod date;
@@ -21,72 +21,72 @@ use crate::select::Pattern;
 use budget::Budget;
 use date::Date;
 
-/// A policy that uses every key.
+/// Example of a policy that uses every key.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
-/// What is demanded for a target.
+/// Demands for one target.
 #[derive(Debug, Clone)]
 pub struct Demanded {
-    /// The target's name.
+    /// Name of the target.
     pub target: String,
-    /// The instruction set, where the spelling named one.
+    /// Instruction set, if the spelling names one.
     pub march: Option<CpuArch>,
-    /// The kernels that must run, by either name; all where it is empty.
+    /// Kernels that must run, by mangled or demangled name; all if empty.
     pub kernels: Vec<Pattern>,
-    /// Aspects that none of them may need.
+    /// Aspects that none of these kernels may need.
     pub forbidden: Vec<String>,
-    /// Whether they must be compiled for the target.
+    /// Whether these kernels must be compiled for the target.
     pub native: bool,
-    /// What the images compiled for the target may take in each file.
+    /// Budget of the images compiled for the target in each file.
     pub budget: Budget,
 }
 
-/// Findings that do not count until a day has passed.
+/// Findings that are excused up to a day.
 #[derive(Debug, Clone)]
 pub struct Exception {
-    /// The rule, where one is named.
+    /// Rule, if one is named.
     pub rule: Option<Matter>,
-    /// The aspect, where one is named. Of rule and aspect there is one at least.
+    /// Aspect, if one is named. There is a rule or an aspect.
     pub aspect: Option<String>,
-    /// The kernels, by either name.
+    /// Kernels, by mangled or demangled name.
     pub kernel: Pattern,
-    /// The targets; all where it is empty.
+    /// Targets; all if empty.
     pub targets: Vec<String>,
-    /// Why.
+    /// Reason.
     pub reason: String,
-    /// The last day on which it holds.
+    /// Last day of the exception.
     pub until: Date,
-    /// Where it stands.
+    /// Location in the file.
     pub place: Place,
 }
 
-/// A policy.
+/// Policy of a project.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
-    /// The file, as messages name it.
+    /// File name for messages.
     pub file: String,
-    /// Whether what is not known fails.
+    /// Whether unknown results fail the check.
     pub strict: bool,
-    /// The targets, in the order of the text.
+    /// Demands for targets, in the order of the text.
     pub targets: Vec<Demanded>,
-    /// What holds for a target of which the policy says nothing, should somebody ask about one.
+    /// Demands for a target that the policy does not name, if one is asked about.
     pub other: Option<Demanded>,
-    /// What each file may take.
+    /// Budget of each file.
     pub budget: Budget,
-    /// The exceptions, in the order of the text.
+    /// Exceptions, in the order of the text.
     pub exceptions: Vec<Exception>,
 }
 
-/// A policy that files are held to.
+/// Policy with the day on which it is applied.
 #[derive(Debug, Clone)]
 pub struct Held {
-    /// The policy.
+    /// Policy.
     pub policy: Policy,
-    /// The day on which its exceptions are judged; none where it has none.
+    /// Day on which its exceptions are judged; none if it has no exceptions.
     pub today: Option<Date>,
 }
 
-/// What a text says, as `read` understands it; else all that is wrong with it.
+/// Reads a text with `read`, and returns all errors if there are any.
 fn read_as<T>(file: &str, text: &str, read: impl FnOnce(&text::Table<'_>) -> (T, Vec<Fault>)) -> Result<T, Vec<Error>> {
     let in_file = |faults: Vec<Fault>| faults.iter().map(|fault| fault.in_file(file)).collect::<Vec<_>>();
     let (read, faults) = text::with_table(text, |root| read(&root)).map_err(|fault| in_file(vec![fault]))?;
@@ -94,28 +94,28 @@ fn read_as<T>(file: &str, text: &str, read: impl FnOnce(&text::Table<'_>) -> (T,
 }
 
 impl Policy {
-    /// Reads a policy. `file` is what messages call it; `aspects` are the names that aspects may have.
+    /// Reads a policy. `file` is its name for messages; `aspects` are the valid names of aspects.
     ///
     /// # Errors
-    /// All that is wrong with it, each of kind `Input` and beginning with `file:line:column`.
+    /// All mistakes, each of kind `Input` and beginning with `file:line:column`.
     pub fn read(file: &str, text: &str, targets: &TargetTable, aspects: &[&str]) -> Result<Policy, Vec<Error>> {
         read_as(file, text, |root| read::policy(file, root, targets, aspects))
     }
 
-    /// What is demanded for a target; for one that the policy does not name, what it says of all.
+    /// Returns the demands for a target, or the general ones for a target that the policy does not name.
     pub fn demanded(&self, target: &str, march: Option<CpuArch>) -> Option<&Demanded> {
         let of_target = |one: &&Demanded| one.target == target && (march.is_none() || one.march == march);
         self.targets.iter().find(of_target).or(self.other.as_ref())
     }
 
-    /// The first exception that covers what speaks against a kernel, and has not ended, by its number. The kernel has a
-    /// mangled and a demangled name.
+    /// Returns the number of the first current exception that covers a finding about a kernel, which is given by its
+    /// mangled and demangled name.
     pub fn excuse(&self, today: Date, target: &str, against: &Against, kernel: (&str, &str)) -> Option<usize> {
         let covers = |one: &Exception| today <= one.until && one.covers(target, against, kernel);
         self.exceptions.iter().position(covers)
     }
 
-    /// A finding for each exception that has ended.
+    /// Returns a finding for each exception that has expired.
     pub fn expired(&self, today: Date) -> Vec<Against> {
         let ended = self.exceptions.iter().filter(|one| one.until < today);
         let found = ended.map(|one| {
@@ -133,7 +133,7 @@ impl Policy {
 }
 
 impl Exception {
-    /// Whether what speaks against a kernel, of a mangled and a demangled name, is what it speaks of, on whatever day.
+    /// Whether the exception covers a finding about a kernel, given by its mangled and demangled name, on any day.
     pub fn covers(&self, target: &str, against: &Against, (name, demangled): (&str, &str)) -> bool {
         (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
             && self.rule.is_none_or(|rule| rule == against.matter)
@@ -142,12 +142,12 @@ impl Exception {
             && (self.kernel.matches(name) || self.kernel.matches(demangled))
     }
 
-    /// Why it excuses, and until when.
+    /// Returns the reason and the last day, for messages.
     pub fn excuse(&self) -> String {
         format!("{} (until {})", self.reason, self.until)
     }
 
-    /// What it is about.
+    /// Returns the subject of the exception, for messages.
     pub fn describe(&self) -> String {
         let aspect = self.aspect.as_ref().map(|aspect| format!("aspect {aspect}"));
         let rule = self.rule.map(|rule| format!("rule {}", rule.rule()));

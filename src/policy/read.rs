@@ -1,4 +1,4 @@
-//! Which policy does this text describe?
+//! How is a policy read from its text?
 
 pub(super) mod build;
 mod clashes;
@@ -18,22 +18,22 @@ const CHECK: [&str; 8] =
 const TARGET: [&str; 4] = ["kernels", "forbidden-aspects", "require-native", "budget"];
 const BUDGET: [&str; 4] = ["bytes", "images", "spill", "spilled-registers"];
 
-/// What is known on the way.
+/// State of reading a policy.
 struct Reader<'r> {
     targets: &'r TargetTable,
     aspects: &'r [&'r str],
     faults: Vec<Fault>,
 }
 
-/// A demand with the places that messages about clashes name.
+/// Demands for a target with their locations, for messages.
 struct Placed {
     demanded: Demanded,
     place: Place,
-    /// Where its own `kernels` or those of all targets stand, where some are named.
+    /// Location of its `kernels` list, or of the general one, if there is one.
     kernels: Option<Place>,
 }
 
-/// Reads a policy, and tells all that is wrong.
+/// Reads a policy. Returns all mistakes beside it.
 pub(super) fn policy(file: &str, root: &Table<'_>, targets: &TargetTable, aspects: &[&str]) -> (Policy, Vec<Fault>) {
     let mut reader = Reader { targets, aspects, faults: Vec::new() };
     root.only(&["check", "build"], &mut reader.faults);
@@ -84,7 +84,7 @@ impl Reader<'_> {
         self.faults.push(Fault::new(place, message));
     }
 
-    /// Adds the targets of a spelling, each once.
+    /// Adds the targets that a spelling names, each once.
     fn add(&mut self, placed: &mut Vec<Placed>, spelling: At<&str>, like: &Placed, what: &str) {
         for (target, march) in self.resolve(spelling) {
             let same = |one: &&Placed| one.demanded.target == target && one.demanded.march == march;
@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Puts targets that have rules of their own in place of those that are only listed.
+    /// Replaces targets that are only listed by those with demands of their own.
     fn merge(&mut self, placed: &mut Vec<Placed>, own: Vec<Placed>, listed: bool) {
         for one in own {
             let same = |other: &&mut Placed| {
@@ -120,13 +120,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The targets that a spelling means.
+    /// Returns the targets that a spelling names.
     fn resolve(&mut self, spelling: At<&str>) -> Vec<(String, Option<crate::device::cpu::CpuArch>)> {
         let Some(found) = resolve(spelling, self.targets, &mut self.faults) else { return Vec::new() };
         found.targets.iter().map(|target| (target.name.clone(), found.march)).collect()
     }
 
-    /// What a table demands for targets, over what is demanded for all.
+    /// Reads the demands of a table, which override the general ones.
     fn demanded(&mut self, table: &Table<'_>, all: Option<&Placed>) -> Placed {
         let like = all.map(|all| &all.demanded);
         let mut kernels_at = all.and_then(|all| all.kernels);
@@ -147,7 +147,7 @@ impl Reader<'_> {
         }
         let native = table.flag("require-native", &mut self.faults);
         let native = native.unwrap_or_else(|| like.is_some_and(|like| like.native));
-        // The budget of `[check]` is that of whole files.
+        // The budget of `[check]` is for whole files.
         let budget = if all.is_some() { self.budget(table) } else { Budget::default() };
         let target = String::new();
         Placed {
@@ -182,7 +182,7 @@ impl Reader<'_> {
     }
 }
 
-/// A glob over kernels.
+/// Returns a glob over kernels.
 fn glob(text: At<&str>, faults: &mut Vec<Fault>) -> Option<Pattern> {
     match Pattern::new(text.value) {
         Ok(pattern) if !text.value.is_empty() => return Some(pattern),

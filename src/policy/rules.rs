@@ -1,8 +1,8 @@
-//! How is each image to be compiled?
+//! How does a project want each image compiled?
 //!
-//! Table `build` of `sycl-bundle.toml`: options and values of specialization constants for all images, and rules for some of
-//! them, by kernel, number and target. What a later rule says is added to what earlier ones say: its options come last, and
-//! its values count.
+//! Table `build` of `sycl-bundle.toml` has options and values of specialization constants for all images, and rules for
+//! some of them, by kernel, number and target. A later rule adds to earlier ones: its options come last, and its values
+//! override.
 
 use super::read::build;
 use super::read_as;
@@ -15,20 +15,21 @@ use crate::error::Error;
 use crate::select::Pattern;
 use std::ops::RangeInclusive;
 
-/// A text with a table `build` that uses every key.
+/// Example of a table `build` that uses every key.
 pub const EXAMPLE: &str = include_str!("example_build.toml");
 
-/// How many registers a thread of an Intel GPU gets.
+/// Number of registers of an Intel GPU's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registers {
     /// Twice the usual number, for half the threads.
     Large,
-    /// As the compiler thinks best for each kernel.
+    /// Chosen by the compiler for each kernel.
     Auto,
 }
 
 impl Registers {
-    /// The option that the runtime passes for it (`sycl-register-alloc-mode`), for explicit SIMD another.
+    /// Returns the compiler option that the runtime passes for it (`sycl-register-alloc-mode`); explicit SIMD has
+    /// another.
     pub fn option(self, esimd: bool) -> &'static str {
         match (self, esimd) {
             (Registers::Large, true) => "-doubleGRF",
@@ -38,79 +39,79 @@ impl Registers {
     }
 }
 
-/// What holds for the images that a rule is for.
+/// Settings of a rule for its images.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Options of the compiler, after those that the image has.
+    /// Options of the compiler, added after those of the image.
     pub options: String,
-    /// Options of the linker, likewise.
+    /// Options of the linker, added after those of the image.
     pub link_options: String,
-    /// Whether the options that the image has count; as said before where it says nothing.
+    /// Whether the image's own options are used; none keeps the earlier setting.
     pub own_options: Option<bool>,
-    /// The registers of a GPU's thread.
+    /// Registers of a GPU's thread.
     pub registers: Option<Registers>,
-    /// The level of optimisation, 0 to 3.
+    /// Optimisation level, 0 to 3.
     pub optimization: Option<u8>,
-    /// Whether it is compiled at all; as said before where it says nothing.
+    /// Whether the image is compiled; none keeps the earlier setting.
     pub native: Option<bool>,
     /// Values of specialization constants.
     pub constants: Vec<Setting>,
-    /// Whether constants without a value get their defaults; as said before where it says nothing.
+    /// Whether constants without a value get their defaults; none keeps the earlier setting.
     pub defaults: Option<bool>,
 }
 
-/// A rule.
+/// Rule for some images.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// Where it stands.
+    /// Location in the file.
     pub place: Place,
-    /// Kernels, by either name; an image with one of them is meant. All where it is empty.
+    /// Kernels, by mangled or demangled name, one of which the image must have; all if empty.
     pub kernels: Vec<Pattern>,
-    /// Numbers of images; all where it is empty.
+    /// Numbers of images; all if empty.
     pub images: Vec<RangeInclusive<usize>>,
-    /// Targets; all where it is empty.
+    /// Targets; all if empty.
     pub targets: Vec<String>,
-    /// What holds for them.
+    /// Settings for these images.
     pub wanted: Wanted,
 }
 
-/// The rules of a file.
+/// Rules of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    /// The file, as messages name it.
+    /// File name for messages.
     pub file: String,
-    /// Targets that are built where the command line names none.
+    /// Targets that are built if the command line names none.
     pub targets: Vec<String>,
-    /// What holds for all.
+    /// Settings for all images.
     pub all: Wanted,
-    /// The rules, in the order of the text.
+    /// Rules, in the order of the text.
     pub rules: Vec<Rule>,
 }
 
-/// How one image is compiled for one target.
+/// Settings for compiling one image for one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recipe {
     /// Options of the compiler.
     pub options: String,
     /// Options of the linker.
     pub link_options: String,
-    /// Whether it is compiled at all.
+    /// Whether the image is compiled.
     pub native: bool,
     /// Values of specialization constants.
     pub constants: Settings,
 }
 
 impl Rules {
-    /// Reads the table `build` of a text; none where it has no such table.
+    /// Reads the table `build` of a text, or returns none where it has no such table.
     ///
     /// # Errors
-    /// All that is wrong with it, each of kind `Input` and beginning with `file:line:column`.
+    /// All mistakes, each of kind `Input` and beginning with `file:line:column`.
     pub fn read(file: &str, text: &str, targets: &TargetTable) -> Result<Option<Rules>, Vec<Error>> {
         read_as(file, text, |root| build::rules(file, root, targets))
     }
 
-    /// How an image, under the number that the user sees, is compiled for a target. The numbers of the rules that are for it
-    /// go to `used`.
+    /// Returns the settings for an image, by the number that the user sees, and a target. The numbers of the rules that
+    /// apply are added to `used`.
     pub fn recipe(&self, image: &Examined<'_, '_>, number: usize, target: &str, used: &mut dyn FnMut(usize)) -> Recipe {
         let esimd = image.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_esimd"));
         let holding = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_for(image, number, target));

@@ -1,4 +1,4 @@
-//! Is a policy read as it is meant, and is everything wrong with one told with its place?
+//! Is a policy read correctly, and is every mistake reported with its location?
 
 use super::*;
 use crate::bundle::aspect;
@@ -54,7 +54,7 @@ fn exceptions_hold_through_their_last_day() {
     );
 }
 
-/// What is wrong with the text of `[check]`, each begun by its place.
+/// Returns the mistakes in the text of `[check]`, each beginning with its location.
 fn wrong(text: &str) -> Vec<String> {
     read(&format!("[check]\n{text}\n")).unwrap_err()
 }
@@ -121,7 +121,7 @@ fn rules_that_undo_each_other_are_told_with_their_place() {
     }
 }
 
-/// Every text is a policy or told to be none, with a place: no damage to one is more than that.
+/// Damaged texts are policies or mistakes with a location, and nothing worse.
 #[test]
 fn damaged_policies_are_told_with_their_place() {
     let lines: Vec<&str> = EXAMPLE.lines().filter(|line| !line.starts_with('#')).collect();

@@ -1,7 +1,7 @@
-//! What does this TOML text say, and where does it say it?
+//! Which values does a TOML text have, and at which locations?
 //!
-//! Tables whose values are asked for by key and kind; whatever is no value of that kind, and every key that nobody knows,
-//! is a fault with its line and column. The one user of the `toml` crate.
+//! Values of tables are read by key and type; a value of another type, and every unknown key, is a fault with its line
+//! and column. Only this file uses crate `toml`.
 
 use super::date::Date;
 use crate::bytes::size;
@@ -12,14 +12,14 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value with the place where it stands.
+/// Value with its location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct At<T> {
     pub place: Place,
     pub value: T,
 }
 
-/// A table of the text.
+/// Table of the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Table<'d> {
     entries: &'d DeTable<'d>,
@@ -27,7 +27,7 @@ pub(super) struct Table<'d> {
     text: &'d str,
 }
 
-/// A number, truth value or text, as a text.
+/// Number, Boolean or text, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scalar(pub String);
 
@@ -37,7 +37,7 @@ impl Scalar {
             DeValue::String(text) => text.to_string(),
             DeValue::Boolean(flag) => flag.to_string(),
             DeValue::Integer(number) => {
-                // TOML's digits of another base have no sign.
+                // TOML numbers of another base have no sign.
                 let prefix = match number.radix() {
                     10 => "",
                     16 => "0x",
@@ -53,7 +53,7 @@ impl Scalar {
     }
 }
 
-/// The place of a byte of a text.
+/// Returns the line and column of a byte of a text.
 fn place(text: &str, offset: usize) -> Place {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.bytes().filter(|byte| *byte == b'\n').count().saturating_add(1);
@@ -61,16 +61,16 @@ fn place(text: &str, offset: usize) -> Place {
     Place { line, column: last.chars().count().saturating_add(1) }
 }
 
-/// Reads a text and hands its table on.
+/// Parses a text and calls `read` with its table.
 ///
 /// # Errors
-/// The first thing that is no TOML.
+/// The first syntax error.
 pub(super) fn with_table<T>(text: &str, read: impl FnOnce(Table<'_>) -> T) -> Result<T, Fault> {
     let start = Place { line: 1, column: 1 };
     if text.len() > MAX_CONFIG {
         return Err(Fault::new(start, format!("{} bytes are more than the {MAX_CONFIG} that are read", text.len())));
     }
-    // The mark that some editors put first is no part of the text.
+    // Some editors write a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(start, |span: Range<usize>| place(text, span.start));
@@ -79,7 +79,7 @@ pub(super) fn with_table<T>(text: &str, read: impl FnOnce(Table<'_>) -> T) -> Re
     Ok(read(Table { entries: root.get_ref(), place: start, text }))
 }
 
-/// What a value is called in messages.
+/// Returns the name of a value's type for messages.
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
@@ -97,13 +97,13 @@ impl<'d> Table<'d> {
         place(self.text, value.span().start)
     }
 
-    /// The names of all keys, with their places.
+    /// Returns the names of all keys, with their locations.
     pub fn keys(&self) -> impl Iterator<Item = At<&'d str>> {
         let (entries, text) = (self.entries, self.text);
         entries.iter().map(move |(key, _)| At { place: place(text, key.span().start), value: &**key.get_ref() })
     }
 
-    /// Tells of each key that is none of these.
+    /// Adds a fault for each key that is not among these.
     pub fn only(&self, known: &[&str], faults: &mut Vec<Fault>) {
         for key in self.keys().filter(|key| !known.contains(&key.value)) {
             let near = did_you_mean(key.value, known.iter().copied());
@@ -120,12 +120,12 @@ impl<'d> Table<'d> {
         self.entries.iter().find(|(own, _)| own.get_ref() == key).map(|(_, value)| value)
     }
 
-    /// The place of a key's value, else of the table.
+    /// Returns the location of a key's value, or of the table if there is none.
     pub fn place_at(&self, key: &str) -> Place {
         self.value(key).map_or(self.place, |value| self.place_of(value))
     }
 
-    /// The value of a key as `read` takes it; what it does not take is a fault.
+    /// Returns the value of a key, converted by `read`; a value that `read` refuses is a fault.
     fn get<T>(
         &self,
         key: &str,
@@ -146,13 +146,13 @@ impl<'d> Table<'d> {
         }
     }
 
-    /// A table below a key.
+    /// Returns the table of a key.
     pub fn table(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Table<'d>> {
         let found = self.get(key, "a table", faults, DeValue::as_table)?;
         Some(Table { entries: found.value, place: found.place, text: self.text })
     }
 
-    /// The tables of a list of tables.
+    /// Returns the tables of a list of tables.
     pub fn tables(&self, key: &str, faults: &mut Vec<Fault>) -> Vec<Table<'d>> {
         let Some(list) = self.get(key, "a list of tables", faults, DeValue::as_array) else { return Vec::new() };
         let mut tables = Vec::new();
@@ -166,17 +166,17 @@ impl<'d> Table<'d> {
         tables
     }
 
-    /// A text.
+    /// Returns a text.
     pub fn text(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<&'d str>> {
         self.get(key, "a text", faults, DeValue::as_str)
     }
 
-    /// True or false.
+    /// Returns a Boolean.
     pub fn flag(&self, key: &str, faults: &mut Vec<Fault>) -> Option<bool> {
         self.get(key, "true or false", faults, DeValue::as_bool).map(|found| found.value)
     }
 
-    /// A list of texts.
+    /// Returns a list of texts.
     pub fn texts(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<Vec<At<&'d str>>>> {
         let list = self.get(key, "a list of texts", faults, DeValue::as_array)?;
         let mut texts = Vec::new();
@@ -195,7 +195,7 @@ impl<'d> Table<'d> {
         self.value(key).is_some()
     }
 
-    /// A scalar or a list of scalars, each as its text.
+    /// Returns a scalar or a list of scalars, each as its text.
     pub fn scalars(&self, key: &str, wanted: &str, faults: &mut Vec<Fault>) -> Option<Vec<Scalar>> {
         let found = self.get(key, wanted, faults, |value| match value {
             DeValue::Array(items) => items.iter().map(|item| Scalar::of(item.get_ref())).collect(),
@@ -204,18 +204,18 @@ impl<'d> Table<'d> {
         found.map(|found| found.value)
     }
 
-    /// A number that is not negative.
+    /// Returns a number that is not negative.
     pub fn number(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<u64>> {
         self.get(key, "a number from 0", faults, number)
     }
 
-    /// A number of bytes: a number, or a text like `"8 MiB"`.
+    /// Returns a number of bytes: a number, or a text like `"8 MiB"`.
     pub fn bytes(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<u64>> {
         let wanted = "a number of bytes, or a text like \"512 KiB\" or \"8 MiB\"";
         self.get(key, wanted, faults, |value| number(value).or_else(|| size::parse(value.as_str()?)))
     }
 
-    /// A day.
+    /// Returns a date.
     pub fn date(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<Date>> {
         self.get(key, "a day like 2027-03-31, without quotes", faults, |value| {
             let found = value.as_datetime().filter(|found| found.time.is_none())?.date?;

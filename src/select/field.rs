@@ -1,6 +1,6 @@
-//! Which facts of an image can a predicate ask for?
+//! Which facts of an image can a predicate test?
 //!
-//! By the names that `inspect --format json` gives them.
+//! Their names are those of `inspect --format json`.
 
 use crate::bytes::hex;
 use crate::compat::aspects::shown;
@@ -8,48 +8,48 @@ use crate::compat::examine::Examined;
 use crate::spirv::grammar;
 use std::borrow::Cow;
 
-/// A fact that a predicate names.
+/// Fact that a predicate names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// Compares as a number, or a size in bytes.
+    /// Number or size in bytes.
     Number(Number),
-    /// One text, or none, or several of which any may match; compared as a number, how many there are.
+    /// Texts, any of which may match. Compared with a number, it is the number of texts.
     Text(Text),
 }
 
-/// Facts that are numbers.
+/// Numeric facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Number {
-    /// The number that selects the image.
+    /// Index of the image.
     Index,
-    /// Bytes of the inflated payload.
+    /// Size of the inflated payload in bytes.
     Size,
-    /// Bytes of the payload as stored.
+    /// Size of the stored payload in bytes.
     StoredSize,
-    /// Where the payload stands in the file.
+    /// File offset of the payload.
     Offset,
-    /// The required sub-group size; none where none is required.
+    /// Required sub-group size, if there is one.
     SubGroupSize,
-    /// How many work-items the required work-group size makes; none where none is required.
+    /// Number of work-items of the required work-group size, if there is one.
     WorkGroupSize,
 }
 
-/// Facts that are texts.
+/// Textual facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Text {
-    /// input, object, executable.
+    /// State: input, object, executable.
     State,
-    /// The payload's format.
+    /// Format of the payload.
     Format,
-    /// The target.
+    /// Target.
     Target,
-    /// The target of the device configuration that the image was compiled for.
+    /// Target of the device configuration that the image was compiled for.
     CompileTarget,
-    /// The instruction set of native CPU code.
+    /// Instruction set of native CPU code.
     March,
-    /// How the payload is compressed.
+    /// Compression of the payload.
     Compression,
-    /// The payload's hash.
+    /// Hash of the payload.
     Blake3,
     /// Options for the device compiler.
     CompileOptions,
@@ -57,11 +57,11 @@ pub enum Text {
     LinkOptions,
     /// Kernels, by mangled and by demangled name.
     Kernels,
-    /// Symbols that others may import, mangled and demangled.
+    /// Exported symbols, mangled and demangled.
     Exports,
-    /// Symbols that others must define, mangled and demangled.
+    /// Imported symbols, mangled and demangled.
     Imports,
-    /// Aspects that the compiler recorded, or that the module shows.
+    /// Aspects that the compiler recorded or that the module uses.
     Aspects,
     /// Capabilities of a SPIR-V module.
     Capabilities,
@@ -69,7 +69,7 @@ pub enum Text {
     Extensions,
     /// Names of property sets.
     Properties,
-    /// What is wrong with the payload.
+    /// Problem of the payload.
     Problem,
 }
 
@@ -101,7 +101,7 @@ pub const FIELDS: [(&str, Field); 23] = [
 ];
 
 impl Number {
-    /// The number of an image, where it has one.
+    /// Returns the value for an image, if it has one.
     pub(super) fn of(self, examined: &Examined<'_, '_>) -> Option<u64> {
         let image = examined.image;
         match self {
@@ -119,7 +119,7 @@ impl Number {
 }
 
 impl Text {
-    /// The texts of an image. Empty ones are none.
+    /// Returns the texts of an image, without empty ones.
     pub(super) fn of<'t>(self, examined: &'t Examined<'_, '_>) -> Vec<Cow<'t, str>> {
         let image = examined.image;
         let all: Vec<Cow<'t, str>> = match self {
@@ -152,18 +152,18 @@ impl Text {
         all.into_iter().filter(|text| !text.is_empty()).collect()
     }
 
-    /// Whether there may be several.
+    /// Whether the field may have several texts.
     pub(super) fn is_list(self) -> bool {
         self.is_symbols() || matches!(self, Text::Aspects | Text::Capabilities | Text::Extensions | Text::Properties)
     }
 
-    /// Whether the texts are symbols, which match by their demangled names too.
+    /// Whether the texts are symbols, which also match by their demangled names.
     pub(super) fn is_symbols(self) -> bool {
         matches!(self, Text::Kernels | Text::Exports | Text::Imports)
     }
 }
 
-/// The aspects that the compiler recorded for an image, and those that its code shows; some twice.
+/// Returns the aspects that the compiler recorded for an image and those that its code uses, with repetitions.
 pub(super) fn aspects<'e>(examined: &'e Examined<'_, '_>) -> impl Iterator<Item = &'e str> {
     let recorded = examined.requirements.aspects.iter().map(String::as_str);
     recorded.chain(shown(examined))

@@ -1,4 +1,4 @@
-//! For which images is a condition true that the user wrote?
+//! For which images is a condition of the user true?
 //!
 //! ```text
 //! any    = all { ("or" | "||") all }
@@ -7,10 +7,10 @@
 //! test   = FIELD [("=" | "!=" | "<" | "<=" | ">" | ">=") VALUE]
 //! ```
 //!
-//! A value is a word, or stands in single or double quotes. `=` and `!=` compare texts by glob, as the other selectors do;
-//! of several texts any may match, and `!=` says that none does. The orders compare numbers and sizes, of texts how many
-//! there are; so do `=` and `!=` with a value of digits alone, where the field is a list. A field alone asks whether it
-//! has any value.
+//! A value is a word, or is in single or double quotes. `=` and `!=` compare texts by glob, as the other selectors do;
+//! of several texts any may match, and `!=` means that none does. The order operators compare numbers and sizes, or the
+//! number of texts; so do `=` and `!=` with a value of digits only, where the field is a list. A field alone tests
+//! whether it has any value.
 
 use super::Pattern;
 use super::field::{FIELDS, Field, Number, Text};
@@ -21,7 +21,7 @@ use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// A condition on images.
+/// Condition on images.
 #[derive(Debug, Clone)]
 pub struct Predicate {
     text: String,
@@ -33,7 +33,7 @@ enum Test {
     Any(Vec<Test>),
     All(Vec<Test>),
     Not(Box<Test>),
-    /// Whether there is a value.
+    /// Tests whether there is a value.
     Has(Field),
     Number(Number, Order, u64),
     Count(Text, Order, u64),
@@ -67,7 +67,7 @@ impl Predicate {
     /// Reads a condition.
     ///
     /// # Errors
-    /// `Usage`, with the place in the text.
+    /// `Usage`, with the position in the text.
     pub fn new(text: &str) -> Result<Predicate> {
         let mut reader = Reader { text, tokens: tokens(text)?, next: 0, depth: 0 };
         let test = reader.any()?;
@@ -77,12 +77,12 @@ impl Predicate {
         }
     }
 
-    /// As it was written.
+    /// Returns the condition as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is true of an image.
+    /// Whether the condition is true for an image. `demangle` returns a symbol as in the source.
     pub fn holds(&self, image: &Examined<'_, '_>) -> bool {
         self.test.holds(image)
     }
@@ -109,21 +109,21 @@ impl Test {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Token {
-    /// The byte in the text.
+    /// Byte offset in the text.
     at: usize,
     kind: Kind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    /// Brackets and operators.
+    /// Bracket or operator.
     Sign(&'static str),
     Word(String),
-    /// A word in quotes, which is never a keyword.
+    /// Quoted word, which is never a keyword.
     Quoted(String),
 }
 
-/// Longer ones first.
+/// Operators and brackets, longer ones first.
 const SIGNS: [&str; 13] = ["!=", "<=", ">=", "==", "&&", "||", "=", "<", ">", "!", "(", ")", "~"];
 
 fn tokens(text: &str) -> Result<Vec<Token>> {
@@ -142,7 +142,7 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
             };
             (Kind::Quoted(inside.get(..end).unwrap_or_default().to_owned()), end.saturating_add(2))
         } else {
-            // Names of kernels have brackets of their own: `add(int)`. They are for quotes; a word ends at any sign.
+            // A word ends at any sign, so names with brackets, such as `add(int)`, need quotes.
             let ends = |c: char| c.is_whitespace() || "=!<>()&|~'\"".contains(c);
             let end = rest.find(ends).unwrap_or(rest.len()).max(1);
             (Kind::Word(rest.get(..end).unwrap_or(rest).to_owned()), end)
@@ -184,7 +184,7 @@ impl Reader<'_> {
         wrong(self.text, at, what)
     }
 
-    /// Takes the next token if it is that sign or word.
+    /// Consumes the next token if it is that sign or word.
     fn takes(&mut self, sign: &str, word: &str) -> bool {
         let is = match self.peek().map(|token| &token.kind) {
             Some(Kind::Sign(is)) => *is == sign,

@@ -1,4 +1,4 @@
-//! Which rules for compiling does this text describe?
+//! How are rules for compiling images read from the text?
 
 use super::{glob, resolve};
 use crate::bundle::spec_constants::{ConstantName, Setting};
@@ -8,13 +8,13 @@ use crate::policy::rules::{Registers, Rule, Rules, Wanted};
 use crate::policy::text::{At, Scalar, Table};
 use crate::select::{Pattern, range};
 
-/// What all images and some of them may have said of them.
+/// Keys that apply to all images or to those of a rule.
 const WANTED: [&str; 8] =
     ["options", "link-options", "own-options", "registers", "optimization", "native", "spec-defaults", "spec"];
 const ALL: [&str; 7] = ["targets", "options", "link-options", "own-options", "spec-defaults", "spec", "rule"];
 const WHICH: [&str; 3] = ["kernels", "images", "targets"];
 
-/// Reads the table `build`, and tells all that is wrong.
+/// Reads the table `build`. Returns all mistakes beside it.
 pub(in crate::policy) fn rules(file: &str, root: &Table<'_>, targets: &TargetTable) -> (Option<Rules>, Vec<Fault>) {
     let mut faults = Vec::new();
     let Some(table) = root.table("build", &mut faults) else { return (None, faults) };
@@ -43,7 +43,7 @@ pub(in crate::policy) fn rules(file: &str, root: &Table<'_>, targets: &TargetTab
     (Some(rules), faults)
 }
 
-/// The targets of a key, as `keep` makes them of a spelling and the names that it stands for.
+/// Reads the targets of a key; `keep` converts a spelling and the names that it stands for.
 fn named_targets(
     table: &Table<'_>,
     targets: &TargetTable,

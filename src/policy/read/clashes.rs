@@ -1,4 +1,4 @@
-//! Which parts of a policy cannot hold together?
+//! Which parts of a policy contradict each other?
 
 use super::{Placed, Reader};
 use crate::compat::gate::{Clause, Matter};
@@ -6,11 +6,11 @@ use crate::device::yaml::{Fault, Place};
 use crate::policy::text::Table;
 use crate::policy::{Exception, Policy};
 
-/// Targets of SPIR-V for whatever device: nothing is compiled for them.
+/// Targets of SPIR-V for any device, for which nothing is compiled.
 const PORTABLE: [&str; 4] = ["spir64", "spir", "spirv64", "spirv32"];
 
 impl Reader<'_> {
-    /// Tells of each pair of rules of which one undoes the other.
+    /// Adds a fault for each pair of rules of which one cancels the other.
     pub(super) fn clashes(&mut self, check: &Table<'_>, policy: &Policy, placed: &[Placed]) {
         for one in placed {
             let target = &one.demanded.target;
@@ -53,7 +53,7 @@ fn covers(exception: &Exception, one: &Placed) -> bool {
     exception.targets.is_empty() || exception.targets.contains(&one.demanded.target)
 }
 
-/// Whether what is demanded of targets, all of those an exception holds for, is undone by it.
+/// Returns the fault of an exception that cancels a demand for all of its targets.
 fn undone(exception: &Exception, covered: &[&Placed]) -> Option<Fault> {
     let glob = exception.kernel.text();
     let fault =

@@ -1,4 +1,4 @@
-//! Which exceptions does a policy make?
+//! How are the exceptions of a policy read?
 
 use super::{Placed, Reader};
 use crate::compat::fit::Rule;
@@ -11,7 +11,7 @@ use crate::policy::text::{At, Table};
 const KEYS: [&str; 6] = ["rule", "aspect", "kernel", "targets", "reason", "until"];
 
 impl Reader<'_> {
-    /// The exceptions of a policy for these targets.
+    /// Reads the exceptions of a policy for these targets.
     pub(super) fn exceptions(&mut self, check: &Table<'_>, placed: &[Placed]) -> Vec<Exception> {
         let mut exceptions: Vec<Exception> = Vec::new();
         for table in check.tables("exception", &mut self.faults) {
@@ -84,7 +84,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The rule of a name, where it is one of those that exceptions can be made of.
+    /// Returns the rule of a name, if exceptions can be made of it.
     fn rule(&mut self, name: At<&str>, with_aspect: bool) -> Option<Matter> {
         let Some(rule) = Matter::ALL.into_iter().find(|one| one.rule() == name.value) else {
             let near = did_you_mean(name.value, Matter::ALL.iter().map(|one| one.rule()));

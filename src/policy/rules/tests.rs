@@ -1,4 +1,4 @@
-//! Are rules read as they are meant, and is everything wrong with them told with its place?
+//! Are rules read correctly, and is every mistake reported with its location?
 
 use super::*;
 use crate::bundle::spec_constants::ConstantName;

@@ -1,4 +1,4 @@
-//! Is what a user writes read as meant, and told where it is wrong?
+//! Are conditions read correctly, and are mistakes reported with their position?
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::*;
@@ -6,7 +6,7 @@ use crate::bundle::Bundle;
 use crate::compat::examine::examine;
 use crate::container::Host;
 
-/// A module of two kernels, with capabilities Addresses, Kernel and Float64.
+/// Calls `check` with a module of two kernels and the capabilities Addresses, Kernel and Float64.
 fn with_module(check: impl Fn(&dyn Fn(&str) -> bool)) {
     let words: [u32; 20] = [
         0x0723_0203,
