@@ -1,10 +1,12 @@
 //! How are bytes read without ever panicking?
 //!
 //! Little-endian reads at an offset of a slice, without indexing: an offset beyond the end is `None`. [`lines`] splits
-//! text, [`size`] reads sizes as people write them, and [`hex`] writes bytes as hexadecimal digits.
+//! text, [`parse_size`] reads sizes as people write them, and [`hex`] writes bytes as hexadecimal digits.
+//!
+//! Sizes have the same grammar on the command line, in environment variables and in policies: `64KiB`, `64 k`, `1.5 MiB`,
+//! computed exactly. The crates for sizes (bytesize, parse-size) round fractions or read `k` as another unit.
 
-pub mod lines;
-pub mod size;
+use crate::error::{Error, Result};
 
 /// Returns bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
@@ -66,6 +68,69 @@ pub fn align_up(value: u64, align: u64) -> Option<u64> {
     Some(value.checked_add(mask)? & !mask)
 }
 
+/// Returns bytes as text.
+///
+/// # Errors
+/// `Input` with `complaint` and the offset of the first byte that is not UTF-8.
+pub fn utf8_text<'b>(bytes: &'b [u8], complaint: &str) -> Result<&'b str> {
+    std::str::from_utf8(bytes).map_err(|error| Error::at(error.valid_up_to() as u64, complaint))
+}
+
+/// Returns the lines of a text without their ends (LF or CRLF), each with its offset in bytes.
+pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut next = 0usize;
+    text.split_inclusive('\n').map(move |line| {
+        let here = next;
+        next = next.saturating_add(line.len());
+        (here, line.trim_end_matches(['\n', '\r']))
+    })
+}
+
+/// Description of a valid size, for error messages.
+pub const SIZE_FORM: &str = "a number of bytes, also as 500KiB, 1.5MiB or 2GB";
+
+/// Number of significant digits after the point; no unit has bytes for more than twelve.
+const MAX_DIGITS: usize = 12;
+
+/// Parses a size: `1500`, `64KiB`, `64 k`, `1.5 MiB`, `2 GB` (powers of a thousand). Units are case-insensitive;
+/// fractions of a byte are cut off. None for any other text, and for sizes beyond `u64`.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let scale = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return None,
+    };
+    parse_scaled(number, scale)
+}
+
+/// Multiplies a decimal number by a scale exactly and cuts off the fraction. None where it is no number of digits with
+/// at most one point, or too large.
+pub fn parse_scaled(number: &str, scale: u64) -> Option<u64> {
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > MAX_DIGITS {
+        return None;
+    }
+    let fraction = match part {
+        "" => 0,
+        part => {
+            let one = 10u128.checked_pow(u32::try_from(part.len()).ok()?)?;
+            part.parse::<u128>().ok()?.checked_mul(u128::from(scale))?.checked_div(one)?
+        }
+    };
+    whole.parse::<u64>().ok()?.checked_mul(scale)?.checked_add(u64::try_from(fraction).ok()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +150,39 @@ mod tests {
         assert_eq!(align_up(0x1001, 0x1000), Some(0x2000));
         assert_eq!(align_up(5, 0), Some(5));
         assert_eq!(align_up(u64::MAX, 8), None);
+    }
+
+    #[test]
+    fn lines_have_the_offsets_of_their_bytes() {
+        let found: Vec<_> = lines("é\r\n\nb").collect();
+        assert_eq!(found, [(0, "é"), (4, ""), (5, "b")]);
+        assert_eq!(lines("").count(), 0);
+        assert_eq!(utf8_text(b"ab\xff", "no").unwrap_err().offset(), Some(2));
+    }
+
+    #[test]
+    fn sizes_as_people_write_them() {
+        let sizes = [
+            ("0", 0),
+            ("1500", 1500),
+            ("1500 B", 1500),
+            ("64KiB", 65536),
+            ("64 k", 65536),
+            ("64 kib", 65536),
+            ("2GB", 2_000_000_000),
+            ("2 kB", 2000),
+            ("8 MiB", 8 << 20),
+            (" 1.5MiB ", 1_572_864),
+            ("0.1k", 102),
+            ("1.", 1),
+            ("18446744073709551615", u64::MAX),
+        ];
+        for (text, bytes) in sizes {
+            assert_eq!(parse_size(text), Some(bytes), "{text}");
+        }
+        let none = ["", "MiB", "-1", "+1", "1 yard", "8 MiBs", "1.2.3k", "99999999999T", ".", ".5k", "∞", "1e3", "5%"];
+        for text in none {
+            assert_eq!(parse_size(text), None, "{text}");
+        }
     }
 }

@@ -8,12 +8,11 @@
 use super::blob::Reader;
 use super::image::Image;
 use super::property::{Properties, Property, PropertySet, Value, set};
-use crate::bytes::{self, lines};
 use crate::container::Host;
 use crate::container::address::find;
 use crate::container::place::Place;
 use crate::error::{Error, Result};
-use crate::limits;
+use crate::{bytes, limits};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -48,7 +47,7 @@ impl<'a> Node<'a> {
 /// Parses the text. Offsets in errors count from its start.
 fn parse(text: &str) -> Result<Node<'_>> {
     let mut open = vec![Node::default()];
-    for (at, line) in lines::lines(text) {
+    for (at, line) in bytes::lines(text) {
         let here = at as u64;
         let content = line.trim();
         let error = |what: &str| Err(Error::at(here, format!("a line of the HCF text {what}")));
@@ -91,7 +90,7 @@ fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, outer: &Image
     let end = find(data, APPENDIX).ok_or_else(|| Error::at(data.len() as u64, "it has no binary appendix"))?;
     let text = data.get(..end).unwrap_or_default();
     reader.spend(text.len())?;
-    let text = lines::text(text, "it is not UTF-8")?;
+    let text = bytes::utf8_text(text, "it is not UTF-8")?;
     let start = end.saturating_add(APPENDIX.len());
     let root = parse(text)?;
     let mut kernels: HashMap<&str, Vec<&'a str>> = HashMap::new();

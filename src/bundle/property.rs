@@ -62,6 +62,16 @@ impl<'a> Value<'a> {
         Some(payload.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect())
     }
 
+    /// Returns the number of the type, as stored.
+    pub fn kind(&self) -> u32 {
+        match self {
+            Value::U32(_) => 1,
+            Value::Bytes(_) => 2,
+            Value::Text(_) => 3,
+            Value::Unknown { kind, .. } => *kind,
+        }
+    }
+
     /// Returns the name of the type in JSON and text form.
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -80,7 +90,7 @@ pub fn byte_array(payload: &[u8]) -> Vec<u8> {
 }
 
 /// Named value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Property<'a> {
     /// Name; in some sets that of a kernel or symbol.
     pub name: &'a str,
@@ -89,7 +99,7 @@ pub struct Property<'a> {
 }
 
 /// Named, ordered list of properties.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PropertySet<'a> {
     /// Name of the set, e.g. `SYCL/device requirements`.
     pub name: &'a str,

@@ -10,7 +10,7 @@
 //! byte 1 is `BA`, not `AQ==`. Crate `base64` has no such bit order, so this is written by hand.
 
 use super::property::{Properties, Property, PropertySet, Value};
-use crate::bytes::{self, lines};
+use crate::bytes;
 use crate::error::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -53,7 +53,7 @@ fn unfit(what: &str, name: &str, why: &str) -> Error {
 /// `Input` with the offset of the line that cannot be read, and errors of `keep`.
 pub fn read<'a>(bytes: &'a [u8], mut keep: impl FnMut(Vec<u8>) -> Result<&'a [u8]>) -> Result<Properties<'a>> {
     let mut read = Properties::default();
-    for (here, line) in lines::lines(lines::text(bytes, "the property sets are not UTF-8")?) {
+    for (here, line) in bytes::lines(bytes::utf8_text(bytes, "the property sets are not UTF-8")?) {
         let here = here as u64;
         if line.is_empty() {
             continue;

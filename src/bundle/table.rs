@@ -8,7 +8,7 @@
 use super::blob::{self, Reader};
 use super::image::Image;
 use super::property_text;
-use crate::bytes::lines;
+use crate::bytes;
 use crate::container::place::Place;
 use crate::error::{Error, Result};
 
@@ -56,7 +56,7 @@ impl Table {
     /// `Input` with the offset of the line, where it is not UTF-8 or a row has another width than the first line.
     pub fn read(bytes: &[u8]) -> Result<Table> {
         let mut table = Table { titles: Vec::new(), rows: Vec::new() };
-        for (here, line) in lines::lines(lines::text(bytes, "the file table is not UTF-8")?) {
+        for (here, line) in bytes::lines(bytes::utf8_text(bytes, "the file table is not UTF-8")?) {
             if line.is_empty() {
                 continue;
             }

@@ -80,7 +80,7 @@ enum Format {
 
 /// A number of bytes for clap.
 pub fn size(text: &str) -> Result<u64, String> {
-    bytes::size::parse(text).ok_or_else(|| bytes::size::WANTED.to_owned())
+    bytes::parse_size(text).ok_or_else(|| bytes::SIZE_FORM.to_owned())
 }
 
 /// The cache, unless the user wants none or it has no place. `wanted` is false where the command line says so.
@@ -94,8 +94,8 @@ pub fn cache(wanted: bool) -> Option<Cache> {
 /// `Usage` for a variable that is no size.
 pub fn limit() -> Result<u64> {
     match std::env::var(LIMIT_VARIABLE) {
-        Ok(text) if !text.is_empty() => bytes::size::parse(&text).ok_or_else(|| {
-            Error::new(ErrorKind::Usage, format!("{LIMIT_VARIABLE}={text} is no size")).with_remedy(bytes::size::WANTED)
+        Ok(text) if !text.is_empty() => bytes::parse_size(&text).ok_or_else(|| {
+            Error::new(ErrorKind::Usage, format!("{LIMIT_VARIABLE}={text} is no size")).with_remedy(bytes::SIZE_FORM)
         }),
         _ => Ok(LIMIT),
     }

@@ -8,7 +8,7 @@ mod policy;
 
 pub use baseline::read as read_baseline;
 pub use gate::{Asked, Findings, held, linked_elsewhere, named as named_targets};
-pub use policy::{Held, PolicyArgs};
+pub use policy::{AppliedPolicy, PolicyArgs};
 
 use super::device_config::{Named, named_targets as named_by};
 use super::exit::Exit;

@@ -68,7 +68,7 @@ impl<'a> Node<'a> {
 /// `Input`, with the offset of the line, where the text is not of this form.
 pub fn read(text: &str) -> Result<Node<'_>> {
     let mut lines = Vec::new();
-    for (at, line) in bytes::lines::lines(text) {
+    for (at, line) in bytes::lines(text) {
         let content = line.trim_end_matches(['\0', ' ']);
         let inner = content.trim_start_matches(' ');
         // A comment stands on a line of its own; the writer adds none behind values.

@@ -25,7 +25,7 @@ impl Budget {
     }
 
     /// Whether there is a limit on kernels.
-    pub fn is_of_kernels(&self) -> bool {
+    pub fn limits_kernels(&self) -> bool {
         self.spill.is_some() || self.spilled_registers.is_some()
     }
 }
@@ -43,7 +43,7 @@ pub fn is_for(image: &Examined<'_, '_>, target: &Target) -> bool {
 
 /// Finding of a budget: it is exceeded, or the value is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Over {
+pub struct BudgetFinding {
     /// Mangled name of the kernel; none where the finding is about the file.
     pub kernel: Option<String>,
     /// Position of the kernel's image among the given images.
@@ -53,23 +53,23 @@ pub struct Over {
 }
 
 /// Returns the findings of a whole file of this many bytes.
-pub fn of_file(budget: &Budget, bytes: u64, images: &[Examined<'_, '_>]) -> Vec<Over> {
+pub fn file_findings(budget: &Budget, bytes: u64, images: &[Examined<'_, '_>]) -> Vec<BudgetFinding> {
     let all: Vec<(usize, &Examined<'_, '_>)> = images.iter().enumerate().collect();
-    over(budget, "the file", bytes, &all)
+    findings(budget, "the file", bytes, &all)
 }
 
 /// Returns the findings of the images that are compiled for a target.
-pub fn of_target(budget: &Budget, target: &Target, images: &[Examined<'_, '_>]) -> Vec<Over> {
+pub fn target_findings(budget: &Budget, target: &Target, images: &[Examined<'_, '_>]) -> Vec<BudgetFinding> {
     if budget.is_open() {
         return Vec::new();
     }
     let own: Vec<(usize, &Examined<'_, '_>)> =
         images.iter().enumerate().filter(|(_, image)| is_for(image, target)).collect();
     let bytes = own.iter().map(|(_, one)| one.image.stored.len() as u64).fold(0, u64::saturating_add);
-    over(budget, &format!("what is compiled for {}", target.name), bytes, &own)
+    findings(budget, &format!("what is compiled for {}", target.name), bytes, &own)
 }
 
-fn over(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examined<'_, '_>)]) -> Vec<Over> {
+fn findings(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examined<'_, '_>)]) -> Vec<BudgetFinding> {
     let mut found = Vec::new();
     let count = images.len() as u64;
     let whole = [
@@ -79,10 +79,10 @@ fn over(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examined<'_
     for (clause, most, has, what, remedy) in whole {
         if let Some(most) = most.filter(|most| has > *most) {
             let message = format!("The budget of {whose} is {most} {what}, and it has {has}.");
-            found.push(Over { kernel: None, at: 0, against: against(clause, true, message, remedy) });
+            found.push(BudgetFinding { kernel: None, at: 0, against: against(clause, true, message, remedy) });
         }
     }
-    if budget.is_of_kernels() {
+    if budget.limits_kernels() {
         for (at, image) in images.iter().filter(|(_, image)| !image.format.is_intermediate()) {
             spills(budget, *at, image, &mut found);
         }
@@ -91,10 +91,10 @@ fn over(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examined<'_
 }
 
 /// Adds a finding for each kernel of an image that spills too many registers, or whose spills are not known.
-fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<Over>) {
+fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<BudgetFinding>) {
     let parts = image.native.iter().flat_map(|native| &native.parts);
     let told: Vec<&Kernel> = parts.flat_map(|part| &part.kernels).collect();
-    let mut push = |kernel: &str, against| found.push(Over { kernel: Some(kernel.to_owned()), at, against });
+    let mut push = |kernel: &str, against| found.push(BudgetFinding { kernel: Some(kernel.to_owned()), at, against });
     let remedy = "hold less at a time, or compile with large GRF (-ftarget-register-alloc-mode)";
     for kernel in &told {
         let registers = kernel.spilled_registers.map(|[vector, scalar]| vector.saturating_add(scalar));
@@ -157,7 +157,7 @@ mod tests {
         let cpu = table.target("spir64_x86_64").unwrap();
         let budget = Budget { bytes: Some(3), images: Some(0), ..Budget::default() };
         let messages: Vec<String> =
-            of_target(&budget, cpu, &examined).into_iter().map(|one| one.against.message).collect();
+            target_findings(&budget, cpu, &examined).into_iter().map(|one| one.against.message).collect();
         assert_eq!(
             messages,
             [
@@ -165,8 +165,8 @@ mod tests {
                 "The budget of what is compiled for spir64_x86_64 is 0 images, and it has 1."
             ]
         );
-        assert_eq!(of_target(&budget, table.target("intel_gpu_pvc").unwrap(), &examined), []);
-        assert_eq!(of_file(&Budget { images: Some(2), bytes: Some(7), ..budget }, 7, &examined), []);
+        assert_eq!(target_findings(&budget, table.target("intel_gpu_pvc").unwrap(), &examined), []);
+        assert_eq!(file_findings(&Budget { images: Some(2), bytes: Some(7), ..budget }, 7, &examined), []);
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         one.native = Some(crate::native::Native { container: None, parts: vec![part], problems: Vec::new() });
         let budget = Budget { spill: Some(1024), spilled_registers: Some(0), ..Budget::default() };
         let target = device::table().target("intel_gpu_pvc").unwrap();
-        let found = of_target(&budget, target, std::slice::from_ref(&one));
+        let found = target_findings(&budget, target, std::slice::from_ref(&one));
         let found: Vec<_> = found.iter().map(|one| (one.kernel.as_deref(), one.against.certain)).collect();
         assert_eq!(found, [(Some("much"), true), (Some("silent"), false)]);
     }

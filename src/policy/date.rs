@@ -18,7 +18,7 @@ impl Date {
     }
 
     /// Returns the day in UTC at a number of seconds since 1970; none after the year 9999.
-    pub fn of_unix_time(seconds: u64) -> Option<Date> {
+    pub fn from_unix_time(seconds: u64) -> Option<Date> {
         let mut days = seconds / 86_400;
         let mut year: u16 = 1970;
         loop {
@@ -73,10 +73,10 @@ mod tests {
             (1_767_225_600, "2026-01-01"),
             (253_402_300_799, "9999-12-31"),
         ] {
-            assert_eq!(Date::of_unix_time(seconds).unwrap().to_string(), text);
+            assert_eq!(Date::from_unix_time(seconds).unwrap().to_string(), text);
         }
-        assert_eq!(Date::of_unix_time(253_402_300_800), None);
-        assert_eq!(Date::of_unix_time(u64::MAX), None);
+        assert_eq!(Date::from_unix_time(253_402_300_800), None);
+        assert_eq!(Date::from_unix_time(u64::MAX), None);
     }
 
     #[test]

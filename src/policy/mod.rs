@@ -26,7 +26,7 @@ pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// Demands for one target.
 #[derive(Debug, Clone)]
-pub struct Demanded {
+pub struct TargetDemands {
     /// Name of the target.
     pub target: String,
     /// Instruction set, if the spelling names one.
@@ -68,9 +68,9 @@ pub struct Policy {
     /// Whether unknown results fail the check.
     pub strict: bool,
     /// Demands for targets, in the order of the text.
-    pub targets: Vec<Demanded>,
+    pub targets: Vec<TargetDemands>,
     /// Demands for a target that the policy does not name, if one is asked about.
-    pub other: Option<Demanded>,
+    pub other: Option<TargetDemands>,
     /// Budget of each file.
     pub budget: Budget,
     /// Exceptions, in the order of the text.
@@ -79,7 +79,7 @@ pub struct Policy {
 
 /// Policy with the day on which it is applied.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct AppliedPolicy {
     /// Policy.
     pub policy: Policy,
     /// Day on which its exceptions are judged; none if it has no exceptions.
@@ -103,8 +103,8 @@ impl Policy {
     }
 
     /// Returns the demands for a target, or the general ones for a target that the policy does not name.
-    pub fn demanded(&self, target: &str, march: Option<CpuArch>) -> Option<&Demanded> {
-        let of_target = |one: &&Demanded| one.target == target && (march.is_none() || one.march == march);
+    pub fn demanded(&self, target: &str, march: Option<CpuArch>) -> Option<&TargetDemands> {
+        let of_target = |one: &&TargetDemands| one.target == target && (march.is_none() || one.march == march);
         self.targets.iter().find(of_target).or(self.other.as_ref())
     }
 

@@ -1,12 +1,10 @@
 //! How is a policy read from its text?
 
-pub(super) mod build;
-mod clashes;
-mod exception;
-
 use super::budget::Budget;
-use super::text::{At, Table};
-use super::{Demanded, Policy};
+use super::text::{Located, Table};
+use super::{Exception, Policy, TargetDemands};
+use crate::compat::fit::Rule;
+use crate::compat::gate::{Clause, Matter};
 use crate::device::near::did_you_mean;
 use crate::device::resolve::Resolution;
 use crate::device::table::TargetTable;
@@ -26,8 +24,8 @@ struct Reader<'r> {
 }
 
 /// Demands for a target with their locations, for messages.
-struct Placed {
-    demanded: Demanded,
+struct LocatedDemands {
+    demanded: TargetDemands,
     place: Place,
     /// Location of its `kernels` list, or of the general one, if there is one.
     kernels: Option<Place>,
@@ -55,13 +53,13 @@ impl Reader<'_> {
         policy.strict = check.flag("strict", &mut self.faults).unwrap_or_default();
         policy.budget = self.budget(check);
         let all = self.demanded(check, None);
-        let mut placed: Vec<Placed> = Vec::new();
+        let mut placed: Vec<LocatedDemands> = Vec::new();
         let listed = check.texts("targets", &mut self.faults);
         for spelling in listed.iter().flat_map(|list| &list.value) {
             self.add(&mut placed, *spelling, &all, "named");
         }
         if let Some(sections) = check.table("target", &mut self.faults) {
-            let mut own: Vec<Placed> = Vec::new();
+            let mut own: Vec<LocatedDemands> = Vec::new();
             for spelling in sections.keys() {
                 if let Some(section) = sections.table(spelling.value, &mut self.faults) {
                     section.only(&TARGET, &mut self.faults);
@@ -85,9 +83,9 @@ impl Reader<'_> {
     }
 
     /// Adds the targets that a spelling names, each once.
-    fn add(&mut self, placed: &mut Vec<Placed>, spelling: At<&str>, like: &Placed, what: &str) {
+    fn add(&mut self, placed: &mut Vec<LocatedDemands>, spelling: Located<&str>, like: &LocatedDemands, what: &str) {
         for (target, march) in self.resolve(spelling) {
-            let same = |one: &&Placed| one.demanded.target == target && one.demanded.march == march;
+            let same = |one: &&LocatedDemands| one.demanded.target == target && one.demanded.march == march;
             if let Some(earlier) = placed.iter().find(same) {
                 let Place { line, column } = earlier.place;
                 let spelled =
@@ -97,15 +95,15 @@ impl Reader<'_> {
                 self.fault(spelling.place, message);
                 continue;
             }
-            let demanded = Demanded { target, march, ..like.demanded.clone() };
-            placed.push(Placed { demanded, place: spelling.place, kernels: like.kernels });
+            let demanded = TargetDemands { target, march, ..like.demanded.clone() };
+            placed.push(LocatedDemands { demanded, place: spelling.place, kernels: like.kernels });
         }
     }
 
     /// Replaces targets that are only listed by those with demands of their own.
-    fn merge(&mut self, placed: &mut Vec<Placed>, own: Vec<Placed>, listed: bool) {
+    fn merge(&mut self, placed: &mut Vec<LocatedDemands>, own: Vec<LocatedDemands>, listed: bool) {
         for one in own {
-            let same = |other: &&mut Placed| {
+            let same = |other: &&mut LocatedDemands| {
                 other.demanded.target == one.demanded.target && other.demanded.march == one.demanded.march
             };
             match placed.iter_mut().find(same) {
@@ -121,13 +119,13 @@ impl Reader<'_> {
     }
 
     /// Returns the targets that a spelling names.
-    fn resolve(&mut self, spelling: At<&str>) -> Vec<(String, Option<crate::device::cpu::CpuArch>)> {
+    fn resolve(&mut self, spelling: Located<&str>) -> Vec<(String, Option<crate::device::cpu::CpuArch>)> {
         let Some(found) = resolve(spelling, self.targets, &mut self.faults) else { return Vec::new() };
         found.targets.iter().map(|target| (target.name.clone(), found.march)).collect()
     }
 
     /// Reads the demands of a table, which override the general ones.
-    fn demanded(&mut self, table: &Table<'_>, all: Option<&Placed>) -> Placed {
+    fn demanded(&mut self, table: &Table<'_>, all: Option<&LocatedDemands>) -> LocatedDemands {
         let like = all.map(|all| &all.demanded);
         let mut kernels_at = all.and_then(|all| all.kernels);
         let mut kernels = like.map(|like| like.kernels.clone()).unwrap_or_default();
@@ -150,8 +148,8 @@ impl Reader<'_> {
         // The budget of `[check]` is for whole files.
         let budget = if all.is_some() { self.budget(table) } else { Budget::default() };
         let target = String::new();
-        Placed {
-            demanded: Demanded { target, march: None, kernels, forbidden, native, budget },
+        LocatedDemands {
+            demanded: TargetDemands { target, march: None, kernels, forbidden, native, budget },
             place: table.place,
             kernels: kernels_at,
         }
@@ -168,11 +166,11 @@ impl Reader<'_> {
         }
     }
 
-    fn glob(&mut self, text: At<&str>) -> Option<Pattern> {
+    fn glob(&mut self, text: Located<&str>) -> Option<Pattern> {
         glob(text, &mut self.faults)
     }
 
-    fn aspect(&mut self, name: At<&str>) -> Option<String> {
+    fn aspect(&mut self, name: Located<&str>) -> Option<String> {
         if self.aspects.contains(&name.value) {
             return Some(name.value.to_owned());
         }
@@ -183,7 +181,7 @@ impl Reader<'_> {
 }
 
 /// Returns a glob over kernels.
-fn glob(text: At<&str>, faults: &mut Vec<Fault>) -> Option<Pattern> {
+pub(super) fn glob(text: Located<&str>, faults: &mut Vec<Fault>) -> Option<Pattern> {
     match Pattern::new(text.value) {
         Ok(pattern) if !text.value.is_empty() => return Some(pattern),
         Ok(_) => faults.push(Fault::new(text.place, "an empty glob, which no kernel matches")),
@@ -193,7 +191,11 @@ fn glob(text: At<&str>, faults: &mut Vec<Fault>) -> Option<Pattern> {
 }
 
 /// The targets that a spelling means.
-fn resolve<'t>(spelling: At<&str>, targets: &'t TargetTable, faults: &mut Vec<Fault>) -> Option<Resolution<'t>> {
+pub(super) fn resolve<'t>(
+    spelling: Located<&str>,
+    targets: &'t TargetTable,
+    faults: &mut Vec<Fault>,
+) -> Option<Resolution<'t>> {
     let found = targets.resolve(spelling.value);
     found
         .map_err(|error| {
@@ -201,4 +203,185 @@ fn resolve<'t>(spelling: At<&str>, targets: &'t TargetTable, faults: &mut Vec<Fa
             faults.push(Fault::new(spelling.place, error.message()).with_remedy(remedy));
         })
         .ok()
+}
+
+/// Targets of SPIR-V for any device, for which nothing is compiled.
+const PORTABLE: [&str; 4] = ["spir64", "spir", "spirv64", "spirv32"];
+
+impl Reader<'_> {
+    /// Adds a fault for each pair of rules of which one cancels the other.
+    fn clashes(&mut self, check: &Table<'_>, policy: &Policy, placed: &[LocatedDemands]) {
+        for one in placed {
+            let target = &one.demanded.target;
+            let budget = &one.demanded.budget;
+            for (what, own, whole) in
+                [("bytes", budget.bytes, policy.budget.bytes), ("images", budget.images, policy.budget.images)]
+            {
+                if let (Some(own), Some(whole)) = (own, whole)
+                    && own > whole
+                {
+                    let at = check.place_at("budget").line;
+                    let message = format!(
+                        "the budget of {target}, {own} {what}, is more than that of the whole file, {whole} at line {at}"
+                    );
+                    self.fault(one.place, message);
+                }
+            }
+            if one.demanded.native && PORTABLE.contains(&target.as_str()) {
+                let message = format!("`require-native` for {target}, which is SPIR-V for any device");
+                let remedy = Some(format!("set it for other targets, or `require-native = false` for {target}"));
+                self.faults.push(Fault::new(one.place, message).with_remedy(remedy));
+            }
+            if one.demanded.native && (budget.images == Some(0) || budget.bytes == Some(0)) {
+                let message = format!("`require-native` for {target}, and a budget that allows no image");
+                self.fault(one.place, message);
+            }
+        }
+        for exception in &policy.exceptions {
+            let covered: Vec<&LocatedDemands> = placed.iter().filter(|one| covers(exception, one)).collect();
+            if !covered.is_empty()
+                && let Some(fault) = contradiction(exception, &covered)
+            {
+                self.faults.push(fault);
+            }
+        }
+    }
+}
+
+fn covers(exception: &Exception, one: &LocatedDemands) -> bool {
+    exception.targets.is_empty() || exception.targets.contains(&one.demanded.target)
+}
+
+/// Returns the fault of an exception that cancels a demand for all of its targets.
+fn contradiction(exception: &Exception, covered: &[&LocatedDemands]) -> Option<Fault> {
+    let glob = exception.kernel.text();
+    let fault =
+        |message: String, remedy: &str| Some(Fault::new(exception.place, message).with_remedy(Some(remedy.to_owned())));
+    let all = |test: &dyn Fn(&LocatedDemands) -> bool| covered.iter().all(|one| test(one));
+    if all(&|one| one.demanded.kernels.iter().any(|own| own.text() == glob)) {
+        let at =
+            covered.first().and_then(|one| one.kernels).map(|Place { line, column }| format!(" at {line}:{column}"));
+        let message = format!("`{glob}` is required by `kernels`{} and excepted here", at.unwrap_or_default());
+        return fault(message, "leave it out of `kernels`, or except fewer kernels");
+    }
+    if glob != "*" {
+        return None;
+    }
+    if exception.rule == Some(Matter::NotNative) && all(&|one| one.demanded.native) {
+        let message = "native code is required of all kernels, and all are excepted here".to_owned();
+        return fault(message, "set `require-native = false` for these targets, or except fewer kernels");
+    }
+    let forbids = |rule: Option<Matter>| rule.is_none_or(|rule| rule == Matter::Policy(Clause::ForbiddenAspect));
+    let aspect = exception.aspect.as_ref().filter(|_| forbids(exception.rule))?;
+    if all(&|one| one.demanded.forbidden.contains(aspect)) {
+        let message = format!("aspect {aspect} is forbidden to all kernels, and all are excepted here");
+        return fault(message, "take it out of `forbidden-aspects`, or except fewer kernels");
+    }
+    None
+}
+
+const KEYS: [&str; 6] = ["rule", "aspect", "kernel", "targets", "reason", "until"];
+
+impl Reader<'_> {
+    /// Reads the exceptions of a policy for these targets.
+    fn exceptions(&mut self, check: &Table<'_>, placed: &[LocatedDemands]) -> Vec<Exception> {
+        let mut exceptions: Vec<Exception> = Vec::new();
+        for table in check.tables("exception", &mut self.faults) {
+            table.only(&KEYS, &mut self.faults);
+            let Some(exception) = self.exception(&table, placed) else { continue };
+            let same = |one: &&Exception| {
+                (one.rule, &one.aspect, one.kernel.text())
+                    == (exception.rule, &exception.aspect, exception.kernel.text())
+                    && (one.targets.is_empty()
+                        || exception.targets.is_empty()
+                        || one.targets.iter().any(|target| exception.targets.contains(target)))
+            };
+            if let Some(earlier) = exceptions.iter().find(same) {
+                let Place { line, column } = earlier.place;
+                let message = format!("the exception for {} stands at {line}:{column} already", earlier.describe());
+                self.fault(table.place, message);
+            }
+            exceptions.push(exception);
+        }
+        exceptions
+    }
+
+    fn exception(&mut self, table: &Table<'_>, placed: &[LocatedDemands]) -> Option<Exception> {
+        let faults = &mut self.faults;
+        let (rule, aspect) = (table.text("rule", faults), table.text("aspect", faults));
+        let (kernel, reason) = (table.text("kernel", faults), table.text("reason", faults));
+        let (until, targets) = (table.date("until", faults), table.texts("targets", faults));
+        let present: Vec<&str> = table.keys().map(|key| key.value).collect();
+        for key in ["kernel", "reason", "until"] {
+            if !present.contains(&key) {
+                self.fault(table.place, format!("an exception needs `{key}`"));
+            }
+        }
+        if !present.contains(&"rule") && !present.contains(&"aspect") {
+            self.fault(table.place, "an exception needs `rule` or `aspect`: what it is about");
+        }
+        if let Some(reason) = reason.as_ref().filter(|reason| reason.value.trim().is_empty()) {
+            self.fault(reason.place, "the reason is empty");
+        }
+        let rule = match rule {
+            Some(rule) => Some(self.rule(rule, aspect.is_some())?),
+            None => None,
+        };
+        let aspect = match aspect {
+            Some(aspect) => Some(self.aspect(aspect)?),
+            None => None,
+        };
+        let mut names: Vec<String> = Vec::new();
+        if let Some(list) = &targets {
+            if list.value.is_empty() {
+                self.fault(list.place, "`targets` names none; leave it out for all targets");
+            }
+            for spelling in &list.value {
+                for (name, _) in self.resolve(*spelling) {
+                    if placed.iter().all(|one| one.demanded.target != name) {
+                        self.fault(spelling.place, format!("{name} is no target of this policy"));
+                    }
+                    names.push(name);
+                }
+            }
+        }
+        Some(Exception {
+            rule,
+            aspect,
+            kernel: self.glob(kernel?)?,
+            targets: names,
+            reason: reason?.value.trim().to_owned(),
+            until: until?.value,
+            place: table.place,
+        })
+    }
+
+    /// Returns the rule of a name, if exceptions can be made of it.
+    fn rule(&mut self, name: Located<&str>, with_aspect: bool) -> Option<Matter> {
+        let Some(rule) = Matter::ALL.into_iter().find(|one| one.rule() == name.value) else {
+            let near = did_you_mean(name.value, Matter::ALL.iter().map(|one| one.rule()));
+            self.faults.push(Fault::new(name.place, format!("`{}` is no rule", name.value)).with_remedy(near));
+            return None;
+        };
+        let about_aspects = matches!(rule, Matter::Image(Rule::Aspect) | Matter::Policy(Clause::ForbiddenAspect));
+        match rule {
+            Matter::Policy(Clause::Bytes | Clause::Images) => {
+                self.fault(name.place, "a budget is of no kernel, so nothing is excepted from it; raise the budget");
+                None
+            }
+            Matter::Policy(Clause::Missing) => {
+                self.fault(name.place, "what must run is said by `kernels`; take the glob out there");
+                None
+            }
+            Matter::Policy(Clause::Expired) => {
+                self.fault(name.place, "an exception has a last day; give it a later one");
+                None
+            }
+            _ if with_aspect && !about_aspects => {
+                self.fault(name.place, format!("rule `{}` is about no aspect, and `aspect` names one", name.value));
+                None
+            }
+            _ => Some(rule),
+        }
+    }
 }

@@ -4,15 +4,16 @@
 //! some of them, by kernel, number and target. A later rule adds to earlier ones: its options come last, and its values
 //! override.
 
-use super::read::build;
+use super::read::{glob, resolve};
 use super::read_as;
-use crate::bundle::spec_constants::{Setting, Settings};
+use super::text::{Located, Scalar, Table};
+use crate::bundle::spec_constants::{ConstantName, Setting, Settings};
 use crate::compat::examine::Examined;
 use crate::demangle::demangle;
 use crate::device::table::TargetTable;
-use crate::device::yaml::Place;
+use crate::device::yaml::{Fault, Place};
 use crate::error::Error;
-use crate::select::Pattern;
+use crate::select::{Pattern, range};
 use std::ops::RangeInclusive;
 
 /// Example of a table `build` that uses every key.
@@ -41,7 +42,7 @@ impl Registers {
 
 /// Settings of a rule for its images.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct RuleSettings {
     /// Options of the compiler, added after those of the image.
     pub options: String,
     /// Options of the linker, added after those of the image.
@@ -72,7 +73,7 @@ pub struct Rule {
     /// Targets; all if empty.
     pub targets: Vec<String>,
     /// Settings for these images.
-    pub wanted: Wanted,
+    pub settings: RuleSettings,
 }
 
 /// Rules of a file.
@@ -83,7 +84,7 @@ pub struct Rules {
     /// Targets that are built if the command line names none.
     pub targets: Vec<String>,
     /// Settings for all images.
-    pub all: Wanted,
+    pub all: RuleSettings,
     /// Rules, in the order of the text.
     pub rules: Vec<Rule>,
 }
@@ -107,7 +108,7 @@ impl Rules {
     /// # Errors
     /// All mistakes, each of kind `Input` and beginning with `file:line:column`.
     pub fn read(file: &str, text: &str, targets: &TargetTable) -> Result<Option<Rules>, Vec<Error>> {
-        read_as(file, text, |root| build::rules(file, root, targets))
+        read_as(file, text, |root| read_rules(file, root, targets))
     }
 
     /// Returns the settings for an image, by the number that the user sees, and a target. The numbers of the rules that
@@ -118,16 +119,16 @@ impl Rules {
         let mut all = vec![&self.all];
         for (at, rule) in holding {
             used(at);
-            all.push(&rule.wanted);
+            all.push(&rule.settings);
         }
-        let last = |of: &dyn Fn(&Wanted) -> Option<bool>| all.iter().rev().find_map(|one| of(one));
+        let last = |of: &dyn Fn(&RuleSettings) -> Option<bool>| all.iter().rev().find_map(|one| of(one));
         let own = last(&|one| one.own_options).unwrap_or(true);
-        let join = |first: &str, of: &dyn Fn(&Wanted) -> String| {
+        let join = |first: &str, of: &dyn Fn(&RuleSettings) -> String| {
             let own = own.then(|| first.to_owned());
             let parts = own.into_iter().chain(all.iter().map(|one| of(one)));
             parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
         };
-        let words = |one: &Wanted| {
+        let words = |one: &RuleSettings| {
             let level = one.optimization.map(|level| format!("-O{level}"));
             let registers = one.registers.map(|registers| registers.option(esimd).to_owned());
             let parts = [Some(one.options.clone()), level, registers];
@@ -153,6 +154,118 @@ impl Rule {
             && (self.images.is_empty() || self.images.iter().any(|range| range.contains(&number)))
             && (self.kernels.is_empty() || image.kernels.iter().any(kernel))
     }
+}
+
+/// Keys that apply to all images or to those of a rule.
+const WANTED: [&str; 8] =
+    ["options", "link-options", "own-options", "registers", "optimization", "native", "spec-defaults", "spec"];
+const ALL: [&str; 7] = ["targets", "options", "link-options", "own-options", "spec-defaults", "spec", "rule"];
+const WHICH: [&str; 3] = ["kernels", "images", "targets"];
+
+/// Reads the table `build`. Returns all mistakes beside it.
+pub(super) fn read_rules(file: &str, root: &Table<'_>, targets: &TargetTable) -> (Option<Rules>, Vec<Fault>) {
+    let mut faults = Vec::new();
+    let Some(table) = root.table("build", &mut faults) else { return (None, faults) };
+    table.only(&ALL, &mut faults);
+    let mut rules = Rules { file: file.to_owned(), ..Rules::default() };
+    rules.targets = named_targets(&table, targets, &mut faults, |spelling, _| vec![spelling.to_owned()]);
+    rules.all = settings(&table, &mut faults);
+    for one in table.tables("rule", &mut faults) {
+        one.only(&[&WHICH[..], &WANTED[..]].concat(), &mut faults);
+        let resolved = named_targets(&one, targets, &mut faults, |_, names| names);
+        let rule = Rule {
+            place: one.place,
+            kernels: globs(&one, &mut faults),
+            images: numbers(&one, &mut faults),
+            targets: resolved,
+            settings: settings(&one, &mut faults),
+        };
+        if !WHICH.iter().any(|key| one.has(key)) {
+            let fault = Fault::new(one.place, "the rule does not say for what it is");
+            let remedy = "name kernels, images or targets, or put it under [build], where it is for all".to_owned();
+            faults.push(fault.with_remedy(Some(remedy)));
+        }
+        rules.rules.push(rule);
+    }
+    faults.sort_by_key(|fault| fault.place);
+    (Some(rules), faults)
+}
+
+/// Reads the targets of a key; `keep` converts a spelling and the names that it stands for.
+fn named_targets(
+    table: &Table<'_>,
+    targets: &TargetTable,
+    faults: &mut Vec<Fault>,
+    keep: impl Fn(&str, Vec<String>) -> Vec<String>,
+) -> Vec<String> {
+    let mut all = Vec::new();
+    let Some(list) = table.texts("targets", faults) else { return all };
+    for spelling in list.value {
+        if let Some(found) = resolve(spelling, targets, faults) {
+            all.extend(keep(spelling.value, found.targets.iter().map(|target| target.name.clone()).collect()));
+        }
+    }
+    all
+}
+
+fn globs(table: &Table<'_>, faults: &mut Vec<Fault>) -> Vec<Pattern> {
+    let list = table.texts("kernels", faults).map(|list| list.value).unwrap_or_default();
+    list.into_iter().filter_map(|text| glob(text, faults)).collect()
+}
+
+fn numbers(table: &Table<'_>, faults: &mut Vec<Fault>) -> Vec<std::ops::RangeInclusive<usize>> {
+    let list = table.texts("images", faults).map(|list| list.value).unwrap_or_default();
+    let number = |text: Located<&str>| match range(text.value) {
+        Ok(found) => Some(found),
+        Err(error) => {
+            faults.push(Fault::new(text.place, error.message()));
+            None
+        }
+    };
+    list.into_iter().filter_map(number).collect()
+}
+
+fn settings(table: &Table<'_>, faults: &mut Vec<Fault>) -> RuleSettings {
+    let mut text = |key: &str| table.text(key, faults).map(|found| found.value.to_owned()).unwrap_or_default();
+    let (options, link_options) = (text("options"), text("link-options"));
+    let registers = table.text("registers", faults).and_then(|word| match word.value {
+        "large" => Some(Registers::Large),
+        "auto" => Some(Registers::Auto),
+        other => {
+            faults.push(Fault::new(word.place, format!("`registers` is `{other}`, and must be \"large\" or \"auto\"")));
+            None
+        }
+    });
+    let optimization = table.number("optimization", faults).and_then(|level| match level.value {
+        value @ 0..=3 => u8::try_from(value).ok(),
+        other => {
+            faults.push(Fault::new(level.place, format!("`optimization` is {other}, and must be 0, 1, 2 or 3")));
+            None
+        }
+    });
+    RuleSettings {
+        options,
+        link_options,
+        own_options: table.flag("own-options", faults),
+        registers,
+        optimization,
+        native: table.flag("native", faults),
+        defaults: table.flag("spec-defaults", faults),
+        constants: constants(table, faults),
+    }
+}
+
+fn constants(table: &Table<'_>, faults: &mut Vec<Fault>) -> Vec<Setting> {
+    let Some(spec) = table.table("spec", faults) else { return Vec::new() };
+    let mut all = Vec::new();
+    for key in spec.keys() {
+        let settings = "a number, true or false, a text, or a list of these";
+        if let Some(values) = spec.scalars(key.value, settings, faults) {
+            let values = values.into_iter().map(|Scalar(text)| text).collect();
+            all.push(Setting { which: ConstantName::Name(key.value.to_owned()), values });
+        }
+    }
+    all
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! and column. Only this file uses crate `toml`.
 
 use super::date::Date;
-use crate::bytes::size;
+use crate::bytes;
 use crate::device::near::did_you_mean;
 use crate::device::yaml::{Fault, Place};
 use crate::limits::MAX_CONFIG;
@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 
 /// Value with its location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct At<T> {
+pub(super) struct Located<T> {
     pub place: Place,
     pub value: T,
 }
@@ -32,7 +32,7 @@ pub(super) struct Table<'d> {
 pub(super) struct Scalar(pub String);
 
 impl Scalar {
-    fn of(value: &DeValue<'_>) -> Option<Scalar> {
+    fn read(value: &DeValue<'_>) -> Option<Scalar> {
         Some(Scalar(match value {
             DeValue::String(text) => text.to_string(),
             DeValue::Boolean(flag) => flag.to_string(),
@@ -98,9 +98,9 @@ impl<'d> Table<'d> {
     }
 
     /// Returns the names of all keys, with their locations.
-    pub fn keys(&self) -> impl Iterator<Item = At<&'d str>> {
+    pub fn keys(&self) -> impl Iterator<Item = Located<&'d str>> {
         let (entries, text) = (self.entries, self.text);
-        entries.iter().map(move |(key, _)| At { place: place(text, key.span().start), value: &**key.get_ref() })
+        entries.iter().map(move |(key, _)| Located { place: place(text, key.span().start), value: &**key.get_ref() })
     }
 
     /// Adds a fault for each key that is not among these.
@@ -132,11 +132,11 @@ impl<'d> Table<'d> {
         wanted: &str,
         faults: &mut Vec<Fault>,
         read: impl FnOnce(&'d DeValue<'d>) -> Option<T>,
-    ) -> Option<At<T>> {
+    ) -> Option<Located<T>> {
         let value = self.value(key)?;
         let place = self.place_of(value);
         match read(value.get_ref()) {
-            Some(value) => Some(At { place, value }),
+            Some(value) => Some(Located { place, value }),
             None => {
                 let is = kind(value.get_ref());
                 let is = if wanted.starts_with(is) { "another" } else { is };
@@ -167,7 +167,7 @@ impl<'d> Table<'d> {
     }
 
     /// Returns a text.
-    pub fn text(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<&'d str>> {
+    pub fn text(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<&'d str>> {
         self.get(key, "a text", faults, DeValue::as_str)
     }
 
@@ -177,17 +177,17 @@ impl<'d> Table<'d> {
     }
 
     /// Returns a list of texts.
-    pub fn texts(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<Vec<At<&'d str>>>> {
+    pub fn texts(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<Vec<Located<&'d str>>>> {
         let list = self.get(key, "a list of texts", faults, DeValue::as_array)?;
         let mut texts = Vec::new();
         for item in list.value.iter() {
             let place = self.place_of(item);
             match item.get_ref().as_str() {
-                Some(value) => texts.push(At { place, value }),
+                Some(value) => texts.push(Located { place, value }),
                 None => faults.push(Fault::new(place, format!("`{key}` must be a list of texts"))),
             }
         }
-        Some(At { place: list.place, value: texts })
+        Some(Located { place: list.place, value: texts })
     }
 
     /// Whether there is such a key.
@@ -198,25 +198,25 @@ impl<'d> Table<'d> {
     /// Returns a scalar or a list of scalars, each as its text.
     pub fn scalars(&self, key: &str, wanted: &str, faults: &mut Vec<Fault>) -> Option<Vec<Scalar>> {
         let found = self.get(key, wanted, faults, |value| match value {
-            DeValue::Array(items) => items.iter().map(|item| Scalar::of(item.get_ref())).collect(),
-            value => Scalar::of(value).map(|scalar| vec![scalar]),
+            DeValue::Array(items) => items.iter().map(|item| Scalar::read(item.get_ref())).collect(),
+            value => Scalar::read(value).map(|scalar| vec![scalar]),
         });
         found.map(|found| found.value)
     }
 
     /// Returns a number that is not negative.
-    pub fn number(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<u64>> {
+    pub fn number(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<u64>> {
         self.get(key, "a number from 0", faults, number)
     }
 
     /// Returns a number of bytes: a number, or a text like `"8 MiB"`.
-    pub fn bytes(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<u64>> {
+    pub fn bytes(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<u64>> {
         let wanted = "a number of bytes, or a text like \"512 KiB\" or \"8 MiB\"";
-        self.get(key, wanted, faults, |value| number(value).or_else(|| size::parse(value.as_str()?)))
+        self.get(key, wanted, faults, |value| number(value).or_else(|| bytes::parse_size(value.as_str()?)))
     }
 
     /// Returns a date.
-    pub fn date(&self, key: &str, faults: &mut Vec<Fault>) -> Option<At<Date>> {
+    pub fn date(&self, key: &str, faults: &mut Vec<Fault>) -> Option<Located<Date>> {
         self.get(key, "a day like 2027-03-31, without quotes", faults, |value| {
             let found = value.as_datetime().filter(|found| found.time.is_none())?.date?;
             Date::new(found.year, found.month, found.day)
@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(a.date("day", &mut faults).unwrap().value.to_string(), "2026-02-28");
             assert_eq!(a.bytes("size", &mut faults).unwrap().value, 8 << 20);
             let list = a.texts("list", &mut faults).unwrap().value;
-            assert_eq!(list[1], At { place: Place { line: 7, column: 3 }, value: "y" });
+            assert_eq!(list[1], Located { place: Place { line: 7, column: 3 }, value: "y" });
             a.only(&["o", "days", "size", "list"], &mut faults);
         })
         .unwrap();

@@ -20,7 +20,7 @@ pub use files::Files;
 use super::evidence::Names;
 use super::gate::OfTarget;
 use crate::error::Result;
-use crate::policy::Held;
+use crate::policy::AppliedPolicy;
 use frame::Frame;
 
 /// The page of some files: who takes the space, what runs on `targets` and is against a policy, and which kernels and images
@@ -28,7 +28,7 @@ use frame::Frame;
 ///
 /// # Errors
 /// `Input` where what is known cannot be written as JSON.
-pub fn library(files: &Files, targets: &[OfTarget], held: Option<&Held>, names: Names) -> Result<String> {
+pub fn library(files: &Files, targets: &[OfTarget], held: Option<&AppliedPolicy>, names: Names) -> Result<String> {
     let mut table = files.names(names);
     for of in targets.iter().flat_map(|target| &target.files) {
         table.extend(of.judged.kernels.names().map(|name| &**name));

@@ -9,7 +9,7 @@
 //! returned one by one, for code that extends a list.
 
 use crate::bundle::image::Image;
-use crate::bundle::property::{PropertySet, Value};
+use crate::bundle::property::{Property, PropertySet, Value};
 use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
@@ -31,36 +31,7 @@ pub struct OutImage<'a> {
     /// Names of kernels and exported functions.
     pub entries: Vec<&'a str>,
     /// Property sets in order.
-    pub property_sets: Vec<OutSet<'a>>,
-}
-
-/// Property set to be written.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct OutSet<'a> {
-    /// Name, for example `SYCL/device requirements`.
-    pub name: &'a str,
-    /// Properties in order.
-    pub properties: Vec<OutProperty<'a>>,
-}
-
-/// Property to be written.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct OutProperty<'a> {
-    /// Name of the property.
-    pub name: &'a str,
-    /// Kind: 1 a number, 2 a byte array, 3 a string.
-    pub kind: u32,
-    /// Value of the property.
-    pub value: OutValue<'a>,
-}
-
-/// Value of a property.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum OutValue<'a> {
-    /// Number, stored in the property itself.
-    U32(u32),
-    /// Raw bytes. Those of a byte array begin with 8 bytes that hold the content's length in bits.
-    Bytes(&'a [u8]),
+    pub property_sets: Vec<PropertySet<'a>>,
 }
 
 /// Version of the image structures, which decides the generations of the runtime that read them.
@@ -304,10 +275,6 @@ impl Loose<'_> {
 const KIND_OF_IMAGE: u64 = 4;
 const KIND_OF_ENTRY: u64 = 8;
 
-const UINT32: u32 = 1;
-const BYTE_ARRAY: u32 = 2;
-const STRING: u32 = 3;
-
 /// Writer of strings, values and structures.
 struct Structures<'a> {
     version: ImageVersion,
@@ -317,8 +284,8 @@ struct Structures<'a> {
     strings: HashMap<&'a str, Location>,
     values: HashMap<&'a [u8], Location>,
     entries: HashMap<&'a [&'a str], Range>,
-    properties: HashMap<&'a [OutProperty<'a>], Range>,
-    sets: HashMap<&'a [OutSet<'a>], Range>,
+    properties: HashMap<&'a [Property<'a>], Range>,
+    sets: HashMap<&'a [PropertySet<'a>], Range>,
 }
 
 /// Begin and end address of an array; null for an empty one, as the wrappers write it.
@@ -436,7 +403,7 @@ impl<'a> Structures<'a> {
     }
 
     /// Writes an array of `sycl_device_binary_property_set_struct`: name, first property, end of properties.
-    fn sets(&mut self, sets: &'a [OutSet<'a>]) -> Result<Range> {
+    fn sets(&mut self, sets: &'a [PropertySet<'a>]) -> Result<Range> {
         if let Some(known) = self.sets.get(sets) {
             return Ok(*known);
         }
@@ -454,25 +421,25 @@ impl<'a> Structures<'a> {
     }
 
     /// Writes an array of `_sycl_device_binary_property_struct`: name, address of the value, kind, size.
-    fn properties(&mut self, properties: &'a [OutProperty<'a>]) -> Result<Range> {
+    fn properties(&mut self, properties: &'a [Property<'a>]) -> Result<Range> {
         if let Some(known) = self.properties.get(properties) {
             return Ok(*known);
         }
         let mut words = Vec::new();
         for property in properties {
             words.push(Word::Address(self.string(property.name)?));
-            let (address, size) = match (property.kind, &property.value) {
-                (UINT32, OutValue::U32(value)) => (Word::Value(0), u64::from(*value)),
-                (BYTE_ARRAY, OutValue::Bytes(bytes)) if bytes.len() >= 8 => self.bytes(bytes),
-                (STRING, OutValue::Bytes(bytes)) => self.bytes(bytes),
-                (kind, value) => {
-                    let name = property.name;
+            let (address, size) = match property.value {
+                Value::U32(value) => (Word::Value(0), u64::from(value)),
+                Value::Bytes(bytes) if bytes.len() >= 8 => self.bytes(bytes),
+                Value::Text(bytes) => self.bytes(bytes),
+                value => {
+                    let (name, kind) = (property.name, value.kind());
                     return Err(Error::input(format!(
                         "property {name} of kind {kind} cannot have the value {value:?}"
                     )));
                 }
             };
-            words.extend([address, Word::Value(u64::from(property.kind)), Word::Value(size)]);
+            words.extend([address, Word::Value(u64::from(property.value.kind())), Word::Value(size)]);
         }
         let range = self.array(words);
         self.properties.insert(properties, range);
@@ -497,24 +464,11 @@ pub fn with_payload<'i>(image: &'i Image<'i>, target: &'i str, format: u8, paylo
         link_options: image.link_options,
         payload,
         entries: image.entries.clone(),
-        property_sets: image.properties.sets.iter().map(property_set).collect(),
+        property_sets: image.properties.sets.clone(),
     }
 }
 
 /// Returns an image in the form of the structures of host files, with the payload as it is stored.
 pub fn out_image<'i>(image: &'i Image<'i>) -> OutImage<'i> {
     with_payload(image, image.target, image.declared.number(), Cow::Borrowed(image.stored))
-}
-
-fn property_set<'i>(set: &'i PropertySet<'i>) -> OutSet<'i> {
-    let properties = set.properties.iter().map(|property| {
-        let (kind, value) = match property.value {
-            Value::U32(number) => (1, OutValue::U32(number)),
-            Value::Bytes(bytes) => (2, OutValue::Bytes(bytes)),
-            Value::Text(bytes) => (3, OutValue::Bytes(bytes)),
-            Value::Unknown { kind, bytes } => (kind, OutValue::Bytes(bytes)),
-        };
-        OutProperty { name: property.name, kind, value }
-    });
-    OutSet { name: set.name, properties: properties.collect() }
 }

@@ -7,13 +7,13 @@
 
 use super::embed::record::{Layer, Record};
 use super::embed::{self, Addition};
-use super::image_data::{OutImage, OutValue, with_payload};
+use super::image_data::{OutImage, with_payload};
 use super::pe;
 use super::prune::prune;
 use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
-use crate::bundle::property::{self, Value};
+use crate::bundle::property;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
@@ -307,9 +307,5 @@ type Role<'r> = (&'r str, Option<&'r str>);
 fn stated_target<'i>(image: &OutImage<'i>) -> Option<&'i str> {
     let set = image.property_sets.iter().find(|set| set.name == property::set::REQUIREMENTS)?;
     let found = set.properties.iter().find(|property| property.name == property::key::COMPILE_TARGET)?;
-    match (found.kind, &found.value) {
-        (2, OutValue::Bytes(bytes)) => Value::Bytes(bytes).text(),
-        (3, OutValue::Bytes(bytes)) => Value::Text(bytes).text(),
-        _ => None,
-    }
+    found.value.text()
 }

@@ -102,7 +102,7 @@ pub const FIELDS: [(&str, Field); 23] = [
 
 impl Number {
     /// Returns the value for an image, if it has one.
-    pub(super) fn of(self, examined: &Examined<'_, '_>) -> Option<u64> {
+    pub(super) fn value(self, examined: &Examined<'_, '_>) -> Option<u64> {
         let image = examined.image;
         match self {
             Number::Index => u64::try_from(image.index).ok(),
@@ -120,7 +120,7 @@ impl Number {
 
 impl Text {
     /// Returns the texts of an image, without empty ones.
-    pub(super) fn of<'t>(self, examined: &'t Examined<'_, '_>) -> Vec<Cow<'t, str>> {
+    pub(super) fn values<'t>(self, examined: &'t Examined<'_, '_>) -> Vec<Cow<'t, str>> {
         let image = examined.image;
         let all: Vec<Cow<'t, str>> = match self {
             Text::State => vec![examined.state.name().into()],

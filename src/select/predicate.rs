@@ -14,12 +14,11 @@
 
 use super::Pattern;
 use super::field::{FIELDS, Field, Number, Text};
-use crate::bytes::size;
 use crate::compat::examine::Examined;
 use crate::demangle::demangle;
 use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits;
+use crate::{bytes, limits};
 
 /// Condition on images.
 #[derive(Debug, Clone)]
@@ -82,7 +81,7 @@ impl Predicate {
         &self.text
     }
 
-    /// Whether the condition is true for an image. `demangle` returns a symbol as in the source.
+    /// Whether the condition is true for an image.
     pub fn holds(&self, image: &Examined<'_, '_>) -> bool {
         self.test.holds(image)
     }
@@ -94,14 +93,14 @@ impl Test {
             Test::Any(tests) => tests.iter().any(|test| test.holds(image)),
             Test::All(tests) => tests.iter().all(|test| test.holds(image)),
             Test::Not(test) => !test.holds(image),
-            Test::Has(Field::Number(number)) => number.of(image).is_some(),
-            Test::Has(Field::Text(text)) => !text.of(image).is_empty(),
-            Test::Number(number, Order::Unequal, value) => number.of(image) != Some(*value),
-            Test::Number(number, order, value) => number.of(image).is_some_and(|known| order.holds(known, *value)),
-            Test::Count(text, order, value) => order.holds(text.of(image).len() as u64, *value),
+            Test::Has(Field::Number(number)) => number.value(image).is_some(),
+            Test::Has(Field::Text(text)) => !text.values(image).is_empty(),
+            Test::Number(number, Order::Unequal, value) => number.value(image) != Some(*value),
+            Test::Number(number, order, value) => number.value(image).is_some_and(|known| order.holds(known, *value)),
+            Test::Count(text, order, value) => order.holds(text.values(image).len() as u64, *value),
             Test::Matches(text, glob) => {
                 let plain = |name: &str| text.is_symbols() && glob.matches(&demangle(name));
-                text.of(image).iter().any(|name| glob.matches(name) || plain(name))
+                text.values(image).iter().any(|name| glob.matches(name) || plain(name))
             }
         }
     }
@@ -261,7 +260,9 @@ impl Reader<'_> {
     }
 
     fn compared(&self, field: Field, order: Order, at: usize, value: &str, quoted: bool) -> Result<Test> {
-        let number = || size::parse(value).ok_or_else(|| self.wrong(at, &format!("`{value}` is not {}", size::WANTED)));
+        let number = || {
+            bytes::parse_size(value).ok_or_else(|| self.wrong(at, &format!("`{value}` is not {}", bytes::SIZE_FORM)))
+        };
         let text = match field {
             Field::Number(number_of) => return Ok(Test::Number(number_of, order, number()?)),
             Field::Text(text) => text,

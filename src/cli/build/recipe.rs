@@ -9,7 +9,7 @@ use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::yaml::Place;
 use sycl_bundle::error::Result;
-use sycl_bundle::policy::rules::{Rule, Rules, Wanted};
+use sycl_bundle::policy::rules::{Rule, RuleSettings, Rules};
 use sycl_bundle::rewrite::specialize::{display_name, unknown_constant};
 
 /// What the command line says.
@@ -68,15 +68,21 @@ impl RecipeArgs {
         }
         let own = rules.rules.len();
         let given: Vec<Setting> = self.spec.iter().chain(&self.spec_id).cloned().collect();
-        let wanted = Wanted {
+        let wanted = RuleSettings {
             options: self.options.clone().unwrap_or_default(),
             link_options: self.link_options.clone().unwrap_or_default(),
             constants: given,
             defaults: self.spec_defaults.then_some(true),
-            ..Wanted::default()
+            ..RuleSettings::default()
         };
         let place = Place { line: 0, column: 0 };
-        rules.rules.push(Rule { place, kernels: Vec::new(), images: Vec::new(), targets: Vec::new(), wanted });
+        rules.rules.push(Rule {
+            place,
+            kernels: Vec::new(),
+            images: Vec::new(),
+            targets: Vec::new(),
+            settings: wanted,
+        });
         Ok(Recipes { rules, own })
     }
 }
@@ -101,7 +107,7 @@ impl Recipes {
     /// # Errors
     /// `Usage`, with the names that there are.
     pub fn check(&self, images: &[Examined<'_, '_>], set: &BTreeSet<ConstantName>) -> Result<()> {
-        let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.wanted.constants);
+        let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.settings.constants);
         let Some(missing) = asked.into_iter().find(|setting| !set.contains(&setting.which)) else { return Ok(()) };
         let of_image = |examined: &Examined<'_, '_>| {
             let named = constants(&examined.image.properties);

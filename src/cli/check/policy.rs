@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-pub use sycl_bundle::policy::Held;
+pub use sycl_bundle::policy::AppliedPolicy;
 use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::date::Date;
 
@@ -36,7 +36,7 @@ impl PolicyArgs {
     /// # Errors
     /// `Usage` where SOURCE_DATE_EPOCH is wrong; the last thing that is wrong with the policy, with its place, after those
     /// before it have been said.
-    pub fn load(&self, global: &Global, targets: &TargetTable) -> Result<Option<Held>> {
+    pub fn load(&self, global: &Global, targets: &TargetTable) -> Result<Option<AppliedPolicy>> {
         if self.no_policy {
             return Ok(None);
         }
@@ -50,7 +50,7 @@ impl PolicyArgs {
         }
         file.announce(global);
         let today = if policy.exceptions.is_empty() { None } else { Some(today()?) };
-        Ok(Some(Held { policy, today }))
+        Ok(Some(AppliedPolicy { policy, today }))
     }
 }
 
@@ -67,5 +67,5 @@ fn today() -> Result<Date> {
         }
         None => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
     };
-    Date::of_unix_time(seconds).ok_or_else(|| Error::new(ErrorKind::Usage, format!("{EPOCH} is after the year 9999")))
+    Date::from_unix_time(seconds).ok_or_else(|| Error::new(ErrorKind::Usage, format!("{EPOCH} is after the year 9999")))
 }

@@ -1,6 +1,6 @@
 //! What is on a page that is being made, and which targets are in its matrix?
 
-use super::super::check::{Asked, Findings, Held, linked_elsewhere};
+use super::super::check::{AppliedPolicy, Asked, Findings, linked_elsewhere};
 use super::super::files::{How, each_file_with};
 use super::super::global::Global;
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ const KNOWN: [&str; 7] = [
 /// By what a page's matrix is judged.
 pub struct Rules {
     pub table: Cow<'static, TargetTable>,
-    pub held: Option<Held>,
+    pub held: Option<AppliedPolicy>,
     /// Findings that are known, with what they are called.
     pub known: Option<(String, Baseline)>,
 }

@@ -1,7 +1,7 @@
 //! Does what changed keep to the budgets?
 
 use super::compare::{Fate, FileDiff, What};
-use crate::bytes::size;
+use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,8 +26,9 @@ impl Growth {
             let error = Error::new(ErrorKind::Usage, format!("`{text}` is neither a size nor a share"));
             error.with_remedy("write it as 4096, 64KiB, 1.5MiB or 5%")
         };
-        let share = text.trim().strip_suffix('%').map(|share| size::scaled(share.trim_end(), 100).map(Growth::Share));
-        share.unwrap_or_else(|| size::parse(text).map(Growth::Bytes)).ok_or_else(bad)
+        let share =
+            text.trim().strip_suffix('%').map(|share| bytes::parse_scaled(share.trim_end(), 100).map(Growth::Share));
+        share.unwrap_or_else(|| bytes::parse_size(text).map(Growth::Bytes)).ok_or_else(bad)
     }
 
     /// Whether something may grow from `old` to `new`.

@@ -28,9 +28,9 @@ fn the_example_is_a_set_of_rules() {
     assert_eq!(values, expected);
     let [solve, debug, rare] = rules.rules.as_slice() else { panic!() };
     assert_eq!(solve.targets, ["intel_gpu_pvc"]);
-    assert_eq!((solve.wanted.registers, solve.wanted.optimization), (Some(Registers::Large), Some(3)));
+    assert_eq!((solve.settings.registers, solve.settings.optimization), (Some(Registers::Large), Some(3)));
     assert_eq!(debug.images, [0..=3, 17..=17]);
-    assert_eq!((rare.wanted.native, rare.wanted.defaults), (Some(false), None));
+    assert_eq!((rare.settings.native, rare.settings.defaults), (Some(false), None));
     // A policy of `check` alone says nothing of building.
     assert!(read(crate::policy::EXAMPLE).unwrap().is_none());
 }

@@ -5,7 +5,7 @@
 
 use super::escape::visible;
 use crate::demangle::demangle;
-use crate::policy::{Exception, Held};
+use crate::policy::{AppliedPolicy, Exception};
 use crate::report::evidence::Names;
 use crate::report::gate::{Finding, OfFile, OfTarget};
 use serde::Serialize;
@@ -56,7 +56,7 @@ pub(super) struct OfFinding {
     pub more: usize,
 }
 
-impl Held {
+impl AppliedPolicy {
     /// A line for the head of a page.
     pub(super) fn facts(&self) -> String {
         let day = self.today.map(|day| format!(" as of {day}")).unwrap_or_default();
@@ -64,7 +64,7 @@ impl Held {
     }
 
     pub(super) fn of(&self, targets: &[OfTarget], names: Names) -> OfPolicy {
-        let Held { policy, today } = self;
+        let AppliedPolicy { policy, today } = self;
         let kernels = self.excused(targets);
         let exception = |(at, one): (usize, &Exception)| OfException {
             what: visible(&one.describe()),

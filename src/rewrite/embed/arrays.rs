@@ -10,11 +10,11 @@ use super::{Addition, standalone};
 use crate::bundle::Bundle;
 use crate::bundle::descriptor::{Descriptor, ImageLayout, listed_in_tgtimg};
 use crate::bundle::image::Image;
-use crate::bundle::property::{byte_array, key, set};
+use crate::bundle::property::{Property, PropertySet, Value, byte_array, key, set};
 use crate::bytes;
 use crate::container::Host;
 use crate::error::{Error, Result};
-use crate::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue, with_payload};
+use crate::rewrite::image_data::{OutImage, with_payload};
 use crate::rewrite::specialize::StoredValue;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -198,13 +198,13 @@ pub(super) fn images<'i>(
 }
 
 /// Sets a property.
-fn set_property<'i>(sets: &mut Vec<OutSet<'i>>, own: &'i SetProperty) {
+fn set_property<'i>(sets: &mut Vec<PropertySet<'i>>, own: &'i SetProperty) {
     let property = match &own.value {
-        StoredValue::Flag => OutProperty { name: own.key, kind: 1, value: OutValue::U32(1) },
-        StoredValue::Bytes(bytes) => OutProperty { name: own.key, kind: 2, value: OutValue::Bytes(bytes) },
+        StoredValue::Flag => Property { name: own.key, value: Value::U32(1) },
+        StoredValue::Bytes(bytes) => Property { name: own.key, value: Value::Bytes(bytes) },
     };
     match sets.iter_mut().find(|known| known.name == own.set) {
-        None => sets.push(OutSet { name: own.set, properties: vec![property] }),
+        None => sets.push(PropertySet { name: own.set, properties: vec![property] }),
         Some(known) => {
             known.properties.retain(|other| other.name != own.key);
             known.properties.push(property);

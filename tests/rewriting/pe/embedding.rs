@@ -8,9 +8,10 @@ use goblin::pe::PE;
 use std::collections::HashSet;
 use std::process::Command;
 use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::property::{Property, PropertySet, Value};
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Result;
-use sycl_bundle::rewrite::image_data::{OutImage, OutProperty, OutSet, OutValue};
+use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::{layers, pe};
 
 /// Where the loader may put a library: where it prefers, lower, and as Windows does.
@@ -32,9 +33,8 @@ pub fn seen(file: &[u8], base: Option<u64>, descriptors: &[u64]) -> Vec<Vec<Load
 }
 
 fn image(number: usize) -> OutImage<'static> {
-    let aspects =
-        OutProperty { name: "aspects", kind: 2, value: OutValue::Bytes(&[32, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0]) };
-    let flag = OutProperty { name: "optLevel", kind: 1, value: OutValue::U32(3) };
+    let aspects = Property { name: "aspects", value: Value::Bytes(&[32, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0]) };
+    let flag = Property { name: "optLevel", value: Value::U32(3) };
     OutImage {
         target: if number.is_multiple_of(2) { "spir64" } else { "spir64_gen" },
         format: 0,
@@ -43,8 +43,8 @@ fn image(number: usize) -> OutImage<'static> {
         payload: [spirv::module("halve"), vec![number as u8; number % 40]].concat().into(),
         entries: vec!["kernel_from_elsewhere"],
         property_sets: vec![
-            OutSet { name: "SYCL/device requirements", properties: vec![aspects] },
-            OutSet { name: "SYCL/misc properties", properties: vec![flag] },
+            PropertySet { name: "SYCL/device requirements", properties: vec![aspects] },
+            PropertySet { name: "SYCL/misc properties", properties: vec![flag] },
         ],
     }
 }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage, OutProperty, OutSet, OutValue};
+use sycl_bundle::bundle::property::{Property, PropertySet, Value as PropertyValue};
+use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage};
 use sycl_bundle::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file};
 use sycl_bundle::rewrite::shared::Machine;
 
@@ -18,14 +19,16 @@ pub fn raw_values(images: &[ImageSpec]) -> Vec<Option<Vec<u8>>> {
 pub fn out_images<'a>(images: &'a [ImageSpec], raw: &'a [Option<Vec<u8>>]) -> Vec<OutImage<'a>> {
     let mut raw = raw.iter();
     let mut property = |property: &'a PropertySpec| {
-        let (kind, value) = match (&property.value, raw.next().unwrap()) {
-            (Value::U32(value), _) => (1, OutValue::U32(*value)),
-            (_, bytes) => (2, OutValue::Bytes(bytes.as_ref().unwrap())),
+        let value = match (&property.value, raw.next().unwrap()) {
+            (Value::U32(value), _) => PropertyValue::U32(*value),
+            (_, bytes) => PropertyValue::Bytes(bytes.as_ref().unwrap()),
         };
-        OutProperty { name: &property.name, kind, value }
+        Property { name: &property.name, value }
     };
-    let mut set =
-        |set: &'a SetSpec| OutSet { name: &set.name, properties: set.properties.iter().map(&mut property).collect() };
+    let mut set = |set: &'a SetSpec| PropertySet {
+        name: &set.name,
+        properties: set.properties.iter().map(&mut property).collect(),
+    };
     let image = |image: &'a ImageSpec| OutImage {
         target: &image.target,
         format: image.format,

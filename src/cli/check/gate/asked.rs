@@ -7,7 +7,7 @@ use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::policy::{Demanded, Policy};
+use sycl_bundle::policy::{Policy, TargetDemands};
 use sycl_bundle::select::Pattern;
 
 /// A target that is asked about.
@@ -15,7 +15,7 @@ pub struct Asked<'t> {
     pub target: &'t Target,
     pub march: Option<CpuArch>,
     /// What the policy demands for it.
-    pub demanded: Option<Demanded>,
+    pub demanded: Option<TargetDemands>,
     /// Whether kernels must be compiled for it.
     pub native: bool,
 }
@@ -107,7 +107,7 @@ pub fn asked<'t>(
     Err(Error::new(ErrorKind::Usage, what).with_remedy(remedy))
 }
 
-fn of_policy<'t>(demanded: &Demanded, table: &'t TargetTable) -> Option<Asked<'t>> {
+fn of_policy<'t>(demanded: &TargetDemands, table: &'t TargetTable) -> Option<Asked<'t>> {
     let target = table.target(&demanded.target)?;
     Some(Asked { target, march: demanded.march, demanded: Some(demanded.clone()), native: false })
 }

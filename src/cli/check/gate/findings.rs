@@ -14,7 +14,7 @@ use sycl_bundle::compat::offers::Lent;
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::yaml::Place;
 use sycl_bundle::policy::Policy;
-use sycl_bundle::policy::budget::{self, Over};
+use sycl_bundle::policy::budget::{self, BudgetFinding};
 use sycl_bundle::policy::date::Date;
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::gate::{OfFile, OfTarget};
@@ -97,7 +97,7 @@ impl<'f> Findings<'f> {
             let mut whole: Vec<Vec<Against>> = Vec::new();
             for (one, judged) in own.iter().zip(&mut judged) {
                 let limits = one.demanded.as_ref().map(|demanded| demanded.budget).unwrap_or_default();
-                whole.push(add(judged, budget::of_target(&limits, one.target, own_images)));
+                whole.push(add(judged, budget::target_findings(&limits, one.target, own_images)));
                 if let Some((policy, today)) = self.policy.zip(self.today) {
                     excuse(policy, today, &one.target.name, judged, &mut self.excuses);
                 }
@@ -118,8 +118,9 @@ impl<'f> Findings<'f> {
             }
         }
         if let Some(policy) = self.policy.filter(|_| facts.bundle.is_some()) {
-            let found = budget::of_file(&policy.budget, facts.bytes, own_images);
-            let (kernels, whole): (Vec<Over>, Vec<Over>) = found.into_iter().partition(|one| one.kernel.is_some());
+            let found = budget::file_findings(&policy.budget, facts.bytes, own_images);
+            let (kernels, whole): (Vec<BudgetFinding>, Vec<BudgetFinding>) =
+                found.into_iter().partition(|one| one.kernel.is_some());
             if !whole.is_empty() {
                 let whole = whole.into_iter().map(|one| one.against).collect();
                 self.general.push(OfFile::whole(file.clone(), whole));
@@ -177,7 +178,7 @@ fn demand<'t>(one: &Asked<'t>, states: &[State]) -> (Subject<'t>, Demand) {
 }
 
 /// Adds what exceeds a budget to the kernels that it is about; what is about the file is given back.
-fn add(judged: &mut Judged, over: Vec<Over>) -> Vec<Against> {
+fn add(judged: &mut Judged, over: Vec<BudgetFinding>) -> Vec<Against> {
     let (mut of, mut whole): (HashMap<String, Vec<Item>>, Vec<Against>) = (HashMap::new(), Vec::new());
     for one in over {
         match one.kernel {
@@ -198,10 +199,10 @@ fn add(judged: &mut Judged, over: Vec<Over>) -> Vec<Against> {
 }
 
 /// Findings of kernels of which nothing else was asked.
-fn alone(over: Vec<Over>, numbers: Vec<usize>) -> Judged {
+fn alone(over: Vec<BudgetFinding>, numbers: Vec<usize>) -> Judged {
     let mut kernels: Vec<(Arc<str>, Vec<usize>)> = Vec::new();
     let mut items: Vec<Vec<Item>> = Vec::new();
-    for Over { kernel, at, against } in over {
+    for BudgetFinding { kernel, at, against } in over {
         kernels.push((kernel.unwrap_or_default().into(), vec![at]));
         items.push(vec![Item { against: Arc::new(against), whose: Some(Whose::Own(0)), excused: None }]);
     }
