@@ -3,10 +3,9 @@
 //! Data flows one way, and each module imports only what stands to its left:
 //!
 //! ```text
-//! error, limits, bytes,
-//! demangle             -> container -> bundle -+-> native -+
-//!                         device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> cli
-//!                         spirv -------------------------- +
+//! error, limits, bytes, demangle -> container -> bundle -+-> native -+
+//!                                   device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> cli
+//!                                   spirv -------------------------- +
 //! ```
 //!
 //! | module | the question it answers |

@@ -22,8 +22,8 @@ pub struct Requirements {
     #[serde(rename = "reqd_sub_group_size")]
     pub reqd_sub_group_sizes: Vec<u32>,
     /// Targets the image is fixed to; an empty list names none, so that it runs nowhere.
-    #[serde(serialize_with = "numbers_of")]
-    #[schemars(with = "Option<Vec<u32>>")]
+    #[serde(flatten, serialize_with = "fixed_targets")]
+    #[schemars(with = "FixedTargets")]
     pub fixed_targets: Option<Vec<FixedTarget>>,
 }
 
@@ -98,10 +98,21 @@ fn first<S: Serializer>(sizes: &[Vec<u64>], serializer: S) -> Result<S::Ok, S::E
     sizes.first().serialize(serializer)
 }
 
-/// Serialises the numbers of fixed targets.
-fn numbers_of<S: Serializer>(fixed: &Option<Vec<FixedTarget>>, serializer: S) -> Result<S::Ok, S::Error> {
-    let numbers: Option<Vec<u32>> = fixed.as_ref().map(|fixed| fixed.iter().map(|one| one.number).collect());
-    numbers.serialize(serializer)
+/// Targets the image is fixed to, as JSON has them.
+#[derive(Serialize, JsonSchema)]
+struct FixedTargets<'a> {
+    /// The numbers of the targets the image is fixed to; an empty list names none, so that it runs nowhere.
+    fixed_targets: Option<Vec<u32>>,
+    /// The names of these, or those of the aspects with the numbers; null where nothing tells.
+    fixed_target_names: Option<Vec<Option<&'a str>>>,
+}
+
+/// Serialises fixed targets by numbers and by names.
+fn fixed_targets<S: Serializer>(fixed: &Option<Vec<FixedTarget>>, serializer: S) -> Result<S::Ok, S::Error> {
+    let fixed = fixed.as_ref();
+    let numbers = fixed.map(|fixed| fixed.iter().map(|one| one.number).collect());
+    let names = fixed.map(|fixed| fixed.iter().map(|one| one.name.as_deref()).collect());
+    FixedTargets { fixed_targets: numbers, fixed_target_names: names }.serialize(serializer)
 }
 
 /// A fixed target by its number, with the one of the names that makes the number, or an aspect's.
