@@ -329,7 +329,7 @@ fn unresolved(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Ve
 
 /// Those who want a symbol with another type than all that define it for them have, by the two types.
 fn mistyped(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Vec<Finding> {
-    let mut by_types: BTreeMap<(&str, &str), (Vec<(Place, Import)>, Vec<Place>)> = BTreeMap::new();
+    let mut by_types: BTreeMap<(&str, &str), Finding> = BTreeMap::new();
     for (piece, import) in wanting {
         let Some(wanted) = piece.types.get(symbol) else { continue };
         let alike = || all.iter().filter(|other| format(other) == format(piece));
@@ -339,24 +339,21 @@ fn mistyped(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Vec<
         if defined.len() < alike().count() || defined.iter().any(|(_, own)| *own == wanted) {
             continue;
         }
-        let (all_wanted, places) = by_types.entry((wanted, first)).or_default();
-        all_wanted.push((place(piece), (*import).clone()));
-        places.extend(defined.iter().map(|(other, _)| place(other)));
-    }
-    let finding = |((wanted, defined), (of, mut places)): ((&str, &str), (Vec<_>, Vec<Place>))| {
-        places.sort_unstable();
-        places.dedup();
-        Finding {
+        let finding = by_types.entry((wanted, first)).or_insert_with(|| Finding {
             wrong: Wrong::Type,
             certain: true,
             name: symbol.to_owned(),
-            message: format!("Symbol {symbol} is imported as {wanted} and defined as {defined}."),
+            message: format!("Symbol {symbol} is imported as {wanted} and defined as {first}."),
             remedy: "declare the function alike on both sides, in one header",
-            wanted: of,
-            defined: places,
-        }
-    };
-    by_types.into_iter().map(finding).collect()
+            wanted: Vec::new(),
+            defined: Vec::new(),
+        });
+        finding.wanted.push((place(piece), (*import).clone()));
+        finding.defined.extend(defined.iter().map(|(other, _)| place(other)));
+        finding.defined.sort_unstable();
+        finding.defined.dedup();
+    }
+    by_types.into_values().collect()
 }
 
 fn spec(piece: &Piece) -> &str {
