@@ -18,7 +18,7 @@
 //! # Ok::<(), sycl_bundle::error::Error>(())
 //! ```
 
-pub mod field;
+mod field;
 pub mod predicate;
 
 use self::predicate::Predicate;

@@ -27,27 +27,27 @@ pub struct Requirements {
     pub fixed_targets: Option<Vec<FixedTarget>>,
 }
 
-/// One target that an image is fixed to.
+/// Target that an image is fixed to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FixedTarget {
-    /// Its number.
+    /// Number of the target.
     pub number: u32,
-    /// Its name, or that of the aspect with the number; none where nothing tells.
+    /// Name of the target, or of the aspect with its number; none where neither is known.
     pub name: Option<String>,
 }
 
 impl FixedTarget {
-    /// The name, or `target#N`.
+    /// Returns the name, or `target#N`.
     pub fn label(&self) -> String {
         self.name.clone().unwrap_or_else(|| format!("target#{}", self.number))
     }
 }
 
-/// The property beside `fixed_target` with the names of the targets, separated by commas. No runtime reads it.
+/// Property beside `fixed_target` with the names of the targets, separated by commas. No runtime reads it.
 pub const FIXED_TARGET_NAMES: &str = "fixed_target_names";
 
-/// The number that stands for a target in `fixed_target`. DPC++'s design gives each target an aspect for this, and DPC++
-/// has none; so the name makes the number, far from those of aspects.
+/// Returns the number of a target in `fixed_target`. DPC++'s design has an aspect for each target, but DPC++ defines none,
+/// so the number is a hash of the name, above the numbers of aspects.
 pub fn target_number(name: &str) -> u32 {
     let hash = name.bytes().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     0x4000_0000 | (hash & 0x3fff_ffff)
@@ -156,7 +156,7 @@ fn numbers(value: Option<Value<'_>>) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    /// What earlier files have must mean the same for ever.
+    /// Number of a target in files that exist, which must never change.
     const PVC: u32 = 0x7fd88da2;
 
     use super::{counted_sizes, source_order, target_number};

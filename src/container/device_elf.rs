@@ -41,7 +41,7 @@ pub struct Section<'a> {
 /// Symbol.
 #[derive(Debug, Clone, Copy)]
 pub struct Symbol<'a> {
-    /// Its name; empty where that is no UTF-8.
+    /// Name; empty where it is not UTF-8.
     pub name: &'a str,
     /// `st_info`: binding in the upper half, type in the lower.
     pub info: u8,
@@ -49,8 +49,6 @@ pub struct Symbol<'a> {
     pub other: u8,
     /// `st_shndx`: 0 where it is defined in another file.
     pub section: u16,
-    /// `st_size`.
-    pub size: u64,
 }
 
 impl Symbol<'_> {
@@ -76,8 +74,6 @@ pub struct Note<'a> {
 /// ELF file of a device.
 #[derive(Debug)]
 pub struct DeviceElf<'a> {
-    /// `e_ident[EI_OSABI]`.
-    pub os_abi: u8,
     /// `e_ident[EI_ABIVERSION]`.
     pub abi_version: u8,
     /// `e_type`.
@@ -106,7 +102,6 @@ impl<'a> DeviceElf<'a> {
         let flags = bytes::u32_at(data, 48).ok_or_else(cut)?;
         let table = bytes::u64_at(data, 40).ok_or_else(cut)?;
         let mut elf = DeviceElf {
-            os_abi: data.get(7).copied().unwrap_or(0),
             abi_version: data.get(8).copied().unwrap_or(0),
             kind,
             machine,
@@ -173,7 +168,6 @@ impl<'a> DeviceElf<'a> {
                 info: symbol.get(4).copied().unwrap_or(0),
                 other: symbol.get(5).copied().unwrap_or(0),
                 section: bytes::u16_at(symbol, 6).unwrap_or(0),
-                size: bytes::u64_at(symbol, 16).unwrap_or(0),
             });
         }
         Ok(symbols)

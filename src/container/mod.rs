@@ -5,13 +5,13 @@
 
 pub mod address;
 pub mod arena;
-pub mod device_elf;
+pub(crate) mod device_elf;
 pub mod elf;
-pub mod inflate;
-pub mod kind;
-pub mod object_file;
+pub(crate) mod inflate;
+pub(crate) mod kind;
+pub(crate) mod object_file;
 pub mod package;
-pub mod pe;
+pub(crate) mod pe;
 pub mod place;
 
 use crate::error::{Error, Result};

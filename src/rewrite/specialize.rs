@@ -25,7 +25,7 @@ const UNIQUE: &str = "uid";
 pub enum Outcome {
     /// The image has no constants.
     None,
-    /// These constants have no value, so the image must stay as it is.
+    /// Constants without a value, because of which the image must stay as it is.
     Open(Vec<String>),
     /// All constants have values.
     Done(Specialized),

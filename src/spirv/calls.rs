@@ -46,7 +46,7 @@ pub struct Edge {
 #[derive(Debug, Default)]
 pub struct FunctionPointers {
     holders: HashSet<u32>,
-    /// From a signature (result type, then parameter types) to the id of its function type.
+    /// Ids of function types by signature (result type, then parameter types).
     signatures: HashMap<Vec<u32>, u32>,
     /// Edges between holders, from holders to functions, and from function types to functions.
     pub edges: Vec<Edge>,
@@ -192,7 +192,7 @@ pub struct Reach {
 /// instructions may be looked at, since each of many kernels may reach all of a large module.
 #[derive(Debug)]
 pub struct Walks {
-    /// By the number of the defining instruction, the last walk that met it.
+    /// Last walk that met each definition, by the number of the defining instruction.
     met: Vec<u32>,
     walk: u32,
     budget: usize,

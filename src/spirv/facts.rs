@@ -204,7 +204,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// What a kernel requires of its launch.
+    /// Requirements of a kernel on its launch.
     fn mode(&mut self, instruction: &Instruction<'m>) {
         let module = &mut self.module;
         match instruction.word(1) {

@@ -196,17 +196,7 @@ pub(super) fn extended(set: Set, number: u32) -> Option<&'static [Slot]> {
     }
 }
 
-/// Returns the name of an instruction of `OpenCL.std`, or none where the set has no such number.
-pub fn opencl_name(number: u32) -> Option<&'static str> {
-    static NAMES: OnceLock<HashMap<u32, &'static str>> = OnceLock::new();
-    let names = NAMES.get_or_init(|| {
-        let table = rspirv::grammar::ext_inst_table("OpenCL.std").into_iter().flat_map(|table| table.iter());
-        table.map(|known| (known.opcode.into(), known.opname)).collect()
-    });
-    names.get(&number).copied()
-}
-
-/// Extended instruction sets that are told apart by operands or meaning.
+/// Extended instruction sets that differ in their operands or meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Set {
     /// `OpenCL.std`: built-in functions.
@@ -509,7 +499,6 @@ mod tests {
         }
         assert_eq!(name(133), "OpFMul");
         assert_eq!(name(8000), "OpUnknown(8000)");
-        assert_eq!(opencl_name(61), Some("sqrt"));
     }
 
     #[test]

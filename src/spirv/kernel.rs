@@ -6,8 +6,8 @@
 //! Only ids with a `SpecId` can be set; compilers use the same instructions without one for other purposes (tables of
 //! virtual functions). A composite has no `SpecId`, only its parts have.
 
-pub mod argument;
-pub mod attributes;
+pub(crate) mod argument;
+pub(crate) mod attributes;
 pub mod body;
 
 use super::calls::{Reach, Walks};
@@ -170,7 +170,7 @@ fn size(index: &Index<'_>, layouts: &Layouts, variable: &super::words::Instructi
 /// Specialization constant: a scalar that can be set before a module is compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecConstant {
-    /// Its `SpecId` decoration.
+    /// `SpecId` of the constant.
     pub id: u32,
     /// Type as in OpenCL C.
     pub type_name: String,

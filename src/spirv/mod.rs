@@ -20,17 +20,17 @@
 //! # Ok::<(), sycl_bundle::error::Error>(())
 //! ```
 
-pub mod calls;
+pub(crate) mod calls;
 mod facts;
 pub mod fold;
-pub mod grammar;
+pub(crate) mod grammar;
 pub mod index;
 pub mod kernel;
-pub mod lines;
+pub(crate) mod lines;
 pub mod link;
-pub mod micro;
-pub mod op;
-pub mod specialize;
+pub(crate) mod micro;
+pub(crate) mod op;
+pub(crate) mod specialize;
 pub mod subset;
 pub mod types;
 pub(crate) mod words;

@@ -39,7 +39,7 @@ impl Scalar {
 /// Specialization constant that can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettableConstant {
-    /// Its `SpecId` decoration.
+    /// `SpecId` of the constant.
     pub id: u32,
     /// Type of the constant.
     pub scalar: Scalar,

@@ -40,7 +40,7 @@ pub struct Cutter<'i, 'a> {
     indirect: HashMap<Vec<u32>, Vec<u32>>,
     /// Functions that keep their linkage where their kernel is kept: those of entry points, and the bodies of kernels.
     kernels: HashSet<u32>,
-    /// By instruction number: `base` of the last walk that met it, plus the new id of its result.
+    /// Marks by instruction number: `base` of the last walk that met it, plus the new id of its result.
     places: Vec<u32>,
     /// First value of the current walk's entries in `places`; entries of earlier walks are lower.
     base: u32,

@@ -70,7 +70,7 @@ pub struct Record {
     pub embedded_len: u64,
     /// Overwritten words.
     pub patches: Vec<Patch>,
-    /// How the images were made: pairs such as `march`, `avx2`.
+    /// Notes on how the images were made: pairs such as `march`, `avx2`.
     pub notes: Vec<(String, String)>,
 }
 

@@ -105,7 +105,7 @@ fn elf(kind: u16, flags: u32, sections: &[(&str, u32, u32, &[u8])], names: usize
     file
 }
 
-/// What a binary is made of.
+/// Parts of a binary.
 #[derive(Debug, Clone)]
 struct Made {
     version: u8,
@@ -166,7 +166,7 @@ impl Made {
     }
 }
 
-/// With the name of a vector function behind its signature.
+/// Adds the name of a vector function behind its signature.
 fn signed(signature: &str, name: &str) -> Vec<u8> {
     [notes(name), notes(&format!("{signature}{name}"))].concat()
 }
@@ -235,7 +235,7 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// What is renamed is what is made under the other name, and what is refused comes out nowhere.
+    /// Checks that a renamed binary equals one made under the other name, and that a refused one is unchanged.
     #[test]
     fn renaming_is_making_under_another_name(
         from in name(), seed in name(), others in prop::collection::vec("[a-z]{1,9}[jvE]", 0..6), text in prop::collection::vec(any::<u8>(), 0..64),

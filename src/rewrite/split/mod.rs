@@ -13,8 +13,8 @@
 //! | `properties` | which property sets does each image have? |
 //! | [`spool`] | where do images wait while others are cut? |
 
-pub mod check;
-pub mod entry;
+pub(crate) mod check;
+pub(crate) mod entry;
 mod properties;
 pub mod spool;
 

@@ -15,8 +15,8 @@ use std::collections::HashMap;
 /// Canonical numbers of ids, kernel by kernel of one module.
 #[derive(Debug)]
 pub struct Numbers {
-    /// By the number of the defining instruction: the kernel that met it last (counted from 1), and the id's number in
-    /// that kernel.
+    /// Numbers of defined ids, by the number of the defining instruction: the kernel that met the id last (counted from
+    /// 1), and the id's number in that kernel.
     defined: Vec<(u32, u32)>,
     /// Numbers of ids that nothing defines.
     undefined: HashMap<u32, u32>,

@@ -20,11 +20,11 @@ const SPEC_ID: u32 = Decoration::SpecId as u32;
 /// Treatment of the annotations of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Treatment {
-    /// They are written.
+    /// Written.
     Kept,
-    /// They are written unless equal ones are there; of names only the first is written.
+    /// Written unless equal ones are there; of names only the first is written.
     Once,
-    /// They are left out, as is the definition.
+    /// Left out, as is the definition.
     Dropped,
 }
 
