@@ -176,7 +176,7 @@ pub enum Event<'e, P = Artifact> {
         /// Which of the workers, from 0; it tells what became of the image before it begins another.
         worker: usize,
     },
-    /// The worker died or overran; the image goes to a fresh one.
+    /// The worker died; the image goes to a fresh one.
     Retrying {
         /// The caller's number for the image.
         image: usize,
@@ -229,7 +229,7 @@ pub struct Settings {
     pub timeout: Duration,
     /// How long a worker may take to start, find its device and make a context; the driver may hang there too.
     pub startup_timeout: Duration,
-    /// How many further attempts, each in a fresh worker, follow one that killed its worker or overran.
+    /// How many further attempts, each in a fresh worker, follow one that killed its worker.
     pub retries: u32,
     /// Who else has a say in how many modules are compiled at once.
     pub tokens: Option<Arc<dyn Tokens>>,

@@ -322,7 +322,9 @@ impl<'p, T: Task> Slot<'p, T> {
                 Err(NoReply::Stopped) => return Err(Halt::Stopped),
                 Err(NoReply::Failed(cause, log)) => (cause, log),
             };
-            if attempts > self.settings.retries {
+            // A compiler that hangs once hangs again, and each time costs all the patience there is.
+            let hopeless = matches!(cause, FailureCause::TimedOut { .. });
+            if hopeless || attempts > self.settings.retries {
                 return Ok(Err(Failure { image, target, cause, earlier, log, attempts }));
             }
             self.tell(News::Retrying(image, target, attempts + 1, cause.clone()));

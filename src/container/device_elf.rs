@@ -101,13 +101,8 @@ impl<'a> DeviceElf<'a> {
         let (kind, machine, entry) = (half(16)?, half(18)?, usize::from(half(58)?));
         let flags = bytes::u32_at(data, 48).ok_or_else(cut)?;
         let table = bytes::u64_at(data, 40).ok_or_else(cut)?;
-        let mut elf = DeviceElf {
-            abi_version: data.get(8).copied().unwrap_or(0),
-            kind,
-            machine,
-            flags,
-            sections: Vec::new(),
-        };
+        let mut elf =
+            DeviceElf { abi_version: data.get(8).copied().unwrap_or(0), kind, machine, flags, sections: Vec::new() };
         if count == 0 {
             return Ok(elf);
         }

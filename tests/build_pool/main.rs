@@ -164,6 +164,7 @@ fn exits_hangs_and_nonsense_are_told_apart() {
     let outcomes = outcomes.unwrap();
     assert_eq!(failure(&outcomes, 0).cause, FailureCause::Died(Death::Exit(10)));
     assert_eq!(failure(&outcomes, 1).cause, FailureCause::TimedOut { after: Duration::from_secs(2) });
+    assert_eq!(failure(&outcomes, 1).attempts, 1, "what hangs is not tried again");
     let nonsense = failure(&outcomes, 2).to_string();
     assert_eq!(nonsense, "the worker process sent no frame but \"LLVM ERRO\" in each of 3 attempts");
     assert!(outcomes[3].is_ok());

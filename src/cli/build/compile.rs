@@ -65,7 +65,7 @@ pub struct Order<'o> {
     pub jobs: Option<NonZeroUsize>,
     /// How long one image may take in one attempt.
     pub timeout: Duration,
-    /// How many further attempts follow one that ended the driver's process or overran.
+    /// How many further attempts follow one that ended the driver's process.
     pub retries: u32,
     /// Where binaries are kept; none for no cache.
     pub cache: Option<&'o Cache>,

@@ -15,7 +15,7 @@ pub struct PaceArgs {
     /// Compile all others where an image does not build: the default, which undoes --fail-fast
     #[arg(long, overrides_with = "fail_fast")]
     keep_going: bool,
-    /// How many further attempts follow one that ended the driver's process or overran; by default 2. A repeated command
+    /// How many further attempts follow one that ended the driver's process; by default 2. A repeated command
     /// tries failed images again
     #[arg(long, value_name = "N")]
     pub retries: Option<u32>,

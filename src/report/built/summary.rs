@@ -1,6 +1,6 @@
 //! What is said of a build, for people?
 
-use super::{Built, OfTarget, Skipped, Staying};
+use super::{Built, Failed, OfTarget, Skipped, Staying};
 use crate::report::{name, units};
 use std::collections::BTreeMap;
 
@@ -61,7 +61,8 @@ impl Built {
             kinds.entry(staying.kind).or_default().push(staying);
         }
         for (kind, all) in kinds {
-            lines.push(format!("  {} stay as they are: {kind}", count(all.len(), "image")));
+            let stay = if all.len() == 1 { "stays as it is" } else { "stay as they are" };
+            lines.push(format!("  {} {stay}: {kind}", count(all.len(), "image")));
             let shown = if verbose { all.len() } else { NAMED };
             for staying in all.iter().take(shown) {
                 let name = staying.kernel.as_deref().map(kernel).unwrap_or_default();
@@ -75,19 +76,7 @@ impl Built {
             }
         }
         self.skipped_lines(verbose, kernel, &mut lines);
-        let several = self.targets.len() > 1;
-        for failed in &self.failed {
-            let names: Vec<String> = failed.kernels.iter().map(|name| kernel(name)).collect();
-            let names = name::shorten(&names.join(", "), 60).into_owned();
-            let target = if several { format!(" for {}", failed.target) } else { String::new() };
-            lines.push(format!(
-                "  image {} {names} did not build{target} and stays as it is: {}",
-                failed.image, failed.cause
-            ));
-            let said = failed.log.lines().filter(|line| !line.trim().is_empty());
-            let shown = if verbose { usize::MAX } else { 12 };
-            lines.extend(said.take(shown).map(|line| format!("    | {line}")));
-        }
+        self.failed_lines(verbose, kernel, &mut lines);
         if verbose {
             for (option, images) in &self.removed_options {
                 lines.push(format!("  option {option} not given to the driver ({})", count(*images, "image")));
@@ -108,6 +97,50 @@ impl Built {
 }
 
 impl Built {
+    /// Says of each image why it did not build. What happened to many alike, as a compiler that crashes on all of them, is
+    /// said once.
+    fn failed_lines(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, lines: &mut Vec<String>) {
+        let mut alike: BTreeMap<(&str, &str), Vec<&Failed>> = BTreeMap::new();
+        for failed in &self.failed {
+            alike.entry((&failed.target, &failed.cause)).or_default().push(failed);
+        }
+        let several = self.targets.len() > 1;
+        for ((target, cause), all) in alike {
+            let target = if several { format!(" for {target}") } else { String::new() };
+            let whole = verbose || all.len() <= NAMED;
+            if !whole {
+                lines.push(format!(
+                    "  {} did not build{target} and stay as they are: {cause}",
+                    count(all.len(), "image")
+                ));
+                if cause.contains("died of") {
+                    lines.push(
+                        "    a compiler that crashes on many modules is often older than they are: try a newer one"
+                            .to_owned(),
+                    );
+                }
+            }
+            for failed in all.iter().take(if whole { all.len() } else { NAMED }) {
+                let names: Vec<String> = failed.kernels.iter().map(|name| kernel(name)).collect();
+                let names = name::shorten(&names.join(", "), 60).into_owned();
+                if whole {
+                    lines.push(format!(
+                        "  image {} {names} did not build{target} and stays as it is: {cause}",
+                        failed.image
+                    ));
+                    let said = failed.log.lines().filter(|line| !line.trim().is_empty());
+                    let shown = if verbose { usize::MAX } else { 12 };
+                    lines.extend(said.take(shown).map(|line| format!("    | {line}")));
+                } else {
+                    lines.push(format!("    image {} {names}", failed.image));
+                }
+            }
+            if !whole {
+                lines.push(format!("    and {} more (-v names all, with what the compiler said)", all.len() - NAMED));
+            }
+        }
+    }
+
     /// A table of the targets.
     fn per_target(&self, targets: &[OfTarget]) -> Vec<String> {
         let head = ["Target", "Images", "Cached", "Skipped", "Staying", "Failed", "Native code"].map(str::to_owned);
