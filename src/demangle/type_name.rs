@@ -218,6 +218,7 @@ impl Reader<'_, '_> {
         let number = match std::str::from_utf8(number).ok()? {
             "" => 0,
             text if text.bytes().any(|byte| byte.is_ascii_lowercase()) => return None,
+            text if text.len() > 1 && text.starts_with('0') => return None,
             text => usize::from_str_radix(text, 36).ok()?.checked_add(1)?,
         };
         let part = self.parts.get(number).copied()?;
@@ -296,7 +297,7 @@ mod tests {
 
     #[test]
     fn references_count_what_can_be_referred_to() {
-        for number in ["", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "A", "Z", "10", "a"] {
+        for number in ["", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "A", "Z", "10", "a", "01", "0A"] {
             agree(&format!("N1a1b1cIN1d1eIiE1fESt1gIfESt1h1iE1jINS{number}_1kEE1lE"));
             agree(&format!("N1a1b1cIN1d1eIiE1fESt1gIfESt1h1iES{number}_EE"));
         }
