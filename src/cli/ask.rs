@@ -19,6 +19,7 @@ use sycl_bundle::bundle::image::Image;
 use sycl_bundle::bundle::property::set;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::kernels::KernelFacts;
+use sycl_bundle::compat::offers::Lent;
 use sycl_bundle::error::Result;
 use sycl_bundle::report::kernels::{Answers, OnDevice};
 
@@ -39,7 +40,8 @@ pub struct Asker<'l> {
 }
 
 impl<'l> Asker<'l> {
-    /// Asks about kernels of a file. Whether every program that was to be built did build stands beside the answers.
+    /// Asks about kernels of a file, whose images may be linked to those that others lend. Whether every program that was to
+    /// be built did build stands beside the answers.
     ///
     /// # Errors
     /// `Environment` where the device cannot be asked at all.
@@ -47,14 +49,14 @@ impl<'l> Asker<'l> {
         &self,
         global: &Global,
         bundle: &Bundle<'_>,
-        images: &[Examined<'_, '_>],
+        (images, lent): (&[Examined<'_, '_>], &Lent<'_>),
         kernels: &[KernelFacts],
     ) -> Result<(Answers<'l>, bool)> {
         let mut wanted: BTreeMap<usize, Vec<&KernelFacts>> = BTreeMap::new();
         for kernel in kernels {
             wanted.entry(kernel.image).or_default().push(kernel);
         }
-        let exporters = exporters(bundle, self.device);
+        let exporters = exporters(bundle.images.iter().chain(lent.images()), self.device);
         let mut found = HashMap::new();
         let mut questions = Vec::new();
         for examined in images {
@@ -135,10 +137,13 @@ impl<'l> Asker<'l> {
 }
 
 /// Which SPIR-V image defines a symbol; the first of those that the device may be given.
-fn exporters<'b, 'a>(bundle: &'b Bundle<'a>, device: &Device) -> HashMap<&'a str, &'b Image<'a>> {
+fn exporters<'b, 'a: 'b>(
+    images: impl Iterator<Item = &'b Image<'a>>,
+    device: &Device,
+) -> HashMap<&'a str, &'b Image<'a>> {
     let converts = device.extensions.iter().any(|name| name == "cl_intel_bfloat16_conversions");
     let mut found = HashMap::new();
-    for image in &bundle.images {
+    for image in images {
         // The device library comes in two forms; the native one needs the device's own conversions.
         let form = image.properties.get(set::DEVICELIB, "bfloat16").and_then(|value| value.number());
         if form == Some(1) && !converts || form == Some(0) && converts {

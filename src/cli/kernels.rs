@@ -2,9 +2,11 @@
 
 use std::io::Write as _;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
+use sycl_bundle::compat::offers::Offers;
+use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::inspect::View;
@@ -12,6 +14,7 @@ use sycl_bundle::report::kernels::{FileKernels, json, page, table};
 use sycl_bundle::select::{Selector, keep_needing};
 
 use super::ask::Asker;
+use super::check::others::collect;
 use super::exit::Exit;
 use super::files::{How, each_file_with, report_problems};
 use super::global::Global;
@@ -97,8 +100,15 @@ impl Args {
         }
         let (mut whole, mut any) = (true, false);
         let wanted = Wanted { selector: &selector, aspects: &aspects };
+        // Programs are built with what other files define, as the runtime links all that are loaded. Standard input cannot
+        // be read twice.
+        let arena = Arena::with_limit(u64::MAX);
+        let linked =
+            !askers.is_empty() && self.files.len() > 1 && !self.files.iter().any(|file| file == Path::new("-"));
+        let offers = if linked { collect(global, &self.files, &arena)? } else { Offers::default() };
         let mut find = |facts: &FileFacts<'_>, full: bool| -> Result<FileKernels<'_>> {
-            let (file, built) = found(global, facts, wanted, Depth { clones: full, evidence: full }, &askers)?;
+            let (file, built) =
+                found(global, facts, wanted, Depth { clones: full, evidence: full }, (&askers, &offers))?;
             whole &= built;
             any |= !file.kernels.is_empty();
             Ok(FileKernels { path: "", ..file })
@@ -165,7 +175,7 @@ fn found<'l>(
     facts: &FileFacts<'_>,
     wanted: Wanted<'_>,
     depth: Depth,
-    askers: &[Asker<'l>],
+    (askers, offers): (&[Asker<'l>], &Offers<'_>),
 ) -> Result<(FileKernels<'l>, bool)> {
     let mut file = FileKernels { problems: facts.problems.clone(), ..FileKernels::default() };
     let Some(bundle) = facts.bundle else { return Ok((file, true)) };
@@ -174,8 +184,10 @@ fn found<'l>(
     file.kernels = all.into_iter().filter(named).collect();
     keep_needing(&mut file.kernels, wanted.aspects);
     let mut whole = true;
+    let next = bundle.images.last().map_or(0, |image| image.index.saturating_add(1));
+    let lent = offers.lend(&facts.path.into(), &facts.images, next);
     for asker in askers {
-        let (answers, built) = asker.ask(global, bundle, &facts.images, &file.kernels)?;
+        let (answers, built) = asker.ask(global, bundle, (&facts.images, &lent), &file.kernels)?;
         whole &= built;
         file.devices.push(answers);
     }

@@ -167,6 +167,11 @@ pub struct Lent<'k> {
 }
 
 impl<'k> Lent<'k> {
+    /// The images.
+    pub fn images(&self) -> impl Iterator<Item = &Image<'k>> {
+        self.images.iter().map(|(image, _)| image)
+    }
+
     /// The images, examined. Their kernels are their own file's, and not asked about here.
     pub fn examined(&self) -> impl Iterator<Item = Examined<'_, 'k>> {
         self.images.iter().map(|(image, epoch)| Examined { kernels: Vec::new(), ..examine_image(image, *epoch) })

@@ -14,6 +14,7 @@ use sycl_bundle::compat::explain::trace::Looked;
 use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::gate::{Demand, Gate, proof};
 use sycl_bundle::compat::kernels::{Depth, kernels};
+use sycl_bundle::compat::offers::Lent;
 use sycl_bundle::error::Result;
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::explain::{Built, Objection, Way};
@@ -89,7 +90,7 @@ pub fn ask(
     for word in *words {
         let (place, device) = live.choose(word)?;
         let asker = Asker { live, place, device, jobs: None };
-        let (answers, _) = asker.ask(global, bundle, &facts.images, &all)?;
+        let (answers, _) = asker.ask(global, bundle, (&facts.images, &Lent::default()), &all)?;
         for kernel in &all {
             let failure = match answers.of(kernel) {
                 Some(OnDevice::Answers { .. }) => None,
