@@ -13,7 +13,7 @@ mod modules;
 mod offline;
 #[path = "ratios/start.rs"]
 mod start;
-/// Holds what `world` needs of the tests' support.
+/// Part of the tests' support that `world` needs.
 #[path = "../tests/support"]
 #[allow(dead_code, reason = "not all of it is used here")]
 mod support {

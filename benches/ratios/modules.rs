@@ -155,7 +155,7 @@ fn peak(process: &str) -> Option<u64> {
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// The same of a program while it runs.
+/// Reads the peak memory of a running program.
 fn peak_of(command: &mut Command) -> u64 {
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let (process, mut most) = (child.id().to_string(), 0);

@@ -4,7 +4,7 @@ use crate::{compare, offload_bundler, run, tool};
 use std::path::Path;
 use std::process::Command;
 
-/// What it weighs, and how long it takes to say its version, against LLVM's tool for bundles.
+/// Compares the program's size and the time to print its version with LLVM's tool for bundles.
 pub fn start() {
     let bundler = offload_bundler();
     let of = |path: &Path| std::fs::metadata(path).unwrap().len() as f64 / f64::from(1 << 20);

@@ -29,13 +29,13 @@ use super::progress::Progress;
 
 /// A device to ask, by its place.
 pub struct Asker<'l> {
-    /// What is known of all devices.
+    /// Facts of all devices.
     pub live: &'l Live,
     /// The place of this one.
     pub place: usize,
-    /// It.
+    /// The device to query.
     pub device: &'l Device,
-    /// How many workers at once.
+    /// Number of workers at once.
     pub jobs: Option<NonZeroUsize>,
 }
 

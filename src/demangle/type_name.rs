@@ -273,7 +273,7 @@ mod tests {
         symbol.demangle().ok()?.strip_prefix("typeinfo name for ").map(str::to_owned)
     }
 
-    /// What is read here, is read as `cpp_demangle` reads it.
+    /// Checks that names read here are read as `cpp_demangle` reads them.
     fn agree(mangled: &str) -> bool {
         let ours = ours(mangled);
         if ours.is_some() {
