@@ -28,8 +28,8 @@ OCL_ICD_VENDORS and OCL_ICD_FILENAMES say which drivers are loaded.
 device's own: `check -t` and `targets` take it with --device-config, on other machines too.
 Drivers tell too little of the SPIR-V that they take; `--probe` has a device's driver build a
 kernel for each version, capability and extension, in worker processes: `refused` is a no of the
-driver, `died` says that it took its process with it. `--save` probes too, and saves the answers; `check`
-and `has` take a live device with --device.
+driver, `died` says that it took its process with it. `--save` probes too, and saves the answers.
+`check` and `has` take a live device with --device.
 
 Examples:
   sycl-bundle devices
