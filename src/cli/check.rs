@@ -152,8 +152,12 @@ impl Args {
             let error = Error::new(ErrorKind::Usage, "warnings are told as table or JSON only");
             return Err(error.with_remedy("`-t TARGET` judges targets in every form"));
         }
-        let table = self.gate.configs.table(global)?;
-        let targets = self.targets(global, &table)?;
+        // The definitions of all targets cost more than most files do.
+        let table = match self.fixed_targets.as_slice() {
+            [] => None,
+            _ => Some(self.gate.configs.table(global)?),
+        };
+        let targets = table.as_ref().map_or_else(|| Ok(Vec::new()), |table| self.targets(global, table))?;
         let declared = self.declared.as_deref().map(aspects).transpose()?;
         let selector = self.selection.selector()?;
         let (mut modules, mut images): (Vec<Code>, Vec<Looked>) = (Vec::new(), Vec::new());

@@ -98,7 +98,8 @@ fn kernels(library: &Path) -> Vec<Kernel> {
     let report = json(tool().arg("kernels").arg(library).args(["--format", "json"]));
     let one = |kernel: &Value| Kernel {
         name: kernel["name"].as_str().unwrap().to_owned(),
-        arguments: usize::try_from(kernel["num_args"].as_u64().unwrap()).unwrap(),
+        // Native code that does not tell is asked for its bundles alone.
+        arguments: usize::try_from(kernel["num_args"].as_u64().unwrap_or(0)).unwrap(),
         size: match &kernel["attributes"]["reqd_work_group_size"] {
             Value::Array(sizes) => sizes.iter().map(Value::to_string).collect::<Vec<_>>().join("x"),
             _ => "1".to_owned(),

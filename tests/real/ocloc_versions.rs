@@ -49,7 +49,8 @@ fn every_image_for_the_gpu_is_built_by_the_oldest_and_the_newest() {
         assert_eq!(natives.len(), images, "{} for {target}", ocloc.display());
         for native in natives {
             assert_eq!(native["problems"].as_array().map_or(0, Vec::len), 0, "{native}");
-            assert_eq!(native["native"]["devices"], serde_json::json!([target]), "{native}");
+            // Patch tokens of 22.43 name a family of two.
+            assert!(native["native"]["devices"].as_array().unwrap().contains(&target.into()), "{native}");
         }
     }
 }

@@ -182,7 +182,7 @@ fn a_kernel_that_ocloc_makes_spill_does_not_pass_the_budget() {
     let said = tail(&refused.stdout);
     assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(said.contains("budget-spill") && said.contains(&format!("{} bytes together", scratch("spills"))), "{said}");
-    assert!(said.contains("image 0: spills") && !said.contains("image 0: spares"), "{said}");
+    assert!(said.contains("image 1: spills") && !said.contains("image 1: spares"), "{said}");
     let fits = check(scratch("spills"));
     assert_eq!(fits.status.code(), Some(0), "{}", tail(&fits.stdout));
 }
