@@ -25,12 +25,9 @@ pub fn target(
         Some(like) => base(&like.value, known, faults),
         None => Target::default(),
     };
-    let restated = |name: &String| {
-        let own = |entry: &&Entry| matches!(entry.key.as_str(), "aspects" | "more-aspects" | "maybe-aspects");
-        entries.iter().filter(own).any(|entry| names(&entry.value, None, &mut Vec::new()).contains(name))
-    };
-    let taken_over = target.aspects.iter().chain(&target.maybe_aspects).filter(|name| !restated(name));
-    let taken_over: Vec<String> = taken_over.cloned().collect();
+    // Asked for only where something is taken out of them.
+    let lacks = entries.iter().any(|entry| entry.key == "lacks-aspects");
+    let taken_over = if lacks { taken_over(&target, entries) } else { Vec::new() };
     target.name.clone_from(&own.key);
     file.clone_into(&mut target.file);
     let mut template = false;
@@ -70,6 +67,15 @@ fn base(node: &Node, known: &dyn Known, faults: &mut Vec<Fault>) -> Target {
         aot_options: base.aot_options.iter().filter(|own| own.option != "device").cloned().collect(),
         ..base.clone()
     }
+}
+
+/// The aspects that a target has by `like`, without those that the entry itself names again.
+fn taken_over(target: &Target, entries: &[Entry]) -> Vec<String> {
+    let own = |entry: &&Entry| matches!(entry.key.as_str(), "aspects" | "more-aspects" | "maybe-aspects");
+    let restated: Vec<String> =
+        entries.iter().filter(own).flat_map(|entry| names(&entry.value, None, &mut Vec::new())).collect();
+    let all = target.aspects.iter().chain(&target.maybe_aspects);
+    all.filter(|name| !restated.contains(name)).cloned().collect()
 }
 
 fn key(
