@@ -52,7 +52,7 @@ impl Key {
     /// length and the end. The binary is kept under [`native_name::shared_name`] and renamed for whom it is. No key of
     /// [`Key::of`] is one of these, so entries of the two kinds are never taken for each other.
     ///
-    /// [`native_name::shared_name`]: crate::rewrite::native_name::common
+    /// [`native_name::shared_name`]: crate::rewrite::native_name::shared_name
     pub fn shared(compiler: &Compiler, job: &Job<'_>, name: &Name) -> Key {
         Key::with(SHARED, compiler, job, |field| {
             field(&(name.at as u64).to_le_bytes());

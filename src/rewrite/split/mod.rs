@@ -8,8 +8,8 @@
 //!
 //! | file | the question it answers |
 //! |---|---|
-//! | [`entry`] | which kernels and exported functions are there, and what does each need? |
-//! | [`check`] | which functions need more than their callers' image says? |
+//! | `entry` | which kernels and exported functions are there, and what does each need? |
+//! | `check` | which functions need more than their callers' image says? |
 //! | `properties` | which property sets does each image have? |
 //! | [`spool`] | where do images wait while others are cut? |
 
