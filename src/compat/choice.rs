@@ -138,7 +138,7 @@ fn check(images: &[Examined<'_, '_>], chosen: &Examined<'_, '_>, subject: &Subje
         choice.traps.push(Trap::NativeImports);
     }
     if native && chosen_spec == "spir64_gen" && chosen.image.compile_target().is_none() {
-        match chosen.native.as_ref().and_then(|native| native.coverage(&subject.target.name)) {
+        match chosen.coverage(&subject.target.name) {
             Some(Coverage::Native | Coverage::Jit) => {}
             Some(Coverage::None) => choice.failure = Some("UR_RESULT_ERROR_INVALID_BINARY".to_owned()),
             None => {

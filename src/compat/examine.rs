@@ -15,6 +15,7 @@ use crate::container::place::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Problem};
 use crate::native::Native;
+use crate::native::coverage::Coverage;
 use crate::spirv::Module;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -101,6 +102,11 @@ impl Examined<'_, '_> {
             Some(language) if CPP.contains(&language) => true,
             _ => self.image.origin.is_some() || self.kernels.iter().any(sycl),
         }
+    }
+
+    /// Returns how an Intel GPU runs the native code, as [`crate::native::Native::coverage`] does; none where there is none.
+    pub fn coverage(&self, gpu: &str) -> Option<Coverage> {
+        self.native.as_ref()?.coverage(gpu)
     }
 
     /// A size, x last, in the order of the source.

@@ -202,8 +202,7 @@ impl<'g> Gate<'g> {
             }
         }
         let native = self.images().get(chosen).is_some_and(|image| {
-            let coverage = image.native.as_ref().and_then(|native| native.coverage(&target.name));
-            !image.format.is_intermediate() && coverage != Some(Coverage::Jit)
+            !image.format.is_intermediate() && image.coverage(&target.name) != Some(Coverage::Jit)
         });
         // Of a target of which little is known something else is open, too.
         let lacks_compiler = match target.compiles_online() {

@@ -85,7 +85,7 @@ pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     let spec = spec(image.image);
     let native = !image.format.is_intermediate() && image.format != Format::Unknown;
     if native && spec == "spir64_gen" && image.image.compile_target().is_none() {
-        match image.native.as_ref().and_then(|native| native.coverage(&subject.target.name)) {
+        match image.coverage(&subject.target.name) {
             Some(Coverage::Native | Coverage::Jit) => {}
             Some(Coverage::None) => {
                 let devices = image.native.as_ref().map(|native| native.devices().join(", ")).unwrap_or_default();
