@@ -20,10 +20,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from fetching import PYTHON, environment, fail, interpreter, once, run
+from fetching import PYTHON, environment, fail, once, run
 
 REQUIREMENTS = HERE / "requirements.txt"
 WHEELS = HERE / "wheels.txt"
+# The platform of dpnp's wheel.
+LINUX = "manylinux_2_28_x86_64"
 DEFAULT = HERE.parent.parent / "target" / "real-world"
 
 
@@ -40,6 +42,14 @@ def install(root):
     (root / "icd" / "intel-cpu.icd").write_text(f"{driver}\n")
 
 
+def download(what, platform, folder, requirements):
+    """Downloads wheels of a platform, held to their hashes, by the pip of whichever Python runs this script."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-input", "--quiet", "--no-deps"]
+    pip += ["--platform", platform, "--python-version", "{}.{}".format(*PYTHON)]
+    pip += ["--require-hashes", "--only-binary", ":all:", "--retries", "5", "-d", folder, "-r", requirements]
+    run(f"fetching {what} (network? pip?)", pip)
+
+
 def library(name):
     """Unpacks one library of the dpnp wheel, which is checked against its hash, and prints where it is."""
     root = DEFAULT / "library"
@@ -51,9 +61,7 @@ def library(name):
             at = text.index("dpnp==")
             pinned = Path(scratch) / "dpnp.txt"
             pinned.write_text(text[at : text.index("\n", text.index("--hash", at))] + "\n")
-            pip = [interpreter(), "-m", "pip", "--disable-pip-version-check", "download", "--no-input", "--quiet", "--no-deps"]
-            pip += ["--require-hashes", "--only-binary", ":all:", "--retries", "5", "-d", scratch, "-r", pinned]
-            run("fetching the wheel of dpnp (network?)", pip)
+            download("the wheel of dpnp", LINUX, scratch, pinned)
             with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as wheel:
                 inside = [member for member in wheel.namelist() if Path(member).name.startswith(name) and member.endswith(".so")]
                 if not inside:
@@ -82,10 +90,7 @@ def wheels(root):
             with tempfile.TemporaryDirectory(dir=folder) as scratch:
                 wanted = Path(scratch) / "wanted.txt"
                 wanted.write_text(pinned + "\n")
-                pip = [interpreter(), "-m", "pip", "--disable-pip-version-check", "download", "--no-input", "--quiet", "--no-deps"]
-                pip += ["--platform", platform, "--python-version", "{}.{}".format(*PYTHON)]
-                pip += ["--require-hashes", "--only-binary", ":all:", "--retries", "5", "-d", scratch, "-r", wanted]
-                run(f"fetching {package} {version} for {platform} (network?)", pip)
+                download(f"{package} {version} for {platform}", platform, scratch, wanted)
                 for wheel in Path(scratch).glob("*.whl"):
                     wheel.replace(folder / wheel.name)
     print(folder)
