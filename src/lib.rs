@@ -84,3 +84,8 @@ pub mod report;
 pub mod rewrite;
 pub mod select;
 pub mod spirv;
+
+/// README's example, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

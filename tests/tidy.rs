@@ -33,6 +33,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("mimalloc", &["src/main.rs"]),
     ("clap_complete", &["src/cli/"]),
     ("clap_mangen", &["src/cli/"]),
+    ("pulldown_cmark", &["src/cli/"]),
     ("indicatif", &["src/cli/progress.rs"]),
     ("memchr", &["src/container/address.rs"]),
     ("memmap2", &["src/cli/input.rs"]),

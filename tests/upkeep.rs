@@ -175,7 +175,7 @@ fn a_container_is_everywhere() {
     };
     // What README calls each kind that a user may have.
     let readme = text("README.md");
-    let read = readme.split("### What is read").nth(1).unwrap().split("\n## ").next().unwrap();
+    let read = readme.split("## What is read").nth(1).unwrap().split("\n## ").next().unwrap();
     let known = [
         ("elf", "ELF files"),
         ("elf-object", "ELF and COFF objects"),
@@ -385,16 +385,16 @@ fn the_hooks_are_hooks() {
         assert_eq!(prove_calls(".pre-commit-hooks.yaml", word(at(hook, "entry"))), 1);
         assert!(ids.insert(word(at(hook, "id")).to_owned()), "two hooks of one name");
     }
-    let readme = text("README.md");
+    let guide = text("src/guides/gate.md");
     for id in ids {
-        assert!(readme.contains(&format!("id: {id}")), "README does not show hook {id}");
+        assert!(guide.contains(&format!("id: {id}")), "the guide `gate` does not show hook {id}");
     }
 }
 
 #[test]
-fn recipes_of_the_readme_name_what_is_there() {
-    let readme = text("README.md");
-    let blocks: Vec<&str> = readme.split("```yaml\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
+fn recipes_of_the_gate_name_what_is_there() {
+    let guide = text("src/guides/gate.md");
+    let blocks: Vec<&str> = guide.split("```yaml\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
     assert!(blocks.len() >= 3, "{}", blocks.len());
     let action = action();
     let inputs = keys(at(&action, "inputs"));
@@ -402,14 +402,14 @@ fn recipes_of_the_readme_name_what_is_there() {
     for block in blocks {
         let block = yaml::parse(block).unwrap_or_else(|fault| panic!("{fault}\n{block}")).unwrap();
         let Value::List(steps) = &block.value else { continue };
-        for step in steps.iter().filter(|step| word(at(step, "uses")).contains("/.github/actions/check@")) {
+        for step in steps.iter().filter(|step| word(at(step, "uses")).contains("/.github/actions/check")) {
             for input in keys(at(step, "with")) {
-                assert!(inputs.contains(&input), "README gives the action `{input}`, which is no input");
+                assert!(inputs.contains(&input), "the guide `gate` gives the action `{input}`, which is no input");
             }
             seen += 1;
         }
     }
-    assert_eq!(seen, 1, "README shows how the action is used");
+    assert_eq!(seen, 1, "the guide `gate` shows how the action is used");
 }
 
 /// `[package.metadata.deb]`: what it lists is there, and all man pages and completions have their place.

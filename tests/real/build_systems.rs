@@ -114,7 +114,7 @@ fn cmake_with_ninja_builds_again_what_changed_and_nothing_else() {
     assert_eq!(ninja(), [true, false], "the file of rules is a dependency");
 }
 
-/// As the README has it.
+/// As the guide `building` has it.
 const CMAKE: &str = "\
 cmake_minimum_required(VERSION 3.20)
 project(p LANGUAGES NONE)

@@ -1,4 +1,4 @@
-//! Do the other tools say of a shipped library what README says that they do?
+//! Do the other tools say of a shipped library what the guide `benchmarks` says that they do?
 
 use std::path::Path;
 use std::process::{Command, Output};

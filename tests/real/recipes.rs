@@ -1,6 +1,6 @@
-//! Do README's recipes for a gate do what they say, on a real library?
+//! Do the recipes of the guides do what they say, on a real library?
 //!
-//! The policy, the workflow's steps and the Makefile are taken from README.md as they stand there. `libfoo.so` is dpnp's
+//! The policy, the workflow's steps and the Makefile are taken from src/guides as they stand there. `libfoo.so` is dpnp's
 //! library of window functions, half of whose kernels compute in double.
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,12 +11,16 @@ use serde_json::Value;
 
 use crate::world::world;
 
-/// The first block of README.md in a language that holds a text, with its line ends.
+/// The first block of the guides in a language that holds a text, with its line ends.
 pub fn block(language: &str, holding: &str) -> String {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let guides = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guides");
     let fence = format!("```{language}\n");
-    let blocks = readme.split(&fence).skip(1).map(|rest| rest.split("\n```").next().unwrap());
-    blocks.map(|text| format!("{text}\n")).find(|text| text.contains(holding)).unwrap()
+    let block = |guide: &str| {
+        let text = std::fs::read_to_string(guides.join(guide)).unwrap();
+        let blocks = text.split(&fence).skip(1).map(|rest| rest.split("\n```").next().unwrap());
+        blocks.map(|text| format!("{text}\n")).find(|text| text.contains(holding))
+    };
+    ["gate.md", "building.md"].into_iter().find_map(block).unwrap()
 }
 
 /// The commands of a workflow's steps, in order, each with whether it runs after a failure too.
@@ -43,7 +47,7 @@ impl Project {
         // What `cargo install` installs is the program that is tested; the stand-in takes no other command.
         let tool = env!("CARGO_BIN_EXE_sycl-bundle");
         let install = format!(
-            "#!/bin/sh\n[ \"$*\" = 'install --locked sycl-bundle' ] || exit 9\nln -s '{tool}' \"$(dirname \"$0\")/sycl-bundle\"\n"
+            "#!/bin/sh\n[ \"$*\" = 'install --locked --path vendor/sycl-bundle' ] || exit 9\nln -s '{tool}' \"$(dirname \"$0\")/sycl-bundle\"\n"
         );
         std::fs::write(at("bin/cargo"), install).unwrap();
         std::fs::set_permissions(at("bin/cargo"), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -106,7 +110,7 @@ fn the_workflow_fails_where_an_exception_is_missing() {
 #[test]
 fn the_makefile_accepts_what_is_there_and_refuses_what_is_new() {
     let project = Project::new(&block("make", "--write-baseline"));
-    assert!(project.run("cargo install --locked sycl-bundle").status.success());
+    assert!(project.run("cargo install --locked --path vendor/sycl-bundle").status.success());
     let policy = |text: &str| std::fs::write(project.0.path().join("sycl-bundle.toml"), text).unwrap();
     policy("check.targets = [\"intel_gpu_acm_g10\"]\n");
     assert!(project.run("make accept").status.success());

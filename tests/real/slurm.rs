@@ -1,4 +1,4 @@
-//! Does README's script for Slurm build a library with the nodes of a real cluster?
+//! Does the guide's script for Slurm build a library with the nodes of a real cluster?
 //!
 //! A cluster of one node, whose controller, daemon and authentication run as this user in a folder of their own. The node
 //! says that it has more processors than it has, so that the script runs as it stands.

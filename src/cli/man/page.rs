@@ -3,6 +3,7 @@
 //! What clap_mangen makes of the command line, and what stands behind the options in `--help`: its examples and exit codes
 //! in sections of their own, by the names that man-pages(7) gives them.
 
+use super::guide::{GUIDES, summary};
 use clap::Command;
 use std::io::Write as _;
 
@@ -111,7 +112,13 @@ pub fn page(command: Command, verb: Option<&str>) -> std::io::Result<Vec<u8>> {
     }
     match verb {
         Some(_) => writeln!(page, ".SH \"SEE ALSO\"\n\\fBsycl\\-bundle\\fR(1)")?,
-        None => man.render_version_section(&mut page)?,
+        None => {
+            man.render_version_section(&mut page)?;
+            writeln!(page, ".SH \"SEE ALSO\"")?;
+            for (name, text) in GUIDES {
+                writeln!(page, ".TP\n\\fBsycl\\-bundle\\-{name}\\fR(7)\n{}", escaped(summary(text)))?;
+            }
+        }
     }
     Ok(page)
 }
@@ -160,7 +167,7 @@ fn section(page: &mut Vec<u8>, title: &str, entries: &[(String, String)]) -> std
 }
 
 /// Text as roff takes it: no escape, no hyphen that may break, no line that begins as a request does.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let line = |line: &str| {
         let line = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq").replace('`', "\\(ga");
         if line.starts_with('.') { format!("\\&{line}") } else { line }
