@@ -34,7 +34,7 @@ fn of_opencl_c(symbol: &str) -> bool {
     symbol == "printf" || base_name(symbol).is_some_and(known)
 }
 
-/// How the names of families of functions begin.
+/// Prefixes of families of functions.
 const FAMILIES: [&str; 14] = [
     "async_work_group_",
     "atom_",

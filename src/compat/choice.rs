@@ -35,11 +35,11 @@ pub struct Choice {
     pub passed_over: Vec<(usize, String)>,
     /// The image that the adapter picks; where several are equally good, the first of them.
     pub chosen: Option<usize>,
-    /// Why the kernel does not run, in the runtime's words.
+    /// Reason why the kernel does not run, in the runtime's words.
     pub failure: Option<String>,
-    /// What the failed check found.
+    /// Findings of the failed check.
     pub findings: Vec<Finding>,
-    /// What may surprise.
+    /// Surprises on the way.
     pub traps: Vec<Trap>,
     /// Whether something was not known on the way, so that the answer is not sure.
     pub unsure: bool,
@@ -52,7 +52,7 @@ pub fn choose(images: &[Examined<'_, '_>], kernel: &str, subject: &Subject<'_>) 
     choose_among(images, of_kernel, kernel, subject)
 }
 
-/// The same, where the places of the images with the kernel are known.
+/// Finds the image that the runtime runs a kernel from, given the places of the images with the kernel.
 pub fn choose_among(images: &[Examined<'_, '_>], of_kernel: Vec<usize>, kernel: &str, subject: &Subject<'_>) -> Choice {
     let mut choice = Choice { of_kernel, ..Choice::default() };
     if choice.of_kernel.is_empty() {

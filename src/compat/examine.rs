@@ -33,7 +33,7 @@ pub struct Examined<'b, 'a> {
     pub blake3: [u8; 32],
     /// The instruction set that native CPU code is for, where the binary tells.
     pub march: Option<CpuArch>,
-    /// What compiled code says of its devices and kernels.
+    /// Devices and kernels that compiled code names.
     pub native: Option<Native>,
     /// The facts of a SPIR-V payload.
     pub module: Option<Module>,
@@ -48,9 +48,9 @@ pub struct Examined<'b, 'a> {
     pub unlisted_imports: Vec<String>,
     /// The state in the kernel-bundle model.
     pub state: State,
-    /// What the compiler recorded that a device must offer.
+    /// Recorded requirements, which a device must meet.
     pub requirements: Requirements,
-    /// Why the payload could not be inflated or walked to its end, where it could not.
+    /// Error that stopped inflating the payload or walking it to its end.
     pub problem: Option<Error>,
 }
 
@@ -114,7 +114,7 @@ impl Examined<'_, '_> {
         if self.is_sycl() { size.to_vec() } else { size.iter().rev().copied().collect() }
     }
 
-    /// What is wrong with the image: with its payload, and with parts of native code.
+    /// Lists what is wrong with the image: with its payload, and with parts of native code.
     pub fn problems(&self) -> impl Iterator<Item = Problem> {
         let parts = self.native.iter().flat_map(|native| &native.problems);
         self.problem.iter().chain(parts).map(|error| Problem::of_image(self.image.index, error.clone()))
@@ -130,7 +130,7 @@ pub fn examine<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
     each(&bundle.images, |image| examine_image(image, bundle.epoch))
 }
 
-/// The same for whom the hashes are nothing: they are zeros.
+/// Examines all images without hashing; `blake3` is zero.
 pub fn examine_unhashed<'b, 'a>(bundle: &'b Bundle<'a>) -> Vec<Examined<'b, 'a>> {
     each(&bundle.images, |image| walk(image, bundle.epoch).0)
 }
@@ -172,7 +172,7 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
     examined
 }
 
-/// What there is to tell of an image but the hash of its contents, which come with it.
+/// Examines an image but for the hash of its contents, and returns the contents beside it.
 fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
     let (contents, mut problem) = match image.contents() {
         Ok(contents) => (contents, None),

@@ -10,8 +10,9 @@ use super::examine::Examined;
 use super::fit::{Finding, Rule, Subject};
 use crate::bundle::format::Format;
 
-/// What speaks against each image on the targets of one name, in their order; nothing where it stays. It stays where one
-/// of the targets may run it. `codes` is the code of the images, as [`gate::codes`](super::gate::codes) gives it.
+/// Returns the findings against each image on the targets of one name, in their order; none for an image that stays. An
+/// image stays where one of the targets may run it. `codes` is the code of the images, as
+/// [`gate::codes`](super::gate::codes) gives it.
 pub fn against(images: &[Examined<'_, '_>], codes: &[Code], subjects: &[Subject<'_>]) -> Vec<Vec<Finding>> {
     let engine = Engine::new(images, codes);
     let one = |at: usize| {

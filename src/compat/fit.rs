@@ -38,20 +38,20 @@ impl<'t> Subject<'t> {
         !matches!(self.backend, Some(Backend::Cuda | Backend::Hip | Backend::NativeCpu))
     }
 
-    /// The same target through another adapter.
+    /// Returns the target as another adapter reaches it.
     #[must_use]
     pub fn through(self, backend: Backend) -> Subject<'t> {
         Subject { backend: Some(backend), ..self }
     }
 
-    /// The same target with CPUs of this instruction set.
+    /// Returns the target with CPUs of an instruction set.
     #[must_use]
     pub fn with_march(self, march: Option<CpuArch>) -> Subject<'t> {
         Subject { march: march.or(self.march), ..self }
     }
 }
 
-/// What a finding is about, in the order in which the rules are applied.
+/// A rule for images, in the order of application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
     /// The targets that an image is fixed to.
@@ -70,7 +70,7 @@ pub enum Rule {
     Capability,
     /// An extension of SPIR-V.
     Extension,
-    /// What the image was compiled for.
+    /// The target that the image was compiled for.
     Target,
     /// Symbols that other images must define.
     Imports,
@@ -106,9 +106,9 @@ impl Rule {
 /// Something that forbids an image, or that is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about.
+    /// The rule.
     pub rule: Rule,
-    /// What it says, in the words of DPC++'s design where that has some.
+    /// Sentence in the words of DPC++'s design where that has some.
     pub message: String,
     /// The aspect, where it is about one.
     pub aspect: Option<String>,
@@ -123,20 +123,20 @@ impl Finding {
 /// Whether an image runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// It runs.
+    /// The image runs.
     Runs,
-    /// It cannot be told.
+    /// Nobody can tell.
     Unknown,
-    /// It does not.
+    /// The image does not run.
     CannotRun,
 }
 
 /// Everything that speaks against an image on a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// What forbids it, in the order of the rules.
+    /// Findings that forbid the image, in the order of the rules.
     pub reasons: Vec<Finding>,
-    /// What is not known.
+    /// Findings about unknown facts.
     pub gaps: Vec<Finding>,
 }
 
@@ -165,7 +165,7 @@ pub fn fit(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Fit {
     fit_with(image, subject, used)
 }
 
-/// The same, with the aspects that its code is known to use.
+/// Judges an image by all rules, with the aspects that its code is known to use.
 pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl Iterator<Item = &'u str>) -> Fit {
     let mut fit = runtime_checks(image, subject.target);
     // The runtime goes by what is recorded; the device's compiler by what the code does.
@@ -187,7 +187,7 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     fit
 }
 
-/// What the runtime checks of an image that it has chosen; a failure is `errc::kernel_not_supported`.
+/// Applies the checks that the runtime makes of an image that it has chosen; a failure is `errc::kernel_not_supported`.
 pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
     let mut fit = Fit::default();
     device::check(image, target, &mut fit);

@@ -35,7 +35,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 pub use uses::codes;
 
-/// What is asked of a kernel beyond that it runs.
+/// Demands on a kernel beyond that it runs.
 #[derive(Debug, Clone, Default)]
 pub struct Demand {
     /// Only images of these states count; all where it is empty.
@@ -46,7 +46,7 @@ pub struct Demand {
     pub forbidden: Vec<String>,
 }
 
-/// What a finding is about.
+/// A rule of the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Matter {
     /// A rule for images.
@@ -64,15 +64,15 @@ pub enum Matter {
 /// Something that speaks against kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Against {
-    /// What it is about.
+    /// The rule.
     pub matter: Matter,
     /// Whether it is so; else it cannot be told.
     pub certain: bool,
-    /// What it says.
+    /// The sentence.
     pub message: String,
     /// The aspect, where it is about one.
     pub aspect: Option<String>,
-    /// What can be done.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -114,7 +114,7 @@ impl<'g> Gate<'g> {
         Gate { engine, kinds, kernels: Arc::new(kernels), grouping, exporters }
     }
 
-    /// The same where the images from a place on are those of other files.
+    /// Marks the images from a place on as those of other files.
     #[must_use]
     pub fn with_lent(mut self, first: usize, providers: &[Provider]) -> Gate<'g> {
         if let Some(kernels) = Arc::get_mut(&mut self.kernels) {
@@ -132,7 +132,7 @@ impl<'g> Gate<'g> {
         &self.kernels
     }
 
-    /// What speaks against kernels on a target.
+    /// Judges the kernels for a target.
     pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judged {
         let mut fits = Fits::new();
         let groups = (0..self.grouping.len()).map(|group| {
@@ -144,12 +144,12 @@ impl<'g> Gate<'g> {
         Judged { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items }
     }
 
-    /// The same for several targets, each with its own demand, by all threads.
+    /// Judges the kernels for several targets, each with its own demand, by all threads.
     pub fn judge_each(&self, asked: &[(Subject<'_>, Demand)]) -> Vec<Judged> {
         asked.par_iter().map(|(subject, demand)| self.judge(subject, demand)).collect()
     }
 
-    /// Why kernels need the aspects that were found to lack, on whatever target.
+    /// Finds the uses of the aspects that targets were found to lack.
     pub fn proofs(&self, judged: &[&Judged], depth: Depth) -> Proofs {
         Proofs::look(self.engine.images(), self.engine.graph(), judged, depth)
     }
@@ -280,12 +280,12 @@ fn against(finding: &Finding, certain: bool, subject: &Subject<'_>) -> Against {
     }
 }
 
-/// What a finding is known by from one build to the next: not by numbers and offsets, which change with every build.
+/// Identifies a finding from one build to the next: without numbers and offsets, which change with every build.
 pub fn fingerprint(target: &str, file: &str, found: &Found<'_>) -> String {
     fingerprint_of(target, file, found.against, found.kernel)
 }
 
-/// The same of what speaks against a kernel, by its mangled name.
+/// Identifies a finding of a kernel, given by its mangled name, from one build to the next.
 pub fn fingerprint_of(target: &str, file: &str, against: &Against, kernel: &str) -> String {
     let rule = against.matter.rule();
     let about = match against.matter {

@@ -17,11 +17,11 @@ use std::sync::Arc;
 pub struct Outcome {
     /// Whether it has.
     pub verdict: Verdict,
-    /// Why not, or why it cannot be told.
+    /// Reasons why not, or why nobody can tell.
     pub reasons: Vec<String>,
 }
 
-/// What is asked.
+/// The question.
 #[derive(Debug)]
 pub struct Asked<'t> {
     /// The state of the bundle.
@@ -41,7 +41,7 @@ pub struct Lack {
     pub certain: bool,
 }
 
-/// What is known of kernels, file by file.
+/// Facts about kernels, gathered file by file.
 #[derive(Debug)]
 pub struct Bundles<'t> {
     asked: Asked<'t>,

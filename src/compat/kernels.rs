@@ -23,10 +23,10 @@ use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What is known of a kernel in one image.
+/// Facts about a kernel in one image.
 #[derive(Debug, Clone, Default)]
 pub struct KernelFacts {
-    /// Its mangled name.
+    /// Mangled name.
     pub name: String,
     /// The image, by its number in the file.
     pub image: usize,
@@ -34,7 +34,7 @@ pub struct KernelFacts {
     pub arguments: Vec<SourceArgument>,
     /// Whether the compiler recorded which arguments of the source it removed.
     pub from_source: bool,
-    /// What the module says but for arguments, and without lists of what the kernel reaches; none for native code.
+    /// The module's own declarations, without arguments and lists of what the kernel reaches; none for native code.
     pub module: Option<Kernel>,
     /// The required work-group size in the order of the source, the slowest dimension of a SYCL range first.
     pub reqd_work_group_size: Option<Vec<u64>>,
@@ -50,16 +50,16 @@ pub struct KernelFacts {
     pub possible: Vec<String>,
     /// Aspects that the compiler recorded for the image.
     pub declared: Vec<String>,
-    /// What is stored for its image, declared by its module and found in its code, and why these differ; none for native
-    /// code.
+    /// Aspects as stored for its image, declared by its module and found in its code, and the reasons for differences;
+    /// none for native code.
     pub comparison: Option<Comparison>,
-    /// Why it uses, or may use, each aspect; where that is asked for.
+    /// Reasons why it uses, or may use, each aspect; looked for on request.
     pub evidence: Vec<Evidence>,
     /// Whether it is explicit SIMD.
     pub esimd: bool,
     /// Whether it can fail an assertion.
     pub asserts: bool,
-    /// What compiled code for devices says of it, by device; several where the image has several.
+    /// Resources in compiled code, by device; several where the image has several.
     pub native: Vec<(String, NativeKernel)>,
     /// The images of the file that hold a kernel of this name, by number.
     pub images: Vec<usize>,
@@ -88,16 +88,16 @@ impl KernelFacts {
 /// An argument of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceArgument {
-    /// Its position in the source, or among what the module has where the source's is not known.
+    /// Position in the source, or among the module's arguments where the source's is not known.
     pub index: usize,
-    /// What the module says of it; none for one that the compiler removed.
+    /// The module's declaration; none for an argument that the compiler removed.
     pub argument: Option<Argument>,
 }
 
 /// A specialization constant with the name that the image's properties give it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedConstant {
-    /// What the module says.
+    /// The module's declaration.
     pub constant: SpecConstant,
     /// The symbolic name, where the properties know the id.
     pub name: Option<String>,
@@ -117,7 +117,7 @@ impl KernelFacts {
         self.arguments.iter().filter_map(|argument| Some((argument.index, argument.argument.as_ref()?)))
     }
 
-    /// How many arguments are passed; none where native code does not tell.
+    /// Counts the arguments that are passed; none where native code does not tell.
     pub fn known_args(&self) -> Option<usize> {
         match (&self.module, self.native.first()) {
             (Some(_), _) => Some(self.passed().count()),
@@ -128,7 +128,7 @@ impl KernelFacts {
         }
     }
 
-    /// What its code is known by whatever its name and its module; none where kernels were not compared.
+    /// Hash of the code without its name and module; none where kernels were not compared.
     pub fn body(&self) -> Option<[u8; 32]> {
         self.body
     }
@@ -139,7 +139,7 @@ impl KernelFacts {
     }
 }
 
-/// How much is found out.
+/// Extra work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
     /// Whether kernels are compared with each other.
@@ -242,7 +242,7 @@ fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, cod
     });
 }
 
-/// What one image has.
+/// Kernels and code of one image.
 #[derive(Default)]
 struct OfImage {
     kernels: Vec<KernelFacts>,
@@ -324,7 +324,8 @@ fn one(
     KernelFacts { module: owned.map(|module| Kernel { reach: reach(&module), ..module }), ..facts }
 }
 
-/// Which arguments of the source were removed; none where that is not recorded, or the record does not fit the module.
+/// Finds the arguments of the source that were removed; none where that is not recorded, or the record does not fit the
+/// module.
 fn source_mask(examined: &Examined<'_, '_>, name: &str, passed: usize) -> Option<(usize, HashSet<usize>)> {
     let properties = &examined.image.properties;
     let property = properties.set(set::PARAM_OPT).iter().find(|property| property.name == name)?;
@@ -346,7 +347,8 @@ fn arguments(passed: Vec<Argument>, mask: Option<(usize, HashSet<usize>)>) -> Ve
     (0..count).map(|index| SourceArgument { index, argument: next(index) }).collect()
 }
 
-/// What the compiler recorded counts, since it knows how many dimensions the source names.
+/// Returns the required work-group size. The recorded one comes first: the compiler knows how many dimensions the
+/// source names.
 fn work_group(examined: &Examined<'_, '_>, attributes: Option<&Attributes>) -> Option<Vec<u64>> {
     let recorded = examined.requirements.reqd_work_group_size().map(|size| examined.in_source_order(size));
     recorded.or_else(|| attributes?.work_group_size.map(|size| source_order(examined, size)))

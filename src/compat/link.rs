@@ -17,14 +17,14 @@ use crate::spirv::types::signature;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// What of an image matters for linking.
+/// An image, reduced to what matters for linking.
 #[derive(Debug, Clone)]
 pub struct Piece {
     /// The file, as the user gave it.
     pub file: Arc<str>,
     /// The image's number in it.
     pub image: usize,
-    /// What it offers itself as: images that differ in it are never taken for one another.
+    /// Key that images share which may be taken for one another.
     kind: Like,
     /// Mangled names of its kernels.
     pub kernels: Vec<String>,
@@ -48,7 +48,7 @@ type Like = (String, Option<String>, &'static str, bool);
 /// A symbol that an image needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
-    /// Its mangled name.
+    /// Mangled name.
     pub symbol: String,
     /// Mangled names of the image's kernels that may call it.
     pub kernels: Vec<String>,
@@ -56,7 +56,7 @@ pub struct Import {
     pub functions: Vec<String>,
 }
 
-/// What is wrong.
+/// A rule for linking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wrong {
     /// No image defines a symbol.
@@ -80,7 +80,7 @@ impl Wrong {
         }
     }
 
-    /// What it is about, in a line.
+    /// Title of the rule, in a line.
     pub fn title(self) -> &'static str {
         match self {
             Wrong::Unresolved => "No image defines a symbol that a kernel needs",
@@ -90,7 +90,7 @@ impl Wrong {
         }
     }
 
-    /// What becomes of it at run time.
+    /// Effect at run time.
     pub fn help(self) -> &'static str {
         match self {
             Wrong::Unresolved => "Linking fails when a kernel that needs the symbol is first submitted.",
@@ -109,17 +109,17 @@ pub type Place = (Arc<str>, usize);
 /// Something that is wrong.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// What is wrong.
+    /// The rule.
     pub wrong: Wrong,
     /// Whether it is so for sure; else it hangs on the device or the runtime's version.
     pub certain: bool,
     /// The mangled name of the symbol or kernel.
     pub name: String,
-    /// What it says.
+    /// The sentence.
     pub message: String,
-    /// What can be done.
+    /// The remedy.
     pub remedy: &'static str,
-    /// Who needs the symbol.
+    /// Images that need the symbol.
     pub wanted: Vec<(Place, Import)>,
     /// The images that define it.
     pub defined: Vec<Place>,
@@ -136,7 +136,7 @@ pub struct Link {
     pub symbols: Vec<String>,
 }
 
-/// How the files of a set link.
+/// Links between the files of a set.
 #[derive(Debug, Clone, Default)]
 pub struct Linked {
     /// Symbols that are imported.
@@ -147,11 +147,11 @@ pub struct Linked {
     pub of_the_device: usize,
     /// Symbols that one file takes from another, where its own images have none.
     pub links: Vec<Link>,
-    /// What is wrong, by kind and name.
+    /// Findings by rule and name.
     pub findings: Vec<Finding>,
 }
 
-/// What of the images of a file matters for linking. `codes` is the code of those that import something.
+/// Reduces the images of a file to what matters for linking. `codes` is the code of those that import something.
 pub fn pieces(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Vec<Piece> {
     let one = |(at, image): (usize, &Examined<'_, '_>)| Piece {
         file: file.clone(),
@@ -189,7 +189,8 @@ fn kind(image: &Examined<'_, '_>) -> Like {
     )
 }
 
-/// Who of an image may call a symbol: along the calls of its code; where that is not known, every kernel.
+/// Finds the kernels and functions of an image that may call a symbol: along the calls of its code; where that is not
+/// known, every kernel.
 fn import(image: &Examined<'_, '_>, code: Option<&Code>, symbol: &str) -> Import {
     let declares = |code: &&Code| {
         image.format == Format::SpirV
@@ -223,7 +224,7 @@ fn import(image: &Examined<'_, '_>, code: Option<&Code>, symbol: &str) -> Import
 }
 
 impl Piece {
-    /// What the code of a kernel is known by: its hash, else that of the image.
+    /// Identifies the code of a kernel: by its hash, else by that of the image.
     fn code(&self, kernel: &str) -> [u8; 32] {
         self.bodies.iter().find(|(name, _)| name == kernel).map_or(self.hash, |(_, hash)| *hash)
     }
@@ -288,7 +289,7 @@ fn place(piece: &Piece) -> Place {
     (piece.file.clone(), piece.image)
 }
 
-/// What of those who want a symbol do not get it, by why.
+/// Finds the images that want a symbol and do not get it, by reason.
 fn unresolved(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Vec<Finding> {
     let mut by_why: BTreeMap<(String, &'static str), Vec<(Place, Import)>> = BTreeMap::new();
     for (piece, import) in wanting {
@@ -327,7 +328,7 @@ fn unresolved(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Ve
     by_why.into_iter().map(finding).collect()
 }
 
-/// Those who want a symbol with another type than all that define it for them have, by the two types.
+/// Finds the images that want a symbol with another type than all that define it for them have, by the two types.
 fn mistyped(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Vec<Finding> {
     let mut by_types: BTreeMap<(&str, &str), Finding> = BTreeMap::new();
     for (piece, import) in wanting {

@@ -16,30 +16,30 @@ pub const CPU_SUB_GROUP_SIZES: [u32; 5] = [4, 8, 16, 32, 64];
 /// `CL_DEVICE_MAX_WORK_GROUP_SIZE` of Intel's OpenCL CPU driver 2026.2.
 pub const CPU_MAX_WORK_GROUP_SIZE: u64 = 8192;
 
-/// Why an image is not compiled for the CPU.
+/// A reason why an image is not compiled for the CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stay {
     /// Native already, or of a format that no OpenCL driver translates.
     NotSpirV(Format),
     /// No kernels: the runtime takes it only to link it with others, as SPIR-V.
     NoKernel,
-    /// It imports symbols, and the runtime links SPIR-V only.
+    /// The image imports symbols, and the runtime links SPIR-V only.
     Imports(Vec<String>),
-    /// Its specialization constants are set in SPIR-V; native code would keep the defaults.
+    /// The image's specialization constants are set in SPIR-V; native code would keep the defaults.
     SpecConstants(usize),
-    /// These of its specialization constants got no value, where others did.
+    /// Specialization constants of the image got no value, where others did: these.
     OpenConstants(Vec<String>),
     /// A rule leaves it out: where that stands.
     Rule(String),
     /// Explicit-SIMD code, which Intel GPUs alone run.
     Esimd,
-    /// It takes part in virtual function calls, which the runtime resolves by linking SPIR-V.
+    /// The image takes part in virtual function calls, which the runtime resolves by linking SPIR-V.
     VirtualFunctions,
-    /// It requires an aspect that no CPU has.
+    /// The image requires an aspect that no CPU has.
     Aspect(String),
-    /// It requires a sub-group size that the CPU driver lacks.
+    /// The image requires a sub-group size that the CPU driver lacks.
     SubGroupSize(u32),
-    /// It requires a larger work-group than the CPU driver runs.
+    /// The image requires a larger work-group than the CPU driver runs.
     WorkGroupSize(u64),
 }
 
@@ -115,7 +115,7 @@ pub fn stays(examined: &Examined<'_, '_>) -> Option<Stay> {
     not_alone(examined).or_else(|| cannot_compile(examined))
 }
 
-/// Why an image cannot become an executable by itself, on any kind of device: it is none that is compiled, has no
+/// Tells why an image cannot become an executable by itself, on any kind of device: it is none that is compiled, has no
 /// kernel, or imports something.
 pub fn not_alone(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.module.is_none() {
@@ -147,7 +147,7 @@ pub fn open_constants(examined: &Examined<'_, '_>) -> Option<Stay> {
     (constants > 0 && !flag(key::SPEC_REPLACED)).then_some(Stay::SpecConstants(constants))
 }
 
-/// What native code cannot do for SPIR-V on any kind of device, but for [`open_constants`].
+/// Tells what native code cannot do for SPIR-V on any kind of device, but for [`open_constants`].
 pub fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
     let image = examined.image;
     if examined.module.is_none() {
@@ -159,7 +159,7 @@ pub fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
     None
 }
 
-/// What no CPU has, or does.
+/// Tells what the image needs and no CPU has, or does.
 pub fn on_cpu(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.is_esimd() {
         return Some(Stay::Esimd);

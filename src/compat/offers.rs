@@ -19,7 +19,7 @@ pub struct Offer<'k> {
     pub file: Arc<str>,
     /// The image; its number is that in the file.
     pub image: Image<'k>,
-    /// How it numbers aspects.
+    /// Numbering of its aspects.
     pub epoch: Epoch,
     format: Format,
     exports: Vec<String>,
@@ -162,7 +162,7 @@ impl<'k> Offers<'k> {
 #[derive(Debug, Default)]
 pub struct Lent<'k> {
     images: Vec<(Image<'k>, Epoch)>,
-    /// What each stands for.
+    /// The image that each stands for.
     pub providers: Vec<Provider>,
 }
 

@@ -12,7 +12,7 @@ use crate::spirv::kernel::attributes::SubGroup;
 use crate::spirv::lines::SourceLocation;
 use std::collections::BTreeSet;
 
-/// Which rule a warning follows.
+/// A rule for warnings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// An aspect is not among those declared.
@@ -46,9 +46,9 @@ impl Rule {
 /// Whether a warning is sure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
-    /// It may be so: of the target or of the instruction not enough is known.
+    /// Perhaps: of the target or of the instruction not enough is known.
     Possible,
-    /// It is so.
+    /// For sure.
     Sure,
 }
 
@@ -59,9 +59,9 @@ pub struct Subject<'s> {
     pub module: usize,
     /// The place of its function in the module's nodes; none where the module has none.
     pub node: Option<usize>,
-    /// Its mangled name.
+    /// Mangled name.
     pub kernel: &'s str,
-    /// What the compiler stored for its image.
+    /// Requirements that the compiler stored for its image.
     pub requirements: &'s Requirements,
 }
 
@@ -173,8 +173,9 @@ pub fn declared(graph: &Graph<'_>, subject: &Subject<'_>, declared: &[String]) -
     of_aspects(graph, subject, Rule::DeviceHas, None, |name| (!listed(name)).then_some(Certainty::Sure))
 }
 
-/// What a kernel requires: what is recorded for its image, and the sizes that its own code names where none is recorded, as
-/// in a bare module. No sub-group size binds explicit SIMD, whose kernels have one of 1 that the runtime ignores.
+/// Returns a kernel's requirements: those recorded for its image, and the sizes that its own code names where none is
+/// recorded, as in a bare module. No sub-group size binds explicit SIMD, whose kernels have one of 1 that the runtime
+/// ignores.
 pub fn requirements(recorded: &Requirements, kernel: &Kernel, esimd: bool) -> Requirements {
     let own = &kernel.attributes;
     let size = match own.sub_group_size {

@@ -40,7 +40,7 @@ pub struct Code {
 pub struct Indirect {
     /// The place in [`Code::nodes`] of the function that calls.
     pub from: usize,
-    /// Where in the source.
+    /// Place in the source.
     pub place: Option<SourceLocation>,
     /// Functions that the call was inlined from, outermost first.
     pub inlined: Vec<Inlined>,
@@ -49,15 +49,15 @@ pub struct Indirect {
 /// A kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
-    /// Its mangled name.
+    /// Mangled name.
     pub name: String,
-    /// Its function's place in [`Code::nodes`]; none where the module lacks that function.
+    /// Place of its function in [`Code::nodes`]; none where the module lacks that function.
     pub node: Option<usize>,
     /// The sizes that its source requires, and other attributes.
     pub attributes: Attributes,
 }
 
-/// What a node of the call graph is.
+/// Kind of a node of the call graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A function with a body.
@@ -73,9 +73,9 @@ pub enum Kind {
 /// A node of the call graph.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Its id in the module.
+    /// Id in the module.
     pub id: u32,
-    /// What it is.
+    /// Kind of the node.
     pub kind: Kind,
     /// The mangled name: of the entry point, of the linkage, of `OpName`, or else the id.
     pub name: String,
@@ -83,7 +83,7 @@ pub struct Node {
     pub symbol: Option<String>,
     /// The first use of each aspect in the function itself, in the order of aspects.
     pub uses: Vec<Use>,
-    /// Where it leads.
+    /// Calls and references from the node.
     pub calls: Vec<Call>,
 }
 
@@ -96,7 +96,7 @@ pub struct Use {
     pub instruction: String,
     /// The byte offset of the instruction in the module.
     pub offset: u64,
-    /// Where in the source.
+    /// Place in the source.
     pub place: Option<SourceLocation>,
     /// Functions that the instruction was inlined from, outermost first.
     pub inlined: Vec<Inlined>,
@@ -107,11 +107,11 @@ pub struct Use {
 pub struct Call {
     /// The place in [`Code::nodes`] of what is called.
     pub to: usize,
-    /// How.
+    /// Kind of the call.
     pub via: EdgeKind,
     /// The byte offset of the instruction in the module.
     pub offset: u64,
-    /// Where in the source.
+    /// Place in the source.
     pub place: Option<SourceLocation>,
     /// Functions that the call was inlined from, outermost first.
     pub inlined: Vec<Inlined>,
@@ -271,7 +271,7 @@ fn text(index: &Index<'_>, instruction: &Instruction<'_>, kind: Option<u32>) -> 
     text
 }
 
-/// What capabilities declare. A type without its capability is not valid, so types add nothing.
+/// Lists the aspects that capabilities declare. A type without its capability is not valid, so types add nothing.
 fn declared(index: &Index<'_>) -> Vec<Aspect> {
     let mask = index.capabilities.iter().fold(0, |mask, capability| {
         mask | match capability {

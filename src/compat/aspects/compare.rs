@@ -14,16 +14,16 @@ pub struct Comparison {
     pub declared: Vec<Aspect>,
     /// Aspects that its code uses.
     pub found: Vec<Aspect>,
-    /// Why they differ, one entry for each aspect that not all three have.
+    /// Reasons why they differ, one entry for each aspect that not all three have.
     pub differences: Vec<Difference>,
 }
 
 /// One aspect that not all views have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Its SYCL name.
+    /// SYCL name.
     pub aspect: String,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -112,8 +112,8 @@ pub fn compare(stored: &[String], code: &Code, found: &[Aspect]) -> Comparison {
     Comparison { stored: stored.to_vec(), declared: code.declared.clone(), found: found.to_vec(), differences }
 }
 
-/// The same for one kernel of an image: `found` is what it uses itself, `image` what all functions of its image use (rarely asked for), and
-/// `stored` is none where nobody stored anything, as for a bare module.
+/// Compares the views of one kernel of an image: `found` is what it uses itself, `image` what all functions of its
+/// image use (rarely asked for), and `stored` is none where nobody stored anything, as for a bare module.
 pub fn compare_kernel(
     stored: Option<&[String]>,
     code: &Code,

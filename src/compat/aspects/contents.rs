@@ -61,13 +61,14 @@ impl Contents {
         contents
     }
 
-    /// What a type contains.
+    /// Bits of the kinds of values that a type contains.
     #[inline]
     pub(super) fn of_type(&self, index: &Index<'_>, id: u32) -> u8 {
         index.definition(id).and_then(|number| self.masks.get(number)).copied().unwrap_or(0)
     }
 
-    /// What a pointer of this type points to contains; nothing where the type is no pointer, or does not say.
+    /// Bits of the kinds of values that a pointer of this type points to; none where the type is no pointer, or does
+    /// not say.
     pub(super) fn of_pointee(&self, index: &Index<'_>, pointer: u32) -> u8 {
         match index.defining(pointer).filter(|kind| kind.opcode == op::TYPE_POINTER) {
             Some(kind) => self.of_type(index, kind.word(2)),

@@ -38,9 +38,9 @@ pub struct Graph<'m> {
 pub struct Exported<'m> {
     /// The module's position.
     pub module: usize,
-    /// Its place in the module's nodes.
+    /// Place in the module's nodes.
     pub node: usize,
-    /// Its mangled name.
+    /// Mangled name.
     pub name: &'m str,
 }
 
@@ -77,11 +77,11 @@ pub struct Step {
     pub module: usize,
     /// The function's mangled name.
     pub function: String,
-    /// Where it is called; none for the first, and without debug information.
+    /// Place of the call; none for the first, and without debug information.
     pub call: Option<SourceLocation>,
 }
 
-/// Why a kernel or function needs an aspect.
+/// A reason why a kernel or function needs an aspect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// The aspect.
@@ -93,7 +93,7 @@ pub struct Evidence {
     pub instruction: String,
     /// The instruction's byte offset in its module, which is that of the last step.
     pub offset: u64,
-    /// Where in the source the use is.
+    /// Place of the use in the source.
     pub place: Option<SourceLocation>,
     /// The number of the image that the instruction is in, where it is not that of the chain's first function.
     pub elsewhere: Option<usize>,
@@ -311,8 +311,8 @@ impl<'m> Graph<'m> {
         self.ways.iter().filter(|(_, ways)| reached(&ways.near)).map(|(aspect, _)| *aspect).collect()
     }
 
-    /// Why a node of a module needs an aspect, by the chain of calls that DPC++ tells: into the first called function
-    /// that needs it, down to one that uses it and calls no other that does. None where it does not need it.
+    /// Finds why a node of a module needs an aspect, by the chain of calls that DPC++ tells: into the first called
+    /// function that needs it, down to one that uses it and calls no other that does. None where it does not need it.
     pub fn evidence(&self, module: usize, node: usize, aspect: Aspect) -> Option<Evidence> {
         let ways = self.ways.get(&aspect)?;
         let mut at = (module, node);

@@ -14,7 +14,7 @@ pub fn codes(images: &[Examined<'_, '_>]) -> Vec<Code> {
     images.par_iter().map(|image| code(image).unwrap_or_default()).collect()
 }
 
-/// The same for those that are `wanted` alone; the code of others is empty.
+/// Reads the code of the images that are `wanted`; the code of others is empty.
 pub fn codes_where(images: &[Examined<'_, '_>], wanted: impl Fn(&Examined<'_, '_>) -> bool + Sync) -> Vec<Code> {
     images.par_iter().map(|image| wanted(image).then(|| code(image)).flatten().unwrap_or_default()).collect()
 }
@@ -33,7 +33,8 @@ pub fn shown(image: &Examined<'_, '_>) -> BTreeSet<&'static str> {
     }
 }
 
-/// The same of a module and its bytes. Types and instructions tell of most modules all; the code of others is read.
+/// Lists the aspects that a module and its bytes show. Types and instructions tell all of most modules; the code of
+/// others is read.
 pub fn shown_by(module: &Module, contents: &[u8]) -> BTreeSet<&'static str> {
     let mut shown: BTreeSet<&'static str> = module.used_aspects.iter().copied().collect();
     if module.may_use_others

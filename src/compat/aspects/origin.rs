@@ -5,7 +5,7 @@
 
 use super::graph::Way;
 
-/// How far a node is looked at.
+/// Progress of the search at a node.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Not,
@@ -16,9 +16,9 @@ enum State {
 /// A node whose calls are being looked at.
 struct Begun {
     node: usize,
-    /// What it calls.
+    /// Nodes that it calls.
     calls: Vec<(Way, usize)>,
-    /// How many of these lead nowhere or in a circle.
+    /// Number of these that lead nowhere or in a circle.
     passed: usize,
 }
 

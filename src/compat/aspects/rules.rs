@@ -136,7 +136,7 @@ pub(super) fn aspects(mask: u32) -> impl Iterator<Item = Aspect> {
 const CLUSTERED_REDUCE: u32 = 3;
 const SUBGROUP: u32 = 3;
 
-/// What one module's instructions are judged with.
+/// Tables that the instructions of one module are judged with.
 pub(super) struct Rules<'i, 'a> {
     index: &'i Index<'a>,
     contents: Contents,
@@ -212,7 +212,7 @@ impl<'i, 'a> Rules<'i, 'a> {
         (needs, shown)
     }
 
-    /// What a constant or variable of the module contains, and the type that says so.
+    /// Bits of the kinds of values that a constant or variable of the module contains, and the type that says so.
     fn of_global(&self, id: u32) -> (u8, Option<u32>) {
         let Some(global) = self.index.defining(id) else { return (0, None) };
         let Some(kind) = self.index.result_type(&global) else { return (0, None) };

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, HashSet};
 /// The sets of virtual functions that an image takes part in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sets {
-    /// Those that it defines functions of.
+    /// Sets that it defines functions of.
     pub defined: Vec<String>,
-    /// Those that its kernels call.
+    /// Sets that its kernels call.
     pub used: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Linked {
     pub(super) members: Vec<Vec<usize>>,
     /// Functions that make an indirect call, each with the place of a set that its image uses.
     pub(super) callers: Vec<(usize, usize)>,
-    /// Those of them whose image uses a set that no module defines.
+    /// Modules whose image uses a set that no module defines.
     pub(super) open: HashSet<usize>,
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
-/// How much something may grow.
+/// A limit for growth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
     /// By so many bytes.
@@ -51,7 +51,7 @@ impl fmt::Display for Growth {
     }
 }
 
-/// What must not happen.
+/// A change that must not happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forbidden {
     /// A file is gone.
@@ -69,13 +69,13 @@ pub enum Forbidden {
 /// The budgets.
 #[derive(Debug, Clone, Default)]
 pub struct Budgets {
-    /// How much the device code of all files together may grow, as it is stored.
+    /// Limit for the device code of all files together, as it is stored.
     pub total: Option<Growth>,
-    /// How much the images of any one kernel may grow for any one target.
+    /// Limit for the images of any one kernel for any one target.
     pub kernel: Option<Growth>,
-    /// How many bytes more any one kernel may spill.
+    /// Limit for the bytes that any one kernel spills more.
     pub spill: Option<Growth>,
-    /// What must not happen.
+    /// Changes that must not happen.
     pub forbidden: Vec<Forbidden>,
 }
 
@@ -90,7 +90,7 @@ pub struct Breach {
     pub message: String,
 }
 
-/// What does not keep to the budgets, given the files by name, those without an old or new build among them.
+/// Finds the breaches of budgets, given the files by name, those without an old or new build among them.
 pub fn breaches(budgets: &Budgets, files: &[(String, [bool; 2], &FileDiff)]) -> Vec<Breach> {
     let mut found = Vec::new();
     if let Some(growth) = budgets.total {

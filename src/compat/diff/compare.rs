@@ -99,34 +99,34 @@ pub struct ImageChange {
     pub kernels: usize,
 }
 
-/// What became of a kernel.
+/// The fate of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It is new.
+    /// The kernel is new.
     Added,
-    /// It is gone.
+    /// The kernel is gone.
     Removed,
-    /// The same code had another name.
+    /// The code had another name before.
     Renamed {
         /// The name that it had, mangled.
         from: String,
     },
-    /// It is there as before, and changed.
+    /// The kernel is there as before, and changed.
     Changed,
 }
 
 /// A kernel that is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelDiff {
-    /// Its mangled name.
+    /// Mangled name.
     pub name: String,
-    /// What became of it.
+    /// Fate of the kernel.
     pub fate: Fate,
-    /// Its targets.
+    /// Targets of the kernel.
     pub targets: BTreeSet<String>,
     /// Bytes of its images, before and after.
     pub bytes: [u64; 2],
-    /// What changed.
+    /// Changes of the kernel.
     pub changes: Vec<Change>,
 }
 
@@ -141,7 +141,7 @@ pub struct FileDiff {
     pub unchanged: usize,
     /// Kernels that are not, by name.
     pub diffs: Vec<KernelDiff>,
-    /// What changed of images and is told once, whatever kernels share them.
+    /// Changes of images, each told once, whatever kernels share them.
     pub images: Vec<ImageChange>,
     /// Whether the images for any target differ in number or bytes, as far as that counts.
     pub totals_differ: bool,
@@ -249,7 +249,7 @@ fn renamed<'s>(old: &'s Snapshot, new: &'s Snapshot) -> BTreeMap<&'s str, &'s st
     pairs.flat_map(|(come, gone)| come.iter().copied().zip(gone.iter().copied())).collect()
 }
 
-/// What changed of a kernel.
+/// Lists the changes of a kernel.
 fn kernel(old: &Shots, new: &Shots) -> Vec<Change> {
     let mut changes = Vec::new();
     let targets: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
@@ -270,7 +270,7 @@ fn change(what: What, target: &str, name: impl Into<String>, old: Option<String>
     Change { what, target: target.to_owned(), name: name.into(), old, new }
 }
 
-/// What has names, of which some came, went or have another value.
+/// Lists the changes among named things: some came, went or have another value.
 fn named<K: Ord + AsRef<str>, V: PartialEq + ToString>(
     what: What,
     target: &str,

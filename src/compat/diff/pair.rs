@@ -4,7 +4,7 @@
 //! (`libfoo.so.6.1` is `libfoo.so`), Python's tags (`x.cpython-311-x86_64-linux-gnu.so`, `x.cp311-win_amd64.pyd`) and the
 //! hashes that wheels put into the names of libraries (`libfoo-1a2b3c4d.so`).
 
-/// What is left of a path.
+/// Returns the part of a path that stays from build to build.
 pub fn stem(path: &str) -> String {
     let path = path.replace('\\', "/");
     let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));

@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub struct Snapshot {
     /// The images for each target.
     pub targets: BTreeMap<String, Total>,
-    /// What is known of each kernel, by its mangled name and by target.
+    /// Facts about each kernel, by its mangled name and by target.
     pub kernels: BTreeMap<String, BTreeMap<String, Shot>>,
-    /// What property sets say of symbols and of images without kernels, by target.
+    /// Properties of symbols and of images without kernels, by target.
     pub properties: BTreeMap<String, Values>,
     /// The hashes of images without kernels, by target.
     pub libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
@@ -58,13 +58,13 @@ pub struct Shot {
     pub attributes: BTreeMap<&'static str, String>,
     /// Specialization constants by name or number.
     pub constants: Vec<String>,
-    /// What it takes, by name: local memory, registers, spills.
+    /// Resources by name: local memory, registers, spills.
     pub resources: BTreeMap<&'static str, u64>,
     /// Options for the device's compiler and linker.
     pub options: String,
-    /// What property sets say of it and nothing else here tells, by set.
+    /// Properties of the kernel that nothing else here tells, by set.
     pub properties: BTreeMap<String, String>,
-    /// What they say of its image.
+    /// Properties of its image.
     pub shared: Shared,
 }
 

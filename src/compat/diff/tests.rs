@@ -123,7 +123,7 @@ fn what_images_say_is_told_once() {
     assert!(!compare(&old, &new, &[What::Properties, What::Code]).differs());
 }
 
-/// What changed, of which name, from what, to what, for how many kernels.
+/// A change: its kind, its name, from what, to what, for how many kernels.
 type Told<'c> = (What, &'c str, Option<&'c str>, Option<&'c str>, usize);
 
 fn told(one: &ImageChange) -> Told<'_> {

@@ -6,7 +6,7 @@ use crate::compat::gate::remedy;
 use crate::device::target::Target;
 use crate::spirv::grammar::capability_name;
 
-/// What is known beside the message, to make commands of it.
+/// Facts beside the message, to make commands of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known<'k> {
     /// The file that is asked about.
@@ -17,7 +17,7 @@ pub struct Known<'k> {
     pub target: Option<&'k Target>,
 }
 
-/// What a saying means, whatever the file.
+/// Explains a saying, whatever the file.
 pub fn meaning(said: &Said) -> String {
     let text = match said {
         Said::NoKernel => {
@@ -125,7 +125,7 @@ fn ocloc(number: i64) -> String {
     }
 }
 
-/// What mends it.
+/// Lists what mends it.
 pub fn remedies(said: &Said, known: Known<'_>) -> Vec<String> {
     let file = known.file.unwrap_or("FILE");
     let target = known.target.map_or("TARGET", |target| &target.name);

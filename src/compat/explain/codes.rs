@@ -10,15 +10,15 @@ use std::sync::OnceLock;
 /// An error by all its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
-    /// Its names without their prefixes, the usual one first.
+    /// Names without their prefixes, the usual one first.
     pub names: Vec<&'static str>,
     /// OpenCL's number.
     pub opencl: Option<i64>,
     /// Unified Runtime's number.
     pub unified: Option<i64>,
-    /// What it means.
+    /// Meaning.
     pub meaning: &'static str,
-    /// What is to be done.
+    /// Remedies.
     pub remedies: Vec<&'static str>,
 }
 
@@ -34,7 +34,7 @@ impl Code {
     }
 }
 
-/// What `ocloc` ends with: the number, the name, what it means.
+/// Exit codes of `ocloc`: the number, the name, the meaning.
 const OCLOC: [(i64, &str, &str); 7] = [
     (-6, "OCLOC_OUT_OF_HOST_MEMORY", "ocloc ran out of memory."),
     (-11, "OCLOC_BUILD_PROGRAM_FAILURE", "ocloc's compiler refused the code; what it printed before says why."),
@@ -88,7 +88,7 @@ pub fn by_unified(number: i64) -> Option<&'static Code> {
     codes().iter().find(|code| code.unified == Some(number))
 }
 
-/// What a number that `ocloc` ended with means, as ocloc's own number or as a shell shows it: number, name and meaning.
+/// Explains a number that `ocloc` ended with, as ocloc's own number or as a shell shows it: number, name and meaning.
 pub fn by_ocloc(number: i64) -> Option<(i64, &'static str, &'static str)> {
     OCLOC.iter().copied().find(|(own, _, _)| *own == number || own.rem_euclid(256) == number)
 }

@@ -12,9 +12,9 @@ pub struct Phrase {
     pub topic: &'static str,
     /// Words of which one is in the sentence.
     pub words: Vec<&'static str>,
-    /// What it means.
+    /// Meaning.
     pub meaning: &'static str,
-    /// What is to be done.
+    /// Remedies.
     pub remedies: Vec<&'static str>,
 }
 
@@ -48,7 +48,7 @@ pub fn phrases() -> &'static [Phrase] {
     })
 }
 
-/// Those that a line holds.
+/// Finds the phrases that a line holds.
 pub fn in_line(line: &str) -> impl Iterator<Item = &'static Phrase> {
     phrases().iter().filter(move |phrase| phrase.words.iter().any(|words| line.contains(words)))
 }

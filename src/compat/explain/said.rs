@@ -48,7 +48,7 @@ pub enum Said {
     Amx,
     /// No device is there.
     NoDevice,
-    /// There is no `ocloc`.
+    /// No `ocloc` was found.
     NoOcloc,
     /// `ocloc` does not know a device.
     OclocDevice(String),
@@ -63,13 +63,13 @@ pub enum Said {
 /// One thing that a message says, with the words that say so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saying {
-    /// What.
+    /// The recognised cause.
     pub said: Said,
     /// The line.
     pub line: String,
 }
 
-/// What a message says.
+/// The sayings of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     /// The things, those that say most first.
@@ -245,7 +245,7 @@ fn symbols(line: &str) -> Option<Vec<String>> {
     (!symbol.is_empty()).then(|| vec![symbol.trim_end_matches("()").to_owned()])
 }
 
-/// What the machine lacks.
+/// Recognises what the machine lacks.
 fn machine(line: &str) -> Option<Said> {
     let has = |text: &str| line.contains(text);
     if let Some(name) = between(line, "HW Info for device ", ".").or_else(|| after(line, "determine device target: ")) {

@@ -15,7 +15,7 @@ use crate::spirv::grammar::capability_name;
 pub struct Thrown {
     /// The name of its `sycl::errc`.
     pub errc: &'static str,
-    /// Its text; of a build error, the line of the log that tells.
+    /// Text of the exception; of a build error, the line of the log that tells.
     pub text: String,
     /// Whether it is thrown for sure; else only where no other library of the process defines a symbol, or the driver is
     /// of the kind that does.
@@ -28,7 +28,7 @@ impl Thrown {
     }
 }
 
-/// What is thrown where the kernel of a choice is launched; none where nothing is known to be.
+/// Predicts the exception at the launch of the kernel of a choice; none where nothing is known to be thrown.
 pub fn thrown(choice: &Choice, looked: &Looked<'_>, subject: &Subject<'_>) -> Option<Thrown> {
     let target = subject.target;
     let Some(chosen) = choice.chosen.and_then(|at| Some((at, looked.images.get(at)?))) else {
@@ -78,7 +78,7 @@ fn work_group(size: &[u64], most: Option<u64>) -> String {
     format!("Required work-group size {} is not supported", times(size))
 }
 
-/// What linking and compiling the chosen image throws.
+/// Predicts the exception of linking and compiling the chosen image.
 fn build(choice: &Choice, looked: &Looked<'_>, at: usize, subject: &Subject<'_>) -> Option<Thrown> {
     let image = looked.images.get(at)?;
     if let Some(failure) = &choice.failure {

@@ -13,9 +13,9 @@ use std::collections::HashMap;
 
 /// A file that is looked through.
 pub struct Looked<'f> {
-    /// Its images.
+    /// Images of the file.
     pub images: &'f [Examined<'f, 'f>],
-    /// Their code, in the same order.
+    /// Code of the images, in the same order.
     pub graph: Graph<'f>,
     /// For each kernel, the function it begins with, by the image's place and the name.
     nodes: HashMap<(usize, &'f str), usize>,
@@ -28,7 +28,7 @@ pub struct Concern {
     pub image: Option<usize>,
     /// The kernel's mangled name; none where it is about the image.
     pub kernel: Option<String>,
-    /// What it is.
+    /// The sentence.
     pub message: String,
     /// The use of the aspect and the calls that lead to it.
     pub evidence: Option<Evidence>,
@@ -42,7 +42,7 @@ impl<'f> Looked<'f> {
         Looked { images, graph, nodes }
     }
 
-    /// What a saying is about. `wanted` chooses among kernels by their mangled names.
+    /// Finds the images and kernels that a saying is about. `wanted` chooses among kernels by their mangled names.
     pub fn concerns(&self, said: &Said, message: &Message, wanted: &dyn Fn(&str) -> bool) -> Vec<Concern> {
         let mut found = Vec::new();
         for (at, image) in self.images.iter().enumerate() {
@@ -239,7 +239,7 @@ fn matrix(image: &Examined<'_, '_>) -> Option<String> {
     told.map(|text| format!("needs matrices {}", text.trim())).or_else(|| used().then(|| "uses matrices".to_owned()))
 }
 
-/// What an image is for, by the compiled code itself where it tells, else by its labels.
+/// Names the devices of an image, by the compiled code itself where it tells, else by its labels.
 pub fn devices(image: &Examined<'_, '_>) -> String {
     let own = image.native.as_ref().map(Native::devices).unwrap_or_default();
     let label = image.image.compile_target().unwrap_or_else(|| spec(image.image));

@@ -11,11 +11,11 @@ use crate::native::coverage::Coverage;
 /// Whether the runtime counts an image among those for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Match {
-    /// It does.
+    /// The runtime counts it.
     Yes,
-    /// It does not, and why.
+    /// The runtime does not count it, for this reason.
     No(String),
-    /// That hangs on what is not known of the target.
+    /// The answer hangs on what is not known of the target.
     Unknown(String),
 }
 

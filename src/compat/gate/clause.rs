@@ -37,7 +37,7 @@ impl Clause {
         }
     }
 
-    /// What it is about, in a line.
+    /// Title of the rule, in a line.
     pub fn title(self) -> &'static str {
         match self {
             Clause::ForbiddenAspect => "A kernel needs an aspect that the policy forbids",
@@ -49,7 +49,7 @@ impl Clause {
         }
     }
 
-    /// What becomes of it.
+    /// Effect of breaking the rule.
     pub fn help(self) -> &'static str {
         match self {
             Clause::ForbiddenAspect => "`forbidden-aspects` of the policy names aspects that no kernel may need.",
@@ -63,7 +63,7 @@ impl Clause {
     }
 }
 
-/// What speaks against an image where it needs aspects that are forbidden: recorded ones, and those that its code uses.
+/// Finds the forbidden aspects that an image needs: recorded ones, and those that its code uses.
 pub(super) fn forbidden<'f>(
     image: &'f Examined<'_, '_>,
     used: &'f [(&'static str, bool)],

@@ -10,7 +10,7 @@ use crate::compat::aspects::Evidence;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Which image of a file something speaks against.
+/// The image of a file that a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Whose {
     /// One of the kernel's images, by its place among them.
@@ -22,11 +22,11 @@ pub enum Whose {
 /// Something that speaks against every kernel of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// What it says.
+    /// The finding.
     pub against: Arc<Against>,
     /// The image, where it is about one.
     pub whose: Option<Whose>,
-    /// Why it does not count, where it does not.
+    /// Reason why it does not count, where it does not.
     pub excused: Option<Arc<str>>,
 }
 
@@ -61,7 +61,7 @@ impl Grouping {
         self.members.get(group).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn len(&self) -> usize {
         self.members.len()
     }
@@ -72,21 +72,21 @@ impl Grouping {
     }
 }
 
-/// What speaks against the kernels of a file.
+/// Findings against the kernels of a file.
 #[derive(Debug, Clone)]
 pub struct Judged {
     /// The kernels.
     pub kernels: Arc<Kernels>,
-    /// Which of them are judged alike.
+    /// Groups of kernels that are judged alike.
     pub grouping: Arc<Grouping>,
-    /// What speaks against each group.
+    /// Findings against each group.
     pub items: Vec<Vec<Item>>,
 }
 
 /// Something that speaks against one kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'j> {
-    /// What speaks against it.
+    /// The finding.
     pub against: &'j Arc<Against>,
     /// The kernel's mangled name.
     pub kernel: &'j Arc<str>,
@@ -99,7 +99,7 @@ pub struct Found<'j> {
     pub elsewhere: Option<(&'j Arc<str>, usize)>,
     /// The place of the image among those that were judged.
     pub at: Option<usize>,
-    /// Why it does not count, where it does not.
+    /// Reason why it does not count, where it does not.
     pub excused: Option<&'j Arc<str>>,
 }
 
@@ -111,13 +111,13 @@ impl<'j> Found<'j> {
 }
 
 impl Judged {
-    /// What speaks against a kernel, by its place.
+    /// Findings against a kernel, by its place.
     pub fn of(&self, kernel: usize) -> impl Iterator<Item = Found<'_>> {
         let items = self.grouping.of(kernel).and_then(|group| self.items.get(group));
         items.into_iter().flatten().filter_map(move |item| self.found(kernel, item))
     }
 
-    /// What speaks against any kernel, in the order of images and kernels.
+    /// Findings against all kernels, in the order of images and kernels.
     pub fn findings(&self) -> impl Iterator<Item = Found<'_>> {
         (0..self.kernels.len()).flat_map(|kernel| self.of(kernel))
     }

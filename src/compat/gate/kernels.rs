@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A kernel.
 #[derive(Debug)]
 struct Kernel {
-    /// Its mangled name.
+    /// Mangled name.
     name: Arc<str>,
     /// The places of its images.
     images: Vec<usize>,
@@ -25,7 +25,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Those of some images whose mangled names are `wanted`.
+    /// Lists the kernels of some images whose mangled names are `wanted`.
     pub fn of(images: &[Examined<'_, '_>], wanted: impl Fn(&str) -> bool) -> Kernels {
         let mut places: HashMap<&str, usize> = HashMap::with_capacity(images.len());
         let mut kernels: Vec<Kernel> = Vec::with_capacity(images.len());
@@ -51,7 +51,7 @@ impl Kernels {
         Kernels { kernels, numbers, lent: HashMap::new() }
     }
 
-    /// How many there are.
+    /// Number of kernels.
     pub fn len(&self) -> usize {
         self.kernels.len()
     }

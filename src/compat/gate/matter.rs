@@ -31,7 +31,7 @@ impl Matter {
         Matter::Policy(Clause::Missing),
     ];
 
-    /// Its rule's name in reports.
+    /// Name of the rule in reports.
     pub fn rule(self) -> &'static str {
         match self {
             Matter::Image(rule) => rule.name(),
@@ -42,7 +42,7 @@ impl Matter {
         }
     }
 
-    /// What it is about, in a line.
+    /// Title of the rule, in a line.
     pub fn title(self) -> &'static str {
         match self {
             Matter::Image(Rule::FixedTarget) => "The image is fixed to other targets",
@@ -65,7 +65,7 @@ impl Matter {
         }
     }
 
-    /// What becomes of it at run time.
+    /// Effect at run time.
     pub fn help(self) -> &'static str {
         match self {
             Matter::Image(Rule::Target) | Matter::NoImage => {

@@ -68,7 +68,7 @@ impl FromIterator<((usize, usize, Aspect), Evidence)> for Proofs {
     }
 }
 
-/// What is to be looked for.
+/// Collects the aspects to look for.
 fn asked(judged: &[&Judged], depth: Depth) -> Asked {
     let mut asked = Asked::new();
     // Most targets differ in what they lack, but not in whom it is found of.
@@ -110,7 +110,8 @@ fn asked(judged: &[&Judged], depth: Depth) -> Asked {
     asked
 }
 
-/// Why a kernel of a module needs an aspect: by its own code, else by that of the module's first function that does.
+/// Finds why a kernel of a module needs an aspect: by its own code, else by that of the module's first function that
+/// does.
 fn evidence(graph: &Graph<'_>, module: usize, kernel: &str, aspect: Aspect) -> Option<Evidence> {
     let code = graph.codes().get(module)?;
     let own = code.kernels.iter().find(|one| one.name == kernel).and_then(|one| one.node);

@@ -3,7 +3,7 @@
 use crate::compat::fit::{Finding, Rule};
 use crate::device::target::Target;
 
-/// What can be done about a finding on a target.
+/// Tells what mends a finding on a target.
 pub fn of(finding: &Finding, target: &Target) -> String {
     match finding.rule {
         Rule::Aspect => aspect(finding.aspect.as_deref().unwrap_or_default()),
@@ -39,7 +39,7 @@ pub fn of(finding: &Finding, target: &Target) -> String {
     }
 }
 
-/// What can be done about a sub-group size, where the device has these.
+/// Tells what mends a sub-group size, where the device has `sizes`.
 pub fn sub_groups(sizes: &[u32]) -> String {
     if sizes.is_empty() {
         return "leave out [[sycl::reqd_sub_group_size()]]".into();
@@ -48,7 +48,7 @@ pub fn sub_groups(sizes: &[u32]) -> String {
     format!("require {} in [[sycl::reqd_sub_group_size()]], or leave it out", sizes.join(" or "))
 }
 
-/// What can be done about an aspect.
+/// Tells what mends a lack of an aspect.
 pub fn aspect(name: &str) -> String {
     match name {
         "fp64" => "use float where double is not meant (literals: 1.0f), or launch it only where \
@@ -62,7 +62,7 @@ pub fn aspect(name: &str) -> String {
     }
 }
 
-/// How to get an image for a target.
+/// Tells how to get an image for a target.
 pub fn build(target: &Target) -> String {
     if target.name == "spir64_x86_64" {
         return "add one: sycl-bundle build FILE -t spir64_x86_64 -o OUTPUT".to_owned();

@@ -16,7 +16,7 @@ fn numbered(images: Vec<Image<'static>>) -> Vec<Image<'static>> {
     images.into_iter().enumerate().map(|(index, image)| Image { index, ..image }).collect()
 }
 
-/// What is found, as rule, certainty, kernel, image.
+/// Findings as rule, certainty, kernel, image.
 fn judged(
     images: Vec<Image<'static>>,
     target: &str,

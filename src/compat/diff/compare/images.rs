@@ -6,7 +6,7 @@ use crate::compat::diff::snapshot::Snapshot;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// What kernels' images say before and after, each pair once.
+/// Properties of kernels' images before and after, each pair once.
 #[derive(Default)]
 pub(super) struct SharedBy<'s> {
     /// By the addresses of the properties: those of each image are there once.
