@@ -28,7 +28,7 @@ use std::time::SystemTime;
 
 /// The folder of this form of entries, within the cache's own; another form will have another.
 const FORM: &str = "v1";
-/// What temporary files begin with; no key does.
+/// Prefix of temporary files; no key begins so.
 const TEMPORARY: &str = ".tmp-";
 /// Only the owner may enter.
 const MODE: u32 = 0o700;
@@ -45,7 +45,7 @@ impl Cache {
         Cache { folder: folder.into() }
     }
 
-    /// Its folder.
+    /// Returns the cache's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

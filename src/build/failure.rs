@@ -3,14 +3,14 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Why one attempt at a module came to nothing.
+/// The reason why one attempt at a module failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureCause {
     /// The driver said no; asking again would give the same answer.
     Refused {
         /// The OpenCL status, negative.
         code: i32,
-        /// Its name, such as `CL_BUILD_PROGRAM_FAILURE`.
+        /// Name of the status, such as `CL_BUILD_PROGRAM_FAILURE`.
         name: String,
     },
     /// The driver took its process with it.
@@ -24,31 +24,31 @@ pub enum FailureCause {
     BadOutput(String),
 }
 
-/// How a process ended.
+/// The way in which a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Death {
     /// Of a signal, by number.
     Signal(i32),
     /// By itself, with this status: the driver calls `exit` on some malformed modules.
     Exit(i32),
-    /// Its pipe closed and the system did not say how it ended.
+    /// The pipe closed and the system did not say how the process ended.
     Unknown,
 }
 
-/// What became of a module that did not build.
+/// A module that did not build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The caller's number for the image.
     pub image: usize,
     /// The caller's number for the target.
     pub target: usize,
-    /// Why the last attempt failed.
+    /// Cause of the last attempt's failure.
     pub cause: FailureCause,
-    /// Why the attempts before failed, the first one first.
+    /// Causes of the attempts before it, the first one first.
     pub earlier: Vec<FailureCause>,
     /// The driver's build log, or the end of what the dying worker wrote to its standard error.
     pub log: String,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: u32,
 }
 

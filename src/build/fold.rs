@@ -17,18 +17,18 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 pub struct Name {
     /// The name.
     pub text: String,
-    /// Where it stands in the module.
+    /// Offset of the name in the module.
     pub at: usize,
 }
 
-/// Why modules that are the same code are compiled one by one all the same.
+/// The reason why modules of the same code are compiled one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Apart {
-    /// They are compiled for a device whose native code is not renamed.
+    /// The target's native code cannot be renamed.
     Device,
-    /// They have several kernels.
+    /// Modules with several kernels.
     Kernels,
-    /// Their options ask for debug information.
+    /// Options that ask for debug information.
     Debug,
     /// The kernel's name stands in the module for something else too.
     Module,
@@ -37,7 +37,7 @@ pub enum Apart {
 }
 
 impl Apart {
-    /// Why, as the end of a sentence.
+    /// Returns the reason as the end of a sentence.
     pub fn reason(self) -> &'static str {
         match self {
             Apart::Device => {
@@ -61,7 +61,7 @@ pub fn blanked<'m>(il: &'m [u8], name: &Name) -> [&'m [u8]; 2] {
 /// Jobs that another stands for, by its image and target.
 pub type Followers<'a> = HashMap<Unit, Vec<Job<'a>>>;
 
-/// What is known of the modules of a build.
+/// Names of the foldable modules of a build.
 #[derive(Debug, Default)]
 pub struct Folding {
     /// By image and target.
@@ -74,7 +74,7 @@ pub struct Folding {
 
 impl Folding {
     /// Looks at what is to be compiled; `renamed` says whether native code for the target of that place can be renamed.
-    pub fn of(jobs: &[Job<'_>], renamed: &dyn Fn(usize) -> bool) -> Folding {
+    pub fn new(jobs: &[Job<'_>], renamed: &dyn Fn(usize) -> bool) -> Folding {
         let mut folding = Folding::default();
         // By code whatever the names: those that can be folded by what they can be folded with, the others each.
         let mut seen: HashSet<u64> = HashSet::new();
@@ -115,7 +115,8 @@ impl Folding {
         *count = count.saturating_add(1);
     }
 
-    /// What is compiled of these jobs, in their order, and what follows from it by the image and target that is.
+    /// Splits jobs into those that are compiled, in their order, and their followers, which get the result of a job of
+    /// the same code.
     pub fn group<'a>(&self, jobs: Vec<Job<'a>>) -> (Vec<Job<'a>>, Followers<'a>) {
         let mut leaders: Vec<Job<'a>> = Vec::new();
         let mut followers: Followers<'a> = HashMap::new();
@@ -150,10 +151,10 @@ impl Folding {
             && blanked(&one.il, name) == blanked(&other.il, renamed)
     }
 
-    /// What became of a job whose code another stands for: its binary under the job's own name, or its failure.
+    /// Derives a follower's outcome from its leader's: the binary under the follower's own name, or the failure.
     ///
     /// # Errors
-    /// Why the binary cannot be renamed; then the job has to be compiled.
+    /// The reason why the binary cannot be renamed; then the job has to be compiled.
     pub fn follow(&self, leader: &Outcome, job: &Job<'_>) -> Result<Outcome, Apart> {
         match leader {
             Ok(artifact) => {

@@ -15,18 +15,18 @@ pub struct Inventory {
     pub loader: String,
     /// Every device of every platform, in the loader's order.
     pub devices: Vec<Device>,
-    /// Why platforms do not list their devices, where some do not.
+    /// Messages of platforms that do not list their devices.
     pub problems: Vec<String>,
 }
 
 /// A compiler for GPUs that need not be there, as it tells of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offline {
-    /// Its version.
+    /// Version of the compiler.
     pub version: String,
     /// The files that it consists of, as far as they are known, where no devices were asked about.
     pub files: Vec<PathBuf>,
-    /// Those of the devices asked about that it does not know.
+    /// Devices asked about that the compiler does not know.
     pub unknown: Vec<String>,
     /// Whether it works inside the worker; else as a process per module.
     pub in_process: bool,

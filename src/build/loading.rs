@@ -8,9 +8,9 @@ use crate::error::{Error, ErrorKind};
 /// Whether this build loads libraries: every one but a static one.
 pub const LOADS: bool = !cfg!(all(target_env = "musl", target_feature = "crt-static"));
 
-/// What a static build says in the place of what the system said.
+/// Explanation that a static build gives in place of the system's message.
 const CAUSE: &str = "this is a static build of the program, which loads no libraries";
-/// What does load them.
+/// Remedy: a build that does load libraries.
 const REMEDY: &str = "use a build for this system's own C library, linked dynamically";
 
 /// The error of a static build that would have to load something for CPUs and live devices.
@@ -19,7 +19,7 @@ pub fn no_driver() -> Error {
         .with_remedy(format!("{REMEDY}; for Intel GPUs this one runs the program ocloc"))
 }
 
-/// The same of `ocloc` as a library.
+/// Creates the error for `ocloc` as a library.
 pub(super) fn no_library(path: &str) -> Error {
     Error::new(ErrorKind::Environment, format!("`{path}` cannot be loaded: {CAUSE}"))
         .with_remedy(format!("have the program ocloc in PATH, or name it (`--ocloc /usr/bin/ocloc`); or {REMEDY}"))

@@ -12,7 +12,7 @@ use std::time::Duration;
 const BASE: u64 = 200 << 20;
 /// Bytes that a compiler takes per byte of a module.
 const FACTOR: u64 = 1000;
-/// How long a thread sleeps at most before it looks whether all has come to an end.
+/// Longest sleep of a thread before it looks whether all has ended.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The most memory that a worker takes while it compiles a module of so many bytes.
@@ -37,11 +37,11 @@ struct State {
     left: VecDeque<(usize, u64)>,
     used: u64,
     running: usize,
-    /// What went before the first since that became the first.
+    /// Number of jobs that overtook the first in the queue since it became the first.
     passed: u64,
 }
 
-/// What a thread gets.
+/// Result of asking the queue for work.
 #[derive(Debug)]
 pub(super) enum Taken<'q> {
     /// A module.
@@ -55,7 +55,7 @@ pub(super) enum Taken<'q> {
 /// A module that is being compiled; its memory is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Share<'q> {
-    /// Its place.
+    /// Place of the job in the queue's list.
     pub place: usize,
     /// Whether its worker may be too large to be kept beside others.
     pub large: bool,

@@ -72,12 +72,12 @@ pub struct Job<'a> {
     pub image: usize,
     /// The SPIR-V module.
     pub il: Cow<'a, [u8]>,
-    /// Its options for compiling, already reduced by [`options::for_cpu`].
+    /// Options for compiling, already reduced by [`options::for_cpu`].
     pub compile_options: String,
-    /// Its options for linking, reduced likewise. Where it builds, the driver gets both in one string, as it does from the
+    /// Options for linking, reduced likewise. A build gets both in one string, as the driver gets them from the
     /// runtime.
     pub link_options: String,
-    /// What is made of it.
+    /// The step that compiles the module.
     pub step: Step<'a>,
     /// The caller's number for the target: the place of the engine that compiles it; comes back as `image` does.
     pub target: usize,
@@ -89,32 +89,32 @@ pub struct Job<'a> {
 pub type Unit = (usize, usize);
 
 impl Job<'_> {
-    /// What it is for.
+    /// Returns the image and target that the job is for.
     pub fn unit(&self) -> Unit {
         (self.image, self.target)
     }
 }
 
 impl Artifact {
-    /// What it was made for.
+    /// Returns the image and target that the binary was made for.
     pub fn unit(&self) -> Unit {
         (self.image, self.target)
     }
 }
 
 impl Failure {
-    /// What was not made.
+    /// Returns the image and target that got no binary.
     pub fn unit(&self) -> Unit {
         (self.image, self.target)
     }
 }
 
-/// What compiles: how its workers are started, and what they are told to open first.
+/// A compiler: how its workers are started, and what they open first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Engine {
     /// The workers.
     pub launch: Launch,
-    /// What they open.
+    /// The compiler that the workers open.
     pub open: Open,
 }
 
@@ -130,7 +130,7 @@ pub enum Open {
     Ocloc(Option<PathBuf>),
 }
 
-/// What the driver makes of a module.
+/// A step of compilation, with what it needs beside the module.
 #[derive(Debug, Clone, Default)]
 pub enum Step<'a> {
     /// An executable (`clBuildProgram`).
@@ -144,7 +144,7 @@ pub enum Step<'a> {
     Link(Vec<Cow<'a, [u8]>>),
 }
 
-/// What became of a module that built.
+/// The binary of a module that built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     /// The caller's number for the image.
@@ -155,16 +155,16 @@ pub struct Artifact {
     pub binary: Vec<u8>,
     /// The driver's build log; empty where it had nothing to say.
     pub log: String,
-    /// How long the successful attempt took, the way to the worker and back included.
+    /// Duration of the successful attempt, with the way to the worker and back.
     pub elapsed: Duration,
     /// 1 where the first attempt succeeded.
     pub attempts: u32,
 }
 
-/// What became of one job.
+/// The result of one job.
 pub type Outcome = std::result::Result<Artifact, Failure>;
 
-/// What happens while the pool works, in the order in which it happens.
+/// Something that happens while the pool works, told in order.
 #[derive(Debug)]
 pub enum Event<'e, P = Artifact> {
     /// A worker got the image for the first time.
@@ -173,7 +173,7 @@ pub enum Event<'e, P = Artifact> {
         image: usize,
         /// The caller's number for the target.
         target: usize,
-        /// Which of the workers, from 0; it tells what became of the image before it begins another.
+        /// Number of the worker, from 0; each finishes an image before it begins another.
         worker: usize,
     },
     /// The worker died; the image goes to a fresh one.
@@ -184,7 +184,7 @@ pub enum Event<'e, P = Artifact> {
         target: usize,
         /// The attempt that now begins; 2 for the first retry.
         attempt: u32,
-        /// Why the attempt before came to nothing.
+        /// Cause of the previous attempt's failure.
         cause: &'e FailureCause,
     },
     /// The image is compiled.
@@ -193,13 +193,13 @@ pub enum Event<'e, P = Artifact> {
     Failed(&'e Failure),
 }
 
-/// How to start a worker: a program that calls [`serve::serve`] on its standard input and output. The caller fills
+/// Command that starts a worker: a program that calls [`serve::serve`] on its standard input and output. The caller fills
 /// it in, since the library does not look at its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The program.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<OsString>,
     /// Variables set in addition to those the caller has.
     pub env: Vec<(OsString, OsString)>,
@@ -207,7 +207,7 @@ pub struct Launch {
     pub folder: Option<PathBuf>,
 }
 
-/// Who allows more than one worker at a time: the jobserver of the `make` that called.
+/// Grants permission for more than one worker at a time: the jobserver of the `make` that called.
 pub trait Tokens: std::fmt::Debug + Send + Sync {
     /// Waits until one more module may be compiled; false where `no_longer` became true before.
     fn acquire(&self, no_longer: &dyn Fn() -> bool) -> bool;
@@ -216,28 +216,28 @@ pub trait Tokens: std::fmt::Debug + Send + Sync {
     fn release(&self);
 }
 
-/// How many further attempts are usual. A driver that dies of a module mostly dies of it again; one that the machine was
+/// Usual number of further attempts. A driver that dies of a module mostly dies of it again; one that the machine was
 /// short of memory for does not.
 pub const RETRIES: u32 = 2;
 
-/// How the pool works.
+/// Settings of the pool.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How many workers at once. Only processes scale: the driver serialises compilation inside one.
+    /// Number of workers at once. Only processes scale: the driver serialises compilation inside one.
     pub jobs: NonZeroUsize,
-    /// How long one image may take in one attempt.
+    /// Longest time that one image may take in one attempt.
     pub timeout: Duration,
-    /// How long a worker may take to start, find its device and make a context; the driver may hang there too.
+    /// Longest time that a worker may take to start, find its device and make a context; the driver may hang there too.
     pub startup_timeout: Duration,
-    /// How many further attempts, each in a fresh worker, follow one that killed its worker.
+    /// Number of further attempts, each in a fresh worker, after one that killed its worker.
     pub retries: u32,
-    /// Who else has a say in how many modules are compiled at once.
+    /// Jobserver that has a say in how many modules are compiled at once.
     pub tokens: Option<Arc<dyn Tokens>>,
     /// Set where the user wants an end; what is being compiled is given up then.
     pub interrupted: Option<Arc<AtomicBool>>,
     /// Whether nothing more is begun once a module did not build.
     pub fail_fast: bool,
-    /// How many bytes of memory all workers together may take, by an estimate; one module that needs more is compiled alone.
+    /// Bytes of memory that all workers together may take, by an estimate; one module that needs more is compiled alone.
     pub memory: Option<u64>,
 }
 

@@ -32,7 +32,7 @@ const LOG: &str = "stdout.log";
 /// GPUs that one or another ocloc knows: each dropped old ones and learned new ones.
 const PROBES: [&str; 4] = ["tgllp", "pvc", "bmg-g21", "skl"];
 
-/// How the names of GPUs begin whose kernels newer compilers make bindless by default. Intel's OpenCL driver refuses such
+/// Prefixes of the names of GPUs for which newer compilers make bindless kernels by default. Intel's OpenCL driver refuses such
 /// binaries (`CL_INVALID_BINARY`; `Program::createProgramFromBinary` of compute-runtime), Level Zero's takes both kinds.
 const BINDLESS_BY_DEFAULT: [&str; 10] =
     ["acm", "dg2", "mtl", "arl", "12.55", "12.56", "12.57", "12.70", "12.71", "12.74"];
@@ -42,11 +42,11 @@ const ADDRESS_MODE: &str = "-stateful_address_mode";
 /// A module without functions: `OpCapability Addresses`, `OpCapability Kernel`, `OpMemoryModel Physical64 OpenCL`.
 const LEAST: [u32; 12] = [0x0723_0203, 0x0001_0000, 0, 1, 0, 0x0002_0011, 4, 0x0002_0011, 6, 0x0003_000e, 2, 2];
 
-/// What the machine lacks, and how to get it.
+/// Remedy for a machine without ocloc.
 const REMEDY: &str =
     "install Intel's offline compiler (package intel-ocloc or intel-opencl-icd), or name it with --ocloc";
 
-/// How the program is run where there is no library.
+/// Environment in which the program is run where there is no library.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     /// A folder for files that live for one compilation.
@@ -100,7 +100,7 @@ impl Ocloc {
         })
     }
 
-    /// What it is like, and which of these devices it does not know; asked about none, also the files it consists of.
+    /// Describes the compiler, and lists which of these devices it does not know; asked about none, also its files.
     pub fn describe(&self, devices: &[Cow<'_, str>]) -> Offline {
         let known = |device: &str| match &self.kind {
             Kind::Library(library) => {
@@ -216,7 +216,7 @@ fn arguments(device: &str, options: &str, input: &str, bindful: bool) -> Vec<Str
     args
 }
 
-/// What a status means, with what was said and delivered.
+/// Translates a status, with the log and the delivered binary.
 fn outcome(status: i32, binary: Vec<u8>, log: String) -> Compiled {
     match (status, binary.is_empty()) {
         (0, false) => Compiled::Built { binary, log },
@@ -239,7 +239,7 @@ fn status_name(code: i32) -> &'static str {
     }
 }
 
-/// What it said, each paragraph once (IGC repeats an error for each attempt of its own), and without its own summary.
+/// Reduces the log: each paragraph once (IGC repeats an error for each attempt of its own), without ocloc's own summary.
 fn said(text: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let text = text.trim_matches(['\0', '\n', ' ']);
@@ -272,7 +272,7 @@ fn load(path: OsString) -> Result<Library> {
     Err(Error::new(ErrorKind::Environment, format!("`{shown}` is no libocloc")).with_remedy(REMEDY))
 }
 
-/// Why a library is not there, in a build that loads libraries or not.
+/// Creates the error for a library that is not there, in a build that loads libraries or not.
 fn not_loaded(path: &str, said: &str, loads: bool) -> Error {
     if !loads {
         return loading::no_library(path);

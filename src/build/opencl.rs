@@ -33,7 +33,7 @@ use super::serve::{Asked, Compiler};
 use crate::error::{Error, ErrorKind, Result};
 use devices::{devices, loader_path, no_device};
 
-/// What compiled code begins with, objects and executables.
+/// Magic number of compiled code, objects and executables.
 const ELF: &[u8] = b"\x7fELF";
 
 const REMEDY: &str =
@@ -188,7 +188,7 @@ impl Driver {
     }
 }
 
-/// What OpenCL has to build for a [`Query`].
+/// Builds the program of a [`Query`].
 impl Opened {
     fn program(&self, query: &Query<'_>) -> std::result::Result<Program, (cl_int, String)> {
         let options = CString::new(query.options.as_ref()).map_err(|_| (CL_INVALID_VALUE, String::new()))?;
@@ -277,7 +277,7 @@ impl Drop for Kernel {
 }
 
 impl Program {
-    /// What the compiler said last, without the zero byte at its end.
+    /// Returns the compiler's last log, without the zero byte at its end.
     fn log(&self, device: cl_device_id) -> String {
         text(&get_program_build_data(self.0, device, CL_PROGRAM_BUILD_LOG).unwrap_or_default())
     }

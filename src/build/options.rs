@@ -16,9 +16,9 @@ use std::borrow::Cow;
 /// An image's options, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What the driver gets, as one string.
+    /// Options that the compiler gets, as one string.
     pub kept: String,
-    /// What it does not get, option by option.
+    /// Options that the compiler does not get, one by one.
     pub removed: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ const DROPPED: [&str; 9] = [
 /// Removed together with the word that follows.
 const DROPPED_WITH_VALUE: [&str; 1] = ["-igc_opts"];
 
-/// What the runtime's adapters make of an option of the front end, for a CPU as for a GPU. An empty string removes it.
+/// Options of the front end that the runtime's adapters translate, for a CPU as for a GPU. An empty string removes one.
 const TRANSLATED: [(&str, &str); 6] = [
     ("-foffload-fp32-prec-div", "-cl-fp32-correctly-rounded-divide-sqrt"),
     ("-foffload-fp32-prec-sqrt", "-cl-fp32-correctly-rounded-divide-sqrt"),

@@ -1,4 +1,4 @@
-//! ConstantName images of a bundle are compiled for a target, with which options, and which stay as they are?
+//! Which images of a bundle are compiled for a target, with which options, and which stay as they are?
 
 use super::options::{self, Options, gpu};
 use super::target::{Backend, GPU_SPEC, Target};
@@ -17,7 +17,7 @@ use crate::rewrite::specialize::{Outcome, Specialized, specialized};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// What is to be done with each image of a bundle.
+/// Decisions about each image of a bundle.
 #[derive(Debug, Default)]
 pub struct Plan<'a> {
     /// The images to compile.
@@ -43,11 +43,11 @@ pub struct Plan<'a> {
 pub struct For<'t> {
     /// The target.
     pub target: &'t Target,
-    /// Its number, for the jobs.
+    /// Number of the target, for the jobs.
     pub number: usize,
-    /// What speaks against images on the target, by index; those are skipped.
+    /// Findings against images on the target, by index; these images are skipped.
     pub against: &'t HashMap<usize, Finding>,
-    /// How each image is compiled for it.
+    /// Options and constants for each image on this target.
     pub recipe: &'t dyn Fn(&Examined<'_, '_>) -> Recipe,
     /// The file whose rules these are, as messages name it.
     pub rules: &'t str,
@@ -60,12 +60,12 @@ pub struct For<'t> {
 /// `Usage` for a value that a specialization constant cannot have.
 pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, linked: Option<&Bundle<'a>>) -> Result<Plan<'a>> {
     match linked.filter(|_| wanted.links() && images.iter().any(|examined| !examined.imports.is_empty())) {
-        None => of(images, wanted, None),
+        None => plan_images(images, wanted, None),
         // Where all are selected, all have been looked at.
-        Some(bundle) if bundle.images.len() == images.len() => of(images, wanted, Some(&Library::of(images))),
+        Some(bundle) if bundle.images.len() == images.len() => plan_images(images, wanted, Some(&Library::new(images))),
         Some(bundle) => {
             let all = examine(bundle);
-            of(images, wanted, Some(&Library::of(&all)))
+            plan_images(images, wanted, Some(&Library::new(&all)))
         }
     }
 }
@@ -80,12 +80,12 @@ impl For<'_> {
         self.target.spec == GPU_SPEC
     }
 
-    /// Why no compiler can make an object of an image for this target.
+    /// Returns the reason why no compiler can make an object of an image for this target.
     fn cannot_compile(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
         native::open_constants(examined).or_else(|| self.has_no(examined))
     }
 
-    /// The same, once its specialization constants have values.
+    /// Like `cannot_compile`, once the specialization constants have values.
     fn has_no(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
         let on_cpu = || if self.is_gpu() { None } else { native::on_cpu(examined) };
         native::anywhere(examined).or_else(on_cpu)
@@ -127,7 +127,7 @@ struct Library<'l, 'a> {
 }
 
 impl<'l, 'a> Library<'l, 'a> {
-    fn of(all: &'l [Examined<'l, 'a>]) -> Self {
+    fn new(all: &'l [Examined<'l, 'a>]) -> Self {
         let places = all.iter().enumerate().map(|(place, examined)| (examined.image.index, place)).collect();
         Library { all, places, providers: Providers::from_images(all) }
     }
@@ -147,7 +147,7 @@ impl<'l, 'a> Library<'l, 'a> {
     }
 }
 
-fn of<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library<'_, 'a>>) -> Result<Plan<'a>> {
+fn plan_images<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library<'_, 'a>>) -> Result<Plan<'a>> {
     let mut plan = Plan::default();
     for examined in images {
         let image = examined.image;

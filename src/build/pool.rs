@@ -16,7 +16,7 @@ use super::protocol::{Compiled, Reply, Request};
 use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Outcome, Settings, Step, Tokens};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How often in a row workers may fail to start before the machine is held to be at fault.
+/// Number of workers in a row that may fail to start before the machine is held to be at fault.
 const START_ATTEMPTS: usize = 3;
 
 /// Compiles every job, each by the engine at the place of its target. The outcomes stand in the order of the jobs; one that
@@ -35,7 +35,7 @@ pub fn run(
 
 /// Something that one worker does in one go.
 pub(super) trait Task: Sync {
-    /// What comes of it.
+    /// Result of the task.
     type Product: Send;
 
     /// The caller's number for the image.
@@ -44,10 +44,10 @@ pub(super) trait Task: Sync {
     /// The caller's number for the target: the place of the engine.
     fn target(&self) -> usize;
 
-    /// How long it takes, compared with others: bytes of code.
+    /// Relative cost, compared with other tasks: bytes of code.
     fn weight(&self) -> usize;
 
-    /// What the worker is asked for.
+    /// Request that the worker gets.
     fn request(&self) -> Request<'_>;
 
     /// The product that a reply holds, or the reply where it holds none.
@@ -171,7 +171,7 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// What a thread tells the one that gathers.
+/// Message from a thread to the one that gathers.
 enum News<P> {
     Started(usize, usize, usize),
     Retrying(usize, usize, u32, FailureCause),
@@ -179,7 +179,7 @@ enum News<P> {
     Fatal(Error),
 }
 
-/// Why a thread stops early.
+/// The reason why a thread stops early.
 enum Halt {
     Stopped,
     Fatal(Error),

@@ -16,7 +16,7 @@ use crate::spirv::micro::{KERNEL, ProbeFeatures, ProbeOperation, module};
 use crate::spirv::op;
 use table::{CAPABILITIES, EXTENSIONS, NO_CAPABILITY, NO_EXTENSION, VERSIONS};
 
-/// What is asked about.
+/// The thing that a probe asks about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// A version of SPIR-V.
@@ -27,31 +27,31 @@ pub enum Subject {
     Extension(&'static str),
 }
 
-/// What the driver made of it.
+/// The driver's reaction to a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// It built the kernel.
+    /// The kernel built.
     Taken,
-    /// It said no: what it said.
+    /// The driver refused, with this message.
     Refused(String),
-    /// It took its process with it.
+    /// The driver ended its process.
     Died(String),
-    /// It gave no answer, or none that can be understood.
+    /// The driver gave no answer, or none that can be understood.
     Silent(String),
 }
 
-/// What is known of one subject.
+/// Result of probing one subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probed {
-    /// What was asked about.
+    /// The subject of the probe.
     pub subject: Subject,
     /// Whether the kernel's code uses it, rather than only declaring it.
     pub used: bool,
-    /// What came of it.
+    /// The driver's reaction.
     pub reply: Reply,
 }
 
-/// What a device's driver takes.
+/// Results of probing a device's driver.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Probes {
     /// In the order of versions, capabilities, extensions.
@@ -63,7 +63,7 @@ pub struct Probes {
 }
 
 impl Subject {
-    /// Its name.
+    /// Returns the subject's name.
     pub fn name(&self) -> String {
         match self {
             Subject::Version(major, minor) => format!("{major}.{minor}"),
@@ -84,7 +84,7 @@ impl Reply {
         }
     }
 
-    /// Why not.
+    /// Returns the reason of a refusal.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Reply::Taken => None,
@@ -113,7 +113,7 @@ impl Probes {
     }
 }
 
-/// What the code of a capability's kernel does.
+/// Returns the operation that the kernel of a capability performs.
 fn act(number: u32) -> ProbeOperation {
     match number {
         9 => ProbeOperation::Float(16),

@@ -16,13 +16,13 @@ use super::protocol::{Reply, Request};
 use super::{Engine, Launch};
 use crate::error::{Context, Error, ErrorKind, Result};
 
-/// How much of the end of a worker's standard error is kept, in bytes.
+/// Bytes of the end of a worker's standard error that are kept.
 const STDERR_TAIL: usize = 8 << 10;
 
-/// How often a waiting parent looks whether it should stop.
+/// Interval at which a waiting parent looks whether it should stop.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long the end of standard error is waited for after a death: a grandchild may hold the pipe open.
+/// Longest wait for the end of standard error after a death: a grandchild may hold the pipe open.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// A worker process. Dropping it kills it and waits for its end.
@@ -34,9 +34,9 @@ pub(super) struct Worker {
     stderr_ended: Receiver<()>,
 }
 
-/// Why there is no reply.
+/// The reason why there is no reply.
 pub(super) enum NoReply {
-    /// This attempt failed, and with it the worker; the text is the end of its standard error.
+    /// The attempt failed, and with it the worker; the text is the end of its standard error.
     Failed(FailureCause, String),
     /// The caller asked to stop.
     Stopped,

@@ -25,7 +25,7 @@ pub const MAX_PAYLOAD: u32 = 1 << 30;
 
 const MARK: [u8; 4] = *b"SBw1";
 
-/// What the parent asks for.
+/// Request of the parent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// Find the compiler; of a device, make a context.
@@ -74,25 +74,25 @@ pub enum Request<'a> {
     },
 }
 
-/// What the worker answers.
+/// Reply of the worker.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
     /// The context stands; names the device and its driver.
     Ready(String),
     /// The machine lacks something; no retry will help.
     Unavailable {
-        /// What is missing.
+        /// Description of what is missing.
         message: String,
-        /// What the user can do.
+        /// Remedy for the user.
         remedy: String,
     },
-    /// What the compiler made of a module, or why it would not build what was asked about.
+    /// Result of compiling a module, or the reason why a queried program did not build.
     Compiled(Compiled),
-    /// What there is.
+    /// Loader, platforms and devices.
     Inventory(Inventory),
-    /// What the offline compiler is like.
+    /// Description of the offline compiler.
     Offline(Offline),
-    /// What the driver answered about each kernel, in the order asked.
+    /// The driver's answers about each kernel, in the order asked.
     Answers {
         /// The kernels.
         kernels: Vec<KernelAnswers>,
@@ -101,7 +101,7 @@ pub enum Reply {
     },
 }
 
-/// What the compiler made of a module.
+/// Result of compiling a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Compiled {
     /// A device binary and the build log.
@@ -115,14 +115,14 @@ pub enum Compiled {
     Refused {
         /// The OpenCL status.
         code: i32,
-        /// Its name.
+        /// Name of the status.
         name: String,
         /// The build log.
         log: String,
     },
     /// The driver said yes and delivered nothing usable.
     Hollow {
-        /// What is wrong with the delivery.
+        /// Description of what is wrong with the delivery.
         reason: String,
         /// The build log.
         log: String,

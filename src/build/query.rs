@@ -27,10 +27,10 @@ pub struct Query<'a> {
     pub kernels: Vec<Cow<'a, str>>,
 }
 
-/// What the driver answered about one kernel.
+/// The driver's answers about one kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelAnswers {
-    /// Its mangled name.
+    /// Mangled name of the kernel.
     pub name: String,
     /// The status of `clCreateKernel`; where it is not 0 there are no answers.
     pub status: i32,
@@ -93,11 +93,11 @@ pub mod cl {
 pub struct Question<'a> {
     /// The caller's number for the image; comes back in [`Answered`], [`Failure`] and [`Event`].
     pub image: usize,
-    /// What the worker gets.
+    /// Query that the worker gets.
     pub query: Query<'a>,
 }
 
-/// What became of a question whose program built.
+/// Answers of a program that built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// The caller's number for the image.

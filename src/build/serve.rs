@@ -12,7 +12,7 @@ use super::protocol::{Compiled, Reply, Request};
 use super::query::{KernelAnswers, Query};
 use crate::error::{Error, Result};
 
-/// What compiles: the OpenCL driver, or something else that answers the same questions.
+/// A compiler: the OpenCL driver, or something else that answers the same questions.
 pub trait Compiler {
     /// Finds the compiler, and of a device makes a context; called before anything is compiled or asked. Answers with
     /// the names of the device and its driver.
@@ -49,21 +49,21 @@ pub trait Compiler {
     fn inventory(&mut self) -> Result<Inventory>;
 }
 
-/// What came of a [`Query`].
+/// Result of a [`Query`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
     /// The program built.
     Answers {
-        /// What the driver answered, in the order asked.
+        /// The driver's answers, in the order asked.
         kernels: Vec<KernelAnswers>,
         /// The build log.
         log: String,
     },
-    /// It did not.
+    /// The program did not build.
     Refused {
         /// The OpenCL status.
         code: i32,
-        /// Its name.
+        /// Name of the status.
         name: String,
         /// The build log.
         log: String,

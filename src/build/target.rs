@@ -19,11 +19,11 @@ pub struct Target {
     /// The name in the property `compile_target`, by which the runtime tells devices of one spec apart; none where the
     /// spec is enough.
     pub compile_target: Option<String>,
-    /// How its code is made.
+    /// Compiler that makes its code.
     pub backend: Backend,
 }
 
-/// What makes native code.
+/// A compiler of native code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backend {
     /// Intel's OpenCL CPU driver, for an instruction set.
@@ -35,9 +35,9 @@ pub enum Backend {
     },
     /// The driver of a live device.
     Live {
-        /// Its place in the inventory.
+        /// Place of the device in the inventory.
         place: u32,
-        /// Its name, for the user and for the cache.
+        /// Name of the device, for the user and for the cache.
         name: String,
         /// The instruction set, of a CPU of which one is asked for.
         march: Option<CpuArch>,
@@ -54,7 +54,7 @@ impl Target {
     ///
     /// # Errors
     /// `Usage` where no compiler here makes code for it.
-    pub fn of(facts: &Facts, march: CpuArch) -> Result<Target> {
+    pub fn from_facts(facts: &Facts, march: CpuArch) -> Result<Target> {
         if facts.name == CPU_SPEC || facts.name.starts_with("intel_cpu_") && !facts.march.is_empty() {
             return Ok(Target::cpu(march));
         }
@@ -84,7 +84,7 @@ impl Target {
         }
     }
 
-    /// What tells targets of one spec apart, for the user and for the cache.
+    /// Returns the text that tells targets of one spec apart, for the user and for the cache.
     pub fn architecture(&self) -> &str {
         match &self.backend {
             Backend::Cpu(march) => march.name(),

@@ -11,7 +11,7 @@ use crate::native::Native;
 use std::collections::HashSet;
 
 impl Job<'_> {
-    /// What is wrong with a binary that was made for this job; nothing where it is whole. Only executables are judged: an
+    /// Returns what is wrong with a binary that was made for this job; nothing where it is whole. Only executables are judged: an
     /// object is whatever its driver takes.
     pub fn flaw(&self, binary: &[u8]) -> Option<String> {
         if self.kernels.is_empty() {
@@ -21,7 +21,7 @@ impl Job<'_> {
     }
 }
 
-/// What is wrong with a binary that should hold these kernels.
+/// Returns what is wrong with a binary that should hold these kernels.
 pub fn flaw(binary: &[u8], kernels: &[String]) -> Option<String> {
     let format = Format::sniff(binary);
     if !matches!(format, Format::Elf | Format::Zebin | Format::PatchTokens | Format::Ar) {

@@ -38,7 +38,7 @@ pub enum CpuArch {
 
 use CpuArch::{Avx, Avx2, Avx512, CascadeLake, GraniteRapids, IceLakeClient, IceLakeServer, SapphireRapids, Sse42};
 
-/// What is compiled for where the user says nothing.
+/// Instruction set that is compiled for where the user names none.
 pub const DEFAULT: CpuArch = Avx2;
 
 /// All sets, oldest first.

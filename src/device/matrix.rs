@@ -12,7 +12,7 @@ use std::fmt;
 /// A size of a combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// This size only.
+    /// Exactly this size.
     Exactly(u32),
     /// Any size up to this.
     UpTo(u32),

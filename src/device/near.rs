@@ -1,6 +1,6 @@
 //! Which known name did the user mean?
 
-/// How many letters must be put in, taken out or changed to make one word of the other (Levenshtein).
+/// Counts the letters that must be put in, taken out or changed to make one word of the other (Levenshtein).
 pub fn distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (i, a) in from.chars().enumerate() {

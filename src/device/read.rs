@@ -72,7 +72,7 @@ impl Definition {
     }
 }
 
-/// What a definition may refer to.
+/// Definitions that an entry may refer to.
 pub trait Known {
     /// The target or template of this name, as defined so far.
     fn target(&self, name: &str) -> Option<&Target>;

@@ -11,7 +11,7 @@ use super::table::{TargetTable, normal};
 use super::target::Target;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a spelling stands for.
+/// The targets that a spelling stands for.
 #[derive(Debug, Clone)]
 pub struct Resolution<'t> {
     /// The targets, at least one.
@@ -20,12 +20,12 @@ pub struct Resolution<'t> {
     pub family: Option<String>,
     /// The instruction set, where the spelling names one of CPUs.
     pub march: Option<CpuArch>,
-    /// What the user should know about how the spelling was taken.
+    /// Remark for the user about how the spelling was taken.
     pub note: Option<String>,
 }
 
 impl<'t> Resolution<'t> {
-    fn of(targets: Vec<&'t Target>) -> Resolution<'t> {
+    fn from_targets(targets: Vec<&'t Target>) -> Resolution<'t> {
         Resolution { targets, family: None, march: None, note: None }
     }
 }
@@ -48,7 +48,7 @@ impl TargetTable {
 
     fn one(&self, text: &str) -> Result<Resolution<'_>> {
         if let Some((targets, family)) = self.named(text) {
-            let mut found = Resolution::of(targets);
+            let mut found = Resolution::from_targets(targets);
             found.family = family.map(|family| family.name.clone());
             if let (Ok(march), [target]) = (CpuArch::parse(text), found.targets.as_slice()) {
                 found.note = (target.name != CPU).then(|| {
@@ -65,7 +65,7 @@ impl TargetTable {
             return found;
         }
         if let (Ok(march), Some(target)) = (CpuArch::parse(text), self.target(CPU)) {
-            return Ok(Resolution { march: Some(march), ..Resolution::of(vec![target]) });
+            return Ok(Resolution { march: Some(march), ..Resolution::from_targets(vec![target]) });
         }
         self.triple(text).or_else(|| self.hip(text)).map_or_else(|| Err(self.unknown(text)), Ok)
     }
@@ -88,7 +88,7 @@ impl TargetTable {
             ("architecture id", all(&|target| target.architecture_id == Some(number)))
         };
         if !targets.is_empty() {
-            return Some(Ok(Resolution::of(targets)));
+            return Some(Ok(Resolution::from_targets(targets)));
         }
         let error = usage(format!("no target has {what} {text}"));
         Some(Err(error.with_remedy("`--device-config FILE` adds targets; `sycl-bundle targets` lists those known")))
@@ -109,7 +109,7 @@ impl TargetTable {
         };
         let targets: Vec<&Target> = self.targets().iter().filter(|one| one.ip_versions.iter().any(matches)).collect();
         if !targets.is_empty() {
-            return Some(Ok(Resolution::of(targets)));
+            return Some(Ok(Resolution::from_targets(targets)));
         }
         let error = usage(format!("no target has IP version {text}"));
         let same = |one: &&Target| {
@@ -127,7 +127,7 @@ impl TargetTable {
         let vendor = rest.split('-').next()?;
         let known = ["unknown", "nvidia", "amd", "intel", "pc", "linux"].contains(&vendor);
         let target = self.target(arch).filter(|_| known)?;
-        Some(Resolution::of(vec![target]))
+        Some(Resolution::from_targets(vec![target]))
     }
 
     /// `gfx90a:xnack-`: HIP's target with its features.
@@ -135,7 +135,7 @@ impl TargetTable {
         let (arch, features) = text.split_once(':')?;
         let (targets, _) = self.named(arch).filter(|_| is_gfx(arch))?;
         let note = format!("the features `{features}` of {arch} are not told apart");
-        Some(Resolution { note: Some(note), ..Resolution::of(targets) })
+        Some(Resolution { note: Some(note), ..Resolution::from_targets(targets) })
     }
 
     /// `dg1:acm-g10`, `xe-hpg:`, `:12.55.8`: what lies between two targets, versions or groups, both included.
@@ -163,7 +163,7 @@ impl TargetTable {
         let inside = |one: &&Target| one.ip_versions.first().is_some_and(|ip| within(*ip));
         let mut targets: Vec<&Target> = self.targets().iter().filter(inside).collect();
         targets.sort_by_key(|one| one.ip_versions.first().copied());
-        if targets.is_empty() { Err(usage(format!("no target lies in `{text}`"))) } else { Ok(Resolution::of(targets)) }
+        if targets.is_empty() { Err(usage(format!("no target lies in `{text}`"))) } else { Ok(Resolution::from_targets(targets)) }
     }
 
     fn unknown(&self, text: &str) -> Error {

@@ -6,7 +6,7 @@ use super::yaml::{self, Fault};
 use crate::error::Error;
 use std::collections::HashMap;
 
-/// What a name stands for, by place in the table.
+/// The entry that a name stands for, by place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Target(usize),
@@ -23,14 +23,14 @@ pub struct TargetTable {
     names: HashMap<String, Meaning>,
 }
 
-/// What came of adding a file.
+/// Result of adding a file.
 #[derive(Debug, Default)]
 pub struct Added {
     /// Names of the targets and families that the file defines, in its order.
     pub names: Vec<String>,
-    /// What is allowed but may not be meant, each beginning with its place.
+    /// Warnings about what is allowed but may not be meant, each beginning with its place.
     pub warnings: Vec<String>,
-    /// What is wrong, each beginning with its place.
+    /// Errors, each beginning with its place.
     pub faults: Vec<Error>,
 }
 
@@ -150,7 +150,7 @@ impl TargetTable {
         added
     }
 
-    /// Whose canonical name or alias this is.
+    /// Returns the canonical name that a canonical name or alias belongs to.
     fn owner(&self, name: &str) -> Option<&str> {
         let name = normal(name);
         let targets = self.targets.iter().map(|one| (&one.name, &one.aliases));

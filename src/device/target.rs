@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 /// Whether a target has something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Has {
-    /// It has it.
+    /// The target has the aspect.
     Yes,
-    /// It has it not.
+    /// The target lacks the aspect.
     No,
     /// Nobody has written down whether it has it, or it depends on driver and system.
     Unknown,
@@ -93,7 +93,7 @@ pub struct ToolOption {
 pub struct Source {
     /// The keys it speaks of; `all` for every one that no other source names.
     pub facts: String,
-    /// Where they come from.
+    /// Origin of the facts.
     pub text: String,
 }
 

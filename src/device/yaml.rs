@@ -23,14 +23,14 @@ impl From<&Marker> for Place {
     }
 }
 
-/// What is wrong at a place of a text.
+/// An error at a place of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where.
+    /// Place of the error.
     pub place: Place,
-    /// What.
+    /// Description of the error.
     pub message: String,
-    /// What to do about it, where something can be done.
+    /// Remedy, where something can be done.
     pub remedy: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Fault {
         self
     }
 
-    /// The same as an error of kind `Input` that begins with `file:line:column`.
+    /// Returns an error of kind `Input` that begins with `file:line:column`.
     pub fn in_file(&self, file: &str) -> Error {
         let error = Error::input(format!("{file}:{self}"));
         match &self.remedy {
@@ -66,9 +66,9 @@ impl fmt::Display for Fault {
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Where it begins.
+    /// Place where the value begins.
     pub place: Place,
-    /// What it is.
+    /// The value itself.
     pub value: Value,
 }
 
@@ -88,9 +88,9 @@ pub enum Value {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key begins.
+    /// Place where the key begins.
     pub place: Place,
-    /// Its value.
+    /// Value of the key.
     pub value: Node,
 }
 

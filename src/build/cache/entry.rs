@@ -15,7 +15,7 @@ const MAGIC: [u8; 8] = *b"SBc1\0\0\0\0";
 /// Bytes before the contents.
 pub(super) const HEAD: usize = 80;
 
-/// What stands before the contents.
+/// Builds the header that stands before the contents.
 pub(super) fn head(key: &Key, binary: &[u8]) -> Vec<u8> {
     let length = (binary.len() as u64).to_le_bytes();
     [&MAGIC, &key.0[..], blake3::hash(binary).as_bytes(), &length].concat()

@@ -9,29 +9,29 @@ use std::time::{Duration, SystemTime};
 /// A temporary file this old was left by a process that is gone.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// How much is in a cache.
+/// Size of a cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Compiled modules.
     pub entries: u64,
-    /// Their bytes on disk.
+    /// Bytes of all entries on disk.
     pub bytes: u64,
     /// Seconds since the least recently wanted entry was wanted; none where there is no entry.
     pub oldest_seconds: Option<u64>,
 }
 
-/// What was removed.
+/// Files that a clean-up removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// How many files.
+    /// Number of files.
     pub entries: u64,
-    /// Their bytes.
+    /// Bytes of these files.
     pub bytes: u64,
-    /// What is left.
+    /// Size of the cache afterwards.
     pub left: Stats,
 }
 
-/// What checking every entry found.
+/// Result of verifying every entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Whole entries.
@@ -151,7 +151,7 @@ fn stats(found: &[Found]) -> Stats {
     }
 }
 
-/// What a folder holds; nothing where it does not exist or is no folder of ours.
+/// Lists a folder; empty where it does not exist or is no folder.
 fn list(folder: &Path) -> Result<Vec<fs::DirEntry>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries.collect::<std::io::Result<Vec<_>>>(),

@@ -5,7 +5,7 @@ use super::super::{Job, Step};
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// What a key is of: part of what is digested. Changes with what the tool asks of a compiler for the same module.
+/// Contexts of the two kinds of keys, part of what is digested. Change them with what the tool asks of a compiler for the same module.
 const EXACT: &str = "sycl-bundle 2026-11 compiled module, bindful";
 const SHARED: &str = "sycl-bundle 2026-11 compiled module under any name of its kernel, bindful";
 
@@ -44,13 +44,13 @@ impl Key {
     ///
     /// The module counts as it is, its names too: the binary holds those of kernels, and the driver may put the others
     /// into its tables.
-    pub fn of(compiler: &Compiler, job: &Job<'_>) -> Key {
+    pub fn for_job(compiler: &Compiler, job: &Job<'_>) -> Key {
         Key::with(EXACT, compiler, job, |field| field(&job.il))
     }
 
     /// The key of what all jobs share that are the same code but for the name of their kernel: of its name count the
     /// length and the end. The binary is kept under [`native_name::shared_name`] and renamed for whom it is. No key of
-    /// [`Key::of`] is one of these, so entries of the two kinds are never taken for each other.
+    /// [`Key::for_job`] is one of these, so entries of the two kinds are never taken for each other.
     ///
     /// [`native_name::shared_name`]: crate::rewrite::native_name::shared_name
     pub fn shared(compiler: &Compiler, job: &Job<'_>, name: &Name) -> Key {
@@ -98,7 +98,7 @@ impl Key {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()
     }
 
-    /// Which of `count` shards the key falls to; the same on every machine.
+    /// Returns the shard, out of `count`, that the key falls to; the same on every machine.
     pub fn shard(&self, count: u32) -> u32 {
         let first = self.0.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         u32::try_from(first % u64::from(count.max(1))).unwrap_or(0)

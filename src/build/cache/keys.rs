@@ -17,10 +17,10 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Those of a job; `folding` knows whether its name counts.
-    pub fn of(compiler: &Compiler, job: &Job<'_>, folding: &Folding) -> Keys {
+    /// Computes the keys of a job; `folding` knows whether the kernel's name counts.
+    pub fn for_job(compiler: &Compiler, job: &Job<'_>, folding: &Folding) -> Keys {
         let shared = |name: &Name| (Key::shared(compiler, job, name), name.text.clone());
-        Keys { exact: Key::of(compiler, job), shared: folding.name(job.unit()).map(shared) }
+        Keys { exact: Key::for_job(compiler, job), shared: folding.name(job.unit()).map(shared) }
     }
 
     /// The key that tells modules apart that are compiled apart.

@@ -18,32 +18,32 @@ fn cache() -> (tempfile::TempDir, Cache) {
 fn every_part_counts_and_none_runs_into_the_next() {
     let compiler = Compiler { target: "t".into(), ..Compiler::default() };
     let mut keys = vec![
-        Key::of(&compiler, &job(b"ab", "c")),
-        Key::of(&compiler, &job(b"a", "bc")),
-        Key::of(&compiler, &job(b"abc", "")),
-        Key::of(&Compiler { architecture: "avx2".into(), ..compiler.clone() }, &job(b"ab", "c")),
-        Key::of(&Compiler { identity: vec!["d".into(), "1".into()], ..compiler.clone() }, &job(b"ab", "c")),
-        Key::of(&Compiler { identity: vec!["d1".into()], ..compiler.clone() }, &job(b"ab", "c")),
-        Key::of(&Compiler { environment: vec![("d".into(), "1".into())], ..compiler.clone() }, &job(b"ab", "c")),
+        Key::for_job(&compiler, &job(b"ab", "c")),
+        Key::for_job(&compiler, &job(b"a", "bc")),
+        Key::for_job(&compiler, &job(b"abc", "")),
+        Key::for_job(&Compiler { architecture: "avx2".into(), ..compiler.clone() }, &job(b"ab", "c")),
+        Key::for_job(&Compiler { identity: vec!["d".into(), "1".into()], ..compiler.clone() }, &job(b"ab", "c")),
+        Key::for_job(&Compiler { identity: vec!["d1".into()], ..compiler.clone() }, &job(b"ab", "c")),
+        Key::for_job(&Compiler { environment: vec![("d".into(), "1".into())], ..compiler.clone() }, &job(b"ab", "c")),
     ];
     let other = Job { link_options: "c".into(), ..job(b"ab", "") };
-    keys.push(Key::of(&compiler, &other));
+    keys.push(Key::for_job(&compiler, &other));
     let others = |all: &[&[u8]]| Step::Link(all.iter().map(|other| other.to_vec().into()).collect());
     for step in [Step::Compile, others(&[]), others(&[b"a", b"b"]), others(&[b"ab"]), others(&[b"b", b"a"])] {
-        keys.push(Key::of(&compiler, &Job { step, ..job(b"ab", "c") }));
+        keys.push(Key::for_job(&compiler, &Job { step, ..job(b"ab", "c") }));
     }
     let count = keys.len();
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), count);
-    assert_eq!(Key::of(&compiler, &job(b"ab", "c")), Key::of(&compiler, &job(b"ab", "c")));
+    assert_eq!(Key::for_job(&compiler, &job(b"ab", "c")), Key::for_job(&compiler, &job(b"ab", "c")));
     assert!(keys.iter().all(|key| key.shard(3) < 3 && key.shard(0) == 0));
 }
 
 #[test]
 fn what_is_kept_is_found_until_it_is_damaged() {
     let (_folder, cache) = cache();
-    let (one, two) = (Key::of(&Compiler::default(), &job(b"1", "")), Key::of(&Compiler::default(), &job(b"2", "")));
+    let (one, two) = (Key::for_job(&Compiler::default(), &job(b"1", "")), Key::for_job(&Compiler::default(), &job(b"2", "")));
     assert_eq!(cache.get(&one), None);
     cache.put(&one, b"binary").unwrap();
     assert_eq!(cache.get(&one).as_deref(), Some(&b"binary"[..]));
@@ -71,7 +71,7 @@ fn what_is_kept_is_found_until_it_is_damaged() {
 #[test]
 fn the_least_recently_wanted_go_first() {
     let (_folder, cache) = cache();
-    let keys: Vec<Key> = (0..4u8).map(|byte| Key::of(&Compiler::default(), &job(&[byte], ""))).collect();
+    let keys: Vec<Key> = (0..4u8).map(|byte| Key::for_job(&Compiler::default(), &job(&[byte], ""))).collect();
     for (age, key) in keys.iter().enumerate() {
         cache.put(key, &[0; 20]).unwrap();
         let time = SystemTime::now() - std::time::Duration::from_secs(100 * (age as u64 + 1));
@@ -93,9 +93,9 @@ fn the_least_recently_wanted_go_first() {
 #[test]
 fn damage_and_left_overs_are_swept() {
     let (_folder, cache) = cache();
-    let key = Key::of(&Compiler::default(), &job(b"1", ""));
+    let key = Key::for_job(&Compiler::default(), &job(b"1", ""));
     cache.put(&key, b"binary").unwrap();
-    let other = Key::of(&Compiler::default(), &job(b"2", ""));
+    let other = Key::for_job(&Compiler::default(), &job(b"2", ""));
     cache.put(&other, b"other").unwrap();
     fs::write(cache.path(&other), b"nonsense").unwrap();
     let verified = cache.verify().unwrap();
@@ -114,7 +114,7 @@ fn damage_and_left_overs_are_swept() {
 fn a_folder_that_is_none_is_an_empty_cache_that_keeps_nothing() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let cache = Cache::new(file.path());
-    let key = Key::of(&Compiler::default(), &job(b"1", ""));
+    let key = Key::for_job(&Compiler::default(), &job(b"1", ""));
     assert_eq!(cache.get(&key), None);
     let error = cache.put(&key, b"binary").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Environment);
@@ -132,7 +132,7 @@ fn shared_keys_are_those_of_all_names_of_a_length_and_of_nothing_else() {
     assert_ne!(one, shared(b"__first_-", "first"));
     assert_ne!(one, shared(b"__firs__", "firs"));
     assert_ne!(one, shared(b"__first__", "firs"));
-    assert_ne!(one, Key::of(&compiler, &job(b"__first__", "")));
+    assert_ne!(one, Key::for_job(&compiler, &job(b"__first__", "")));
     assert_ne!(one, Key::shared(&Compiler::default(), &job(b"__first__", ""), &name("first")));
     assert_ne!(one, Key::shared(&compiler, &job(b"__first__", "-g"), &name("first")));
 }

@@ -32,7 +32,7 @@ fn job(image: usize, il: Vec<u8>) -> Job<'static> {
 }
 
 fn groups(jobs: Vec<Job<'static>>) -> (Vec<Vec<usize>>, Folding) {
-    let folding = Folding::of(&jobs, &|_| true);
+    let folding = Folding::new(&jobs, &|_| true);
     let (leaders, mut followers) = folding.group(jobs);
     let groups = leaders.iter().map(|leader| {
         let rest = followers.remove(&leader.unit()).unwrap_or_default();
@@ -86,7 +86,7 @@ fn what_falls_short_is_compiled_and_counted() {
     assert_eq!(folding.apart, BTreeMap::from(apart));
     // For a device whose code is not renamed nothing is folded, and it is said what would be.
     let jobs = [job(0, module(&[ONE], 7)), job(1, module(&[TWO], 7))];
-    let folding = Folding::of(&jobs, &|_| false);
+    let folding = Folding::new(&jobs, &|_| false);
     assert_eq!((folding.name((0, 0)), &folding.apart), (None, &BTreeMap::from([(Apart::Device, 1)])));
     // The name may be what the module says elsewhere.
     let (found, folding) = groups(vec![twice(0, ONE), twice(1, ONE)]);
@@ -97,7 +97,7 @@ fn what_falls_short_is_compiled_and_counted() {
 #[test]
 fn a_failure_is_that_of_all_and_a_binary_of_no_known_form_of_none() {
     let jobs = [job(4, module(&[ONE], 7)), job(9, module(&[TWO], 7))];
-    let folding = Folding::of(&jobs, &|_| true);
+    let folding = Folding::new(&jobs, &|_| true);
     let cause = FailureCause::Refused { code: -11, name: "CL_BUILD_PROGRAM_FAILURE".to_owned() };
     let failure = Failure { image: 4, target: 0, cause, earlier: Vec::new(), log: "no".to_owned(), attempts: 1 };
     let followed = folding.follow(&Err(failure.clone()), &jobs[1]).unwrap();

@@ -29,9 +29,9 @@ pub(super) type Invoke = unsafe extern "C" fn(
 /// `oclocFreeOutput`.
 pub(super) type Free = unsafe extern "C" fn(*mut u32, *mut *mut *mut u8, *mut *mut u64, *mut *mut *mut c_char) -> c_int;
 
-/// What came of a command.
+/// Result of a command.
 pub(super) struct Invoked {
-    /// What it returned.
+    /// Status that the function returned.
     pub status: i32,
     /// Names and contents.
     pub outputs: Vec<(String, Vec<u8>)>,

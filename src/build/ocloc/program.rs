@@ -68,7 +68,7 @@ impl Program {
         }
     }
 
-    /// Its path or name.
+    /// Returns the program's path or name.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -80,7 +80,7 @@ pub(super) fn device(id: cl_device_id, kind: &str) -> Device {
     Device { aspects, lacks_aspects, ..known }
 }
 
-/// What the runtime says no to for every device of the OpenCL adapter.
+/// Aspects that the runtime denies for every device of the OpenCL adapter.
 const NEVER: [&str; 14] = [
     "host",
     "emulated",

@@ -11,9 +11,9 @@ use opencl3::error_codes::CL_DEVICE_NOT_FOUND;
 use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, get_platform_data, get_platform_ids};
 use opencl3::types::{cl_device_id, cl_int, cl_platform_id};
 
-/// What the loader answers where no driver is registered (cl_khr_icd).
+/// Status of a loader without a registered driver (cl_khr_icd).
 const NO_PLATFORM: cl_int = -1001;
-/// What the binding answers where it could not load the loader, or the loader lacks a function.
+/// Statuses of the binding where it could not load the loader, or the loader lacks a function.
 const NO_LOADER: [cl_int; 2] = [-2000, -2001];
 
 /// Every device of every platform, with what is known about it; and why some platforms do not list theirs. One driver
@@ -36,7 +36,7 @@ pub(super) fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
     Ok((found, skipped))
 }
 
-/// What the loader's status means, or that of the binding, in a build that loads libraries or not.
+/// Creates the error for a status of the loader or the binding, in a build that loads libraries or not.
 fn no_platforms(code: cl_int, loads: bool) -> Error {
     let message = match code {
         code if NO_LOADER.contains(&code) && !loads => return loading::no_driver(),

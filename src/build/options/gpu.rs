@@ -8,7 +8,7 @@ use super::{Options, translated, words};
 use crate::policy::rules::Registers;
 use std::borrow::Cow;
 
-/// What an image's properties say of how it is compiled.
+/// Properties of an image that say how it is compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Misc {
     /// `optLevel`.
@@ -60,7 +60,7 @@ fn alloc_mode<'m>(mode: &'m str, device: Option<&str>) -> Option<&'m str> {
     (wanted == device || wanted == family).then_some(option)
 }
 
-/// What the runtime adds for an image's properties.
+/// Returns the options that the runtime adds for an image's properties.
 fn added(misc: &Misc) -> Vec<&'static str> {
     let mut out = Vec::new();
     if misc.esimd {

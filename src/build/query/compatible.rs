@@ -7,7 +7,7 @@
 use crate::build::inventory::Device;
 use crate::bundle::requirements::Requirements;
 
-/// Why a kernel with these requirements is not compatible with a device; none where it is. An explicit SIMD image
+/// Returns the reason why a kernel with these requirements is not compatible with a device, if it is not. An explicit SIMD image
 /// states a sub-group size of 1 that does not count.
 pub fn incompatible(requirements: &Requirements, esimd: bool, device: &Device) -> Option<String> {
     let missing = requirements.aspects.iter().find(|aspect| !device.aspects.contains(aspect));

@@ -37,7 +37,7 @@ pub struct SyclError {
 pub struct Answer {
     /// The descriptor's name.
     pub query: &'static str,
-    /// What `get_info` returns or throws.
+    /// Value that `get_info` returns, or error that it throws.
     pub value: Result<Value, SyclError>,
 }
 
@@ -88,13 +88,13 @@ pub fn answers(kernel: &KernelAnswers, device: &Device, built_in: bool) -> Vec<A
     ]
 }
 
-/// The same queries where the kernel is not compatible with the device: the specification has all that depend on the
+/// Error of every query where the kernel is not compatible with the device: the specification has all that depend on the
 /// device throw.
 pub fn incompatible(reason: &str) -> SyclError {
     SyclError { errc: "invalid", message: format!("the kernel is not compatible with the device: {reason}") }
 }
 
-/// What OpenCL tells beyond SYCL's queries: its number of arguments, local memory, and on GPUs registers and spill.
+/// Facts that OpenCL tells beyond SYCL's queries: number of arguments, local memory, and on GPUs registers and spill.
 /// A query that the driver does not know is absent.
 pub fn beyond(kernel: &KernelAnswers) -> Vec<(&'static str, u64)> {
     let queries = [
@@ -112,7 +112,7 @@ pub fn beyond(kernel: &KernelAnswers) -> Vec<(&'static str, u64)> {
     found
 }
 
-/// How an answer's bytes are read.
+/// Format of an answer's bytes.
 #[derive(Clone, Copy)]
 enum Shape {
     /// The first 32 bits.

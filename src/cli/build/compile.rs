@@ -101,7 +101,7 @@ pub struct Done {
 /// Which of the jobs are the same code, where that matters. Devices other than CPUs keep names in forms of their own.
 pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
     let renamed = |place: usize| targets.get(place).is_some_and(|target| target.march().is_some());
-    if fold { Folding::of(jobs, &renamed) } else { Folding::default() }
+    if fold { Folding::new(jobs, &renamed) } else { Folding::default() }
 }
 
 /// Compiles. `name` says what an image for a target is called in messages.
@@ -127,7 +127,7 @@ pub fn compile(
         let wanted: Vec<usize> = jobs.iter().map(|job| job.target).collect();
         let Identities { compilers, libraries } = identity::of(order.targets, &engines, &wanted)?;
         done.libraries = libraries;
-        let key = |job: &Job<'_>| Some((job.unit(), Keys::of(compilers.get(&job.target)?, job, &folding)));
+        let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
         keys = jobs.iter().filter_map(key).collect();
     }
     let mut left = Vec::new();

@@ -56,7 +56,7 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
             global.note(&format!("`{spelling}` is {}", names.join(", ")));
         }
         for facts in found.targets {
-            let target = Target::of(facts, own)?;
+            let target = Target::from_facts(facts, own)?;
             let facts = Some(facts.clone());
             match wanted.iter_mut().find(|known| known.target == target) {
                 Some(known) => known.named |= named,

@@ -38,7 +38,7 @@ pub fn target(
             key(&mut target, entry, (aspects, &taken_over), faults);
         }
     }
-    /// How many of the keys are those of DPC++'s grammar; its tools' options have names of their own.
+    /// Number of leading `KEYS` that belong to DPC++'s grammar; its tools' options have names of their own.
     const OF_DPCPP: usize = 4;
     target.brief = entries.iter().all(|entry| {
         let told = matches!(entry.key.as_str(), "source" | "open" | "comment" | "aliases");
@@ -49,7 +49,7 @@ pub fn target(
     (target, template)
 }
 
-/// What another target hands on: all but what identifies it.
+/// Copies a target for `like`: everything but what identifies it.
 fn base(node: &Node, known: &dyn Known, faults: &mut Vec<Fault>) -> Target {
     let Some(name) = text(node, faults) else { return Target::default() };
     let Some(base) = known.target(&name) else {
@@ -220,7 +220,7 @@ fn version(node: &Node, faults: &mut Vec<Fault>) -> Option<(u8, u8)> {
     found
 }
 
-/// What a name says where the entry does not: DPC++ takes `ocloc`, and the name's end as its device, for Intel GPUs.
+/// Fills in what the name implies: DPC++ takes `ocloc`, and the name's end as its device, for Intel GPUs.
 fn defaults(target: &mut Target) {
     if let Some(device) = target.name.strip_prefix("intel_gpu_") {
         let device = device.to_owned();
@@ -247,7 +247,7 @@ fn defaults(target: &mut Target) {
     }
 }
 
-/// What cannot be true together.
+/// Reports facts that cannot be true together.
 fn contradictions(target: &Target, own: &Entry, entries: &[Entry], faults: &mut Vec<Fault>) {
     let place = |key: &str| entries.iter().find(|entry| entry.key == key).map_or(own.place, |entry| entry.place);
     let lists = [("maybe-aspects", &target.maybe_aspects), ("lacks-aspects", &target.lacks_aspects)];

@@ -77,7 +77,7 @@ pub fn numbers(node: &Node, most: u64, faults: &mut Vec<Fault>) -> Vec<u64> {
     items.iter().filter_map(|item| number(item, most, faults)).collect()
 }
 
-/// What `read` makes of each text of a list; a fault for what it makes nothing of.
+/// Parses each text of a list with `read`; a fault for each that it does not take.
 pub fn parsed<T>(node: &Node, expected: &str, read: impl Fn(&str) -> Option<T>, faults: &mut Vec<Fault>) -> Vec<T> {
     let items = list(node, faults).unwrap_or_default();
     let one = |item: &Node| match &item.value {
@@ -87,7 +87,7 @@ pub fn parsed<T>(node: &Node, expected: &str, read: impl Fn(&str) -> Option<T>, 
     items.iter().filter_map(one).collect()
 }
 
-/// Where facts come from: one text for all of them, or a mapping of facts to texts.
+/// Sources of facts: one text for all of them, or a mapping of facts to texts.
 pub fn sources(node: &Node, faults: &mut Vec<Fault>) -> Vec<Source> {
     match &node.value {
         Value::Text(text) if !text.is_empty() => vec![Source { facts: "all".to_owned(), text: text.clone() }],
