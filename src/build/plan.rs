@@ -147,7 +147,11 @@ impl<'l, 'a> Library<'l, 'a> {
     }
 }
 
-fn plan_images<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, library: Option<&Library<'_, 'a>>) -> Result<Plan<'a>> {
+fn plan_images<'a>(
+    images: &[Examined<'_, 'a>],
+    wanted: For<'_>,
+    library: Option<&Library<'_, 'a>>,
+) -> Result<Plan<'a>> {
     let mut plan = Plan::default();
     for examined in images {
         let image = examined.image;

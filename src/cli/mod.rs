@@ -41,6 +41,7 @@ mod live;
 mod man;
 mod memory;
 mod output;
+mod package;
 mod page;
 mod pip;
 mod plan;

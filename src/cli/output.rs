@@ -61,6 +61,30 @@ pub fn touch(path: &Path) -> Result<()> {
     file.and_then(|file| file.set_modified(std::time::SystemTime::now())).map_err(|error| cannot_write(path, &error))
 }
 
+/// Writes a file piece by piece, by way of a temporary one beside it, as [`write_atomically`] does.
+///
+/// # Errors
+/// Those of `write`; `Environment` where the file cannot be written.
+pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
+    let failed = |error: &std::io::Error| cannot_write(path, error);
+    let mut file = temporary(folder_of(path)).map_err(|error| failed(&error))?;
+    let written = write(file.as_file_mut())?;
+    if let Some(mode) = mode {
+        file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(|error| failed(&error))?;
+    }
+    file.persist(path).map_err(|error| failed(&error.error))?;
+    Ok(written)
+}
+
+/// Makes a folder for files of this run, which goes with the value.
+///
+/// # Errors
+/// `Environment` where nothing can be written there.
+pub fn scratch_folder(beside: &Path) -> Result<tempfile::TempDir> {
+    let made = tempfile::Builder::new().prefix(PREFIX).tempdir_in(beside);
+    made.map_err(|error| cannot_write(beside, &error))
+}
+
 fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(PREFIX).permissions(Permissions::from_mode(FILE_MODE)).tempfile_in(folder)
 }

@@ -19,7 +19,8 @@ use sycl_bundle::select::Selector;
 
 /// An input, restored to what it was before native images were added.
 pub struct Source {
-    path: PathBuf,
+    /// Path as the user knows it.
+    name: String,
     input: Input,
     restored: Option<Vec<u8>>,
     /// The files that a table names, or a bare module with what lies beside it.
@@ -27,11 +28,11 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens an input. `output` is none where it is to replace the input.
+    /// Opens an input, which the user knows as `name`. `output` is none where it is to replace the input.
     ///
     /// # Errors
     /// What cannot be read or built; `Usage` where the output would replace it.
-    pub fn open(global: &Global, path: &Path, output: Option<&Path>) -> Result<Source> {
+    pub fn open(global: &Global, path: &Path, name: String, output: Option<&Path>) -> Result<Source> {
         let input = Input::open(path)?;
         if output.is_some_and(|output| same_file(path, output)) {
             return Err(replaces_input());
@@ -54,14 +55,13 @@ impl Source {
             Some(Err(error)) => {
                 let remedy = error.remedy().unwrap_or_default();
                 global.note(&format!(
-                    "{}: {error}; its native images are replaced, but the bytes of the old ones stay: {remedy}",
-                    path.display()
+                    "{name}: {error}; its native images are replaced, but the bytes of the old ones stay: {remedy}"
                 ));
                 None
             }
             None => None,
         };
-        Ok(Source { path: path.to_owned(), input, restored, parts })
+        Ok(Source { name, input, restored, parts })
     }
 
     /// The bytes to build from.
@@ -88,9 +88,9 @@ impl Source {
         }
     }
 
-    /// The path as the user gave it.
+    /// The path as the user knows it.
     pub fn name(&self) -> String {
-        self.path.display().to_string()
+        self.name.clone()
     }
 
     /// The file as it is, where it was restored to build from.

@@ -163,7 +163,11 @@ impl TargetTable {
         let inside = |one: &&Target| one.ip_versions.first().is_some_and(|ip| within(*ip));
         let mut targets: Vec<&Target> = self.targets().iter().filter(inside).collect();
         targets.sort_by_key(|one| one.ip_versions.first().copied());
-        if targets.is_empty() { Err(usage(format!("no target lies in `{text}`"))) } else { Ok(Resolution::from_targets(targets)) }
+        if targets.is_empty() {
+            Err(usage(format!("no target lies in `{text}`")))
+        } else {
+            Ok(Resolution::from_targets(targets))
+        }
     }
 
     fn unknown(&self, text: &str) -> Error {

@@ -22,8 +22,11 @@ pub struct Built {
     pub schema_version: SchemaVersion,
     /// The inputs.
     pub inputs: Vec<String>,
-    /// The file that is written; empty where there is none.
+    /// The file that is written, of a package the wheel or folder; empty where there is none.
     pub output: String,
+    /// Files of a package, each built on its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<BuiltFile>,
     /// The form of the output, by the name that `--emit` takes.
     pub emit: &'static str,
     /// The first target.
@@ -78,9 +81,27 @@ pub struct Built {
     pub saved_seconds: f64,
 }
 
+/// One file of a package.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BuiltFile {
+    /// Path of the file, through a wheel too.
+    pub input: String,
+    /// Images in it.
+    pub images: usize,
+    /// Native images that were compiled for it, now or in an earlier run.
+    pub compiled: usize,
+    /// Its size in bytes.
+    pub bytes_before: u64,
+    /// Size of its copy in bytes; 0 in a trial.
+    pub bytes_after: u64,
+}
+
 /// The image that took longest.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Slowest {
+    /// File of the image, in a package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The image.
     pub image: usize,
     /// The target.
@@ -129,9 +150,42 @@ pub struct OfTarget {
     pub native_bytes: u64,
 }
 
+impl OfTarget {
+    /// The same target, of which nothing was compiled yet.
+    fn without_counts(&self) -> OfTarget {
+        OfTarget {
+            target: self.target.clone(),
+            spec: self.spec,
+            compile_target: self.compile_target.clone(),
+            architecture: self.architecture.clone(),
+            ..OfTarget::default()
+        }
+    }
+
+    /// Adds the counts of a further file.
+    fn add(&mut self, other: &OfTarget) {
+        let counts = [
+            (&mut self.compiled, other.compiled),
+            (&mut self.cached, other.cached),
+            (&mut self.folded, other.folded),
+            (&mut self.skipped, other.skipped),
+            (&mut self.staying, other.staying),
+            (&mut self.failed, other.failed),
+            (&mut self.elsewhere, other.elsewhere),
+        ];
+        for (own, other) in counts {
+            *own = own.saturating_add(other);
+        }
+        self.native_bytes = self.native_bytes.saturating_add(other.native_bytes);
+    }
+}
+
 /// An image that a target cannot run.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Skipped {
+    /// File of the image, in a package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The image.
     pub image: usize,
     /// The target.
@@ -147,6 +201,9 @@ pub struct Skipped {
 /// An image that stays as it is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Staying {
+    /// File of the image, in a package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The image.
     pub image: usize,
     /// The targets for which it stays.
@@ -162,13 +219,16 @@ pub struct Staying {
 impl Staying {
     /// From a reason.
     pub fn new(image: usize, targets: Vec<String>, kernel: Option<String>, stay: &Stay) -> Staying {
-        Staying { image, targets, kernel, kind: stay.label(), reason: stay.to_string() }
+        Staying { file: None, image, targets, kernel, kind: stay.label(), reason: stay.to_string() }
     }
 }
 
 /// An image that did not build.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Failed {
+    /// File of the image, in a package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The image.
     pub image: usize,
     /// The target.
@@ -187,6 +247,7 @@ impl Failed {
     /// From a failure; `image` is the number the user knows it by.
     pub fn new(image: usize, target: String, kernels: Vec<String>, failure: &Failure) -> Failed {
         Failed {
+            file: None,
             image,
             target,
             kernels,
@@ -198,6 +259,52 @@ impl Failed {
 }
 
 impl Built {
+    /// Begins the document of a package with that of its first file.
+    pub fn of_package(first: Built) -> Built {
+        let targets = first.targets.iter().map(OfTarget::without_counts).collect();
+        let mut all =
+            Built { target: first.target.clone(), march: first.march, emit: first.emit, targets, ..Built::default() };
+        all.dry_run = first.dry_run;
+        all.add(first);
+        all
+    }
+
+    /// Adds what came of a further file, whose targets are the same.
+    pub fn add(&mut self, file: Built) {
+        let name = file.inputs.into_iter().next().unwrap_or_default();
+        let of_file = || Some(name.clone());
+        self.staying.extend(file.staying.into_iter().map(|staying| Staying { file: of_file(), ..staying }));
+        self.skipped.extend(file.skipped.into_iter().map(|skipped| Skipped { file: of_file(), ..skipped }));
+        self.failed.extend(file.failed.into_iter().map(|failed| Failed { file: of_file(), ..failed }));
+        self.problems.extend(file.problems);
+        self.without_spirv.extend(file.without_spirv);
+        for (own, other) in self.targets.iter_mut().zip(&file.targets) {
+            own.add(other);
+        }
+        for (option, images) in file.removed_options {
+            let count = self.removed_options.entry(option).or_default();
+            *count = count.saturating_add(images);
+        }
+        let counts = [
+            (&mut self.images, file.images),
+            (&mut self.unselected, file.unselected),
+            (&mut self.taken_over, file.taken_over),
+            (&mut self.compiled, file.compiled),
+            (&mut self.cached, file.cached),
+            (&mut self.folded, file.folded),
+            (&mut self.elsewhere, file.elsewhere),
+        ];
+        for (own, other) in counts {
+            *own = own.saturating_add(other);
+        }
+        self.native_bytes = self.native_bytes.saturating_add(file.native_bytes);
+        self.bytes_before = self.bytes_before.saturating_add(file.bytes_before);
+        self.bytes_after = self.bytes_after.saturating_add(file.bytes_after);
+        let (images, compiled) = (file.images, file.compiled);
+        let (bytes_before, bytes_after) = (file.bytes_before, file.bytes_after);
+        self.files.push(BuiltFile { input: name, images, compiled, bytes_before, bytes_after });
+    }
+
     /// The document as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()

@@ -18,3 +18,4 @@ pub(crate) mod prune;
 pub mod shared;
 pub mod specialize;
 pub mod split;
+pub mod wheel;

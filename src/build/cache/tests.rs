@@ -43,7 +43,8 @@ fn every_part_counts_and_none_runs_into_the_next() {
 #[test]
 fn what_is_kept_is_found_until_it_is_damaged() {
     let (_folder, cache) = cache();
-    let (one, two) = (Key::for_job(&Compiler::default(), &job(b"1", "")), Key::for_job(&Compiler::default(), &job(b"2", "")));
+    let (one, two) =
+        (Key::for_job(&Compiler::default(), &job(b"1", "")), Key::for_job(&Compiler::default(), &job(b"2", "")));
     assert_eq!(cache.get(&one), None);
     cache.put(&one, b"binary").unwrap();
     assert_eq!(cache.get(&one).as_deref(), Some(&b"binary"[..]));

@@ -3,7 +3,7 @@
 use super::Args;
 use super::draft::{Draft, Edge};
 use super::shard::Shard;
-use super::told::Work;
+use super::told::{Batch, Work};
 use crate::cli::exit::Exit;
 use crate::cli::output;
 use std::collections::HashSet;
@@ -43,7 +43,7 @@ impl Args {
         jobs: &[Job<'_>],
         inputs: &[PathBuf],
     ) -> Result<Exit> {
-        let clones: HashSet<Unit> = self.trial(work, jobs).folded.into_iter().collect();
+        let clones: HashSet<Unit> = self.trial(&Batch { parts: vec![(0, *work)] }, jobs).folded.into_iter().collect();
         let edge = |job: &Job<'_>| Edge {
             unit: format!("{}:{}", work.numbers.shown(job.image), work.target(job.target)),
             label: work.label(job.unit()),

@@ -1,7 +1,7 @@
 //! What does the user want kept of how each image was compiled?
 
 use super::compile::Done;
-use super::told::Work;
+use super::told::Batch;
 use super::watch::{Temps, Trace, Watch};
 use crate::cli::exit::Exit;
 use crate::cli::output::{schema, write_atomically};
@@ -51,21 +51,17 @@ impl RecordArgs {
     ///
     /// # Errors
     /// `Environment` where the folder cannot be made.
-    pub fn watch<'w>(&self, work: &'w Work<'_, '_>) -> Result<Watch<'w>> {
+    pub fn watch<'w>(&self, batch: &'w Batch<'_, '_>) -> Result<Watch<'w>> {
         let temps = self.save_temps.as_ref().map(|folder| {
             let made = std::fs::create_dir_all(folder);
             made.map_err(|error| {
                 Error::new(ErrorKind::Environment, format!("cannot make `{}`: {error}", folder.display()))
             })?;
-            Ok(Temps::new(folder.clone(), Box::new(|unit| work.label(unit))))
+            Ok(Temps::new(folder.clone(), Box::new(|unit| batch.label(unit))))
         });
         let trace = self.time_trace.is_some().then(|| {
             Trace::new(Box::new(|unit| {
-                (
-                    format!("{} for {}", work.name(unit), work.target(unit.1)),
-                    work.numbers.shown(unit.0),
-                    work.target(unit.1),
-                )
+                (format!("{} for {}", batch.name(unit), batch.target(unit)), batch.shown(unit), batch.target(unit))
             }))
         });
         Ok(Watch::new(temps.transpose()?, trace))
@@ -86,15 +82,15 @@ impl RecordArgs {
     ///
     /// # Errors
     /// `Environment` where it cannot be written.
-    pub fn reported(&self, work: &Work<'_, '_>, watch: &Watch<'_>, done: &Done, inputs: Vec<String>) -> Result<()> {
+    pub fn reported(&self, batch: &Batch<'_, '_>, watch: &Watch<'_>, done: &Done, inputs: Vec<String>) -> Result<()> {
         let Some(path) = &self.report else { return Ok(()) };
         let about = |unit: Unit| {
             let cost = watch.costs.get(&unit);
             let how = cost.map_or(How::Compiled, |cost| cost.how);
             OfImage {
-                image: work.numbers.shown(unit.0),
-                file: work.numbers.file(unit.0).to_owned(),
-                target: work.target(unit.1),
+                image: batch.shown(unit),
+                file: batch.file(unit),
+                target: batch.target(unit),
                 how,
                 module_bytes: watch.modules.get(&unit).map_or(0, |(bytes, _)| *bytes),
                 options: watch.modules.get(&unit).map(|(_, options)| options.clone()).unwrap_or_default(),
@@ -118,7 +114,7 @@ impl RecordArgs {
             ..about(failure.unit())
         });
         let mut images: Vec<OfImage> = compiled.chain(failed).collect();
-        images.sort_by(|a, b| (a.image, &a.target).cmp(&(b.image, &b.target)));
+        images.sort_by(|a, b| (&a.file, a.image, &a.target).cmp(&(&b.file, b.image, &b.target)));
         let costs = Costs { schema_version: SchemaVersion, inputs, images };
         write_atomically(path, costs.to_json().as_bytes(), None).map(drop)
     }

@@ -4,7 +4,7 @@ use super::compile::{self, Done, Order};
 use super::plans::plans;
 use super::record::RecordArgs;
 use super::targets::{self, Asked};
-use super::told::Work;
+use super::told::{Batch, Work};
 use super::watch::Watch;
 use super::{Args, form, natives};
 use crate::cli::cache;
@@ -14,6 +14,7 @@ use crate::cli::exit::{Exit, report};
 use crate::cli::format::Summary;
 use crate::cli::global::Global;
 use crate::cli::output;
+use crate::cli::package::{LinkedFile, Package};
 use crate::cli::sources::{Numbers, Source, spare_others};
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -21,10 +22,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use sycl_bundle::build::{Job, RETRIES, Unit};
 use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::examine;
+use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::Host;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
-use sycl_bundle::report::built::{self, Built};
+use sycl_bundle::report::built::{self, Alone, Built};
 use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
 use sycl_bundle::rewrite::embed::{Addition, possible};
 
@@ -49,145 +50,264 @@ impl Args {
         if let Some(unit) = &self.pace.unit {
             wanted.retain(|wanted| wanted.target.name == unit.target);
         }
-        // Without an output there is a shard or a trial, which write none.
-        let own = self.files.first().filter(|_| self.in_place);
-        let output = self.output.as_ref().or(own).map_or(Path::new(""), PathBuf::as_path);
+        let package = self.package(global)?;
+        let groups: Vec<Group<'_>> = match &package {
+            Some(package) => package.files.iter().map(Group::of_package).collect(),
+            None => vec![self.group()],
+        };
+        let output = self.place();
         if self.format == Summary::Json && output.as_os_str() == "-" {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
-        let form = if self.in_place { Some(Emit::Embed) } else { self.form.emit };
-        if self.writes() {
+        let form = if self.in_place || package.is_some() { Some(Emit::Embed) } else { self.form.emit };
+        if self.writes() && package.is_none() {
             emit::check_place(form, output)?;
         }
         self.spare_all(output)?;
         let mut sources = Vec::new();
-        for path in &self.files {
-            let output = Some(output).filter(|_| !self.in_place);
-            sources.push(Source::open(global, path, output).context(|| path.display().to_string())?);
+        for group in &groups {
+            sources.push(group.open(global)?);
         }
         let mut hosts = Vec::new();
-        for source in &sources {
-            hosts.push(Host::read(source.bytes()).context(|| source.name())?);
+        for sources in &sources {
+            let mut own = Vec::new();
+            for source in sources {
+                own.push(Host::read(source.bytes()).context(|| source.name())?);
+            }
+            hosts.push(own);
         }
-        let mut bundles = Vec::new();
-        for (source, host) in sources.iter().zip(&hosts) {
-            bundles.push(source.bundle(host).context(|| source.name())?);
+        let (mut bundles, mut numbers) = (Vec::new(), Vec::new());
+        for (sources, hosts) in sources.iter().zip(&hosts) {
+            let mut own = Vec::new();
+            for (source, host) in sources.iter().zip(hosts) {
+                own.push(source.bundle(host).context(|| source.name())?);
+            }
+            numbers.push(Numbers::new(sources, &own));
+            bundles.push(Bundle::union(own));
         }
-        let emit = form::emit(form, output, &hosts)?;
+        let mut emit = Emit::Embed;
+        for hosts in &hosts {
+            emit = form::emit(form, output, hosts)?;
+        }
         let form = self.form.form_of_build(emit, output)?;
-        let (Some(host), Some(source)) = (hosts.first(), sources.first()) else {
-            return Err(Error::new(ErrorKind::Usage, "no input"));
-        };
-        let mut numbers = Numbers::new(&sources, &bundles);
-        let bundle = Bundle::union(bundles);
-        let before = source.embedded().map(Host::read).transpose()?;
-        let embedded = before.as_ref().map(Bundle::read).transpose()?;
-        let all = examine(&bundle);
-        let total = all.len();
-        let images = numbers.select(&self.selection.selector()?, all, &bundle, embedded.as_ref())?;
+        let mut restored = Vec::new();
+        for sources in &sources {
+            restored.push(sources.first().and_then(Source::embedded).map(Host::read).transpose()?);
+        }
+        let mut embedded = Vec::new();
+        for host in &restored {
+            embedded.push(host.as_ref().map(Bundle::read).transpose()?);
+        }
+        let (images, totals) = self.selected(&bundles, &embedded, &mut numbers)?;
         let wanted = if self.dry_run { wanted } else { targets::known(global, wanted, self.ocloc.as_deref())? };
-        let kept = match emit {
-            Emit::Embed => natives::kept(&wanted, &images, &bundle, embedded.as_ref())?,
-            _ => Vec::new(),
-        };
+        let mut kept = Vec::new();
+        for ((images, bundle), embedded) in images.iter().zip(&bundles).zip(&embedded) {
+            kept.push(match emit {
+                Emit::Embed => natives::kept(&wanted, images, bundle, embedded.as_ref())?,
+                _ => Vec::new(),
+            });
+        }
 
-        let mut plans = plans(global, &wanted, &images, Some(&bundle), (&recipes, &numbers))?;
-        let mut problems = bundle.problems.clone();
-        problems.append(&mut plans.problems);
-        self.tell_problems(global, &numbers, &mut problems);
-        let work = Work { global, wanted: &wanted, images: &images, numbers: &numbers };
-        self.all_or_nothing(&work, plans.left_out())?;
+        let (mut all_plans, mut problems, mut works) = (Vec::new(), Vec::new(), Vec::new());
+        for ((images, bundle), numbers) in images.iter().zip(&bundles).zip(&numbers) {
+            let mut plans = plans(global, &wanted, images, Some(bundle), (&recipes, numbers))?;
+            let mut own = bundle.problems.clone();
+            own.append(&mut plans.problems);
+            self.tell_problems(global, numbers, &mut own);
+            let work = Work { global, wanted: &wanted, images, numbers };
+            self.all_or_nothing(&work, plans.left_out())?;
+            all_plans.push(plans);
+            problems.push(own);
+            works.push(work);
+        }
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-        let earlier_parts = compiled::check_parts(emit, output, &images, wanted.len(), &paths)?;
+        let first_images = images.first().map(Vec::as_slice).unwrap_or_default();
+        let earlier_parts = compiled::check_parts(emit, output, first_images, wanted.len(), &paths)?;
         if self.writes() && emit == Emit::Embed {
-            let target = |job: &Job<'_>| wanted.get(job.target).map(|wanted| &wanted.target);
-            let planned: Vec<Addition<'_>> = plans
-                .jobs
-                .iter()
-                .filter_map(|job| Some(natives::addition(target(job)?, job.unit(), &plans, &[])))
-                .collect();
-            possible(host, &bundle, &planned).context(|| source.name())?;
+            for (((hosts, bundle), plans), group) in hosts.iter().zip(&bundles).zip(&all_plans).zip(&groups) {
+                let Some(host) = hosts.first() else { continue };
+                let target = |job: &Job<'_>| wanted.get(job.target).map(|wanted| &wanted.target);
+                let planned: Vec<Addition<'_>> = plans
+                    .jobs
+                    .iter()
+                    .filter_map(|job| Some(natives::addition(target(job)?, job.unit(), plans, &[])))
+                    .collect();
+                possible(host, bundle, &planned).context(|| group.name())?;
+            }
         }
         let begun = Instant::now();
-        let mut jobs = std::mem::take(&mut plans.jobs);
-        if let Some(unit) = &self.pace.unit {
+        let batch = Batch::new(works, &bundles);
+        let mut jobs = batch.jobs(&mut all_plans);
+        if let (Some(unit), Some(numbers)) = (&self.pace.unit, numbers.first()) {
             jobs.retain(|job| numbers.shown(job.image) == unit.image);
             jobs.first().ok_or_else(|| unit.missing())?;
         }
         let configs = self.configs.files().iter().cloned().chain(recipes.file().map(Path::to_path_buf));
         let prerequisites: Vec<PathBuf> = self.files.iter().cloned().chain(configs).collect();
-        if let Some(draft) = &self.draft {
-            return self.write_plan(draft, &work, &jobs, &prerequisites);
+        if let (Some(draft), Some((_, work))) = (&self.draft, batch.parts.first()) {
+            return self.write_plan(draft, work, &jobs, &prerequisites);
         }
-        let mut watch = self.record.watch(&work)?;
-        let done = if self.dry_run { Ok(self.trial(&work, &jobs)) } else { self.compile(&work, jobs, &mut watch) };
+        let mut watch = self.record.watch(&batch)?;
+        let done = if self.dry_run { Ok(self.trial(&batch, &jobs)) } else { self.compile(&batch, jobs, &mut watch) };
         let recorded = self.record.traced(&mut watch);
         let done = done?;
         recorded?;
         let seconds = begun.elapsed().as_secs_f64();
-        let failures = done.failures.iter();
-        self.all_or_nothing(&work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
-
-        let devices = natives::devices(&wanted, &done.compiled);
-        let mut additions = natives::additions(global, &wanted, &plans, (&done.compiled, &devices));
-        let bare = if self.no_spirv { work.bare(&plans, &done, self.shard().is_some()) } else { HashSet::new() };
-        let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| bare.contains(image));
-        let frozen = frozen.collect::<HashSet<usize>>().len();
-        if frozen > 0 && self.writes() {
-            global.note(&format!(
-                "without SPIR-V the specialization constants of {frozen} images keep their values: what a program sets is ignored"
-            ));
-        }
-        let taken_over = kept.len();
-        additions.extend(kept);
-        let names: Vec<String> = wanted.iter().map(|wanted| targets::describe(&wanted.target)).collect();
-        let what = Compiled {
-            host,
-            bundle: &bundle,
-            images: &images,
-            additions: &additions,
-            march: wanted.iter().find_map(|wanted| wanted.target.march()),
-            targets: &names,
-            bare: &bare,
-            linked: &plans.linked,
-        };
-        let mode = self.files.first().and_then(|path| emit::mode_of(path));
-        let bytes_after = if self.writes() { compiled::write(global, &form, &what, output, mode)? } else { 0 };
-        if self.writes() {
-            let _ = earlier_parts.clear(output);
-            self.after(output, &prerequisites, &done.libraries)?;
-        }
-        // What ends with another code than 0 is made again.
-        let whole = done.failures.is_empty() && problems.is_empty() && !self.dry_run;
-        if let Some(stamp) = self.stamp.as_ref().filter(|_| whole) {
-            output::touch(stamp)?;
-        }
         let inputs: Vec<String> = self.files.iter().map(|path| path.display().to_string()).collect();
-        self.record.reported(&work, &watch, &done, inputs.clone())?;
-        let built = Built {
-            schema_version: SchemaVersion,
-            inputs,
-            output: output.display().to_string(),
-            emit: emit.name(),
-            images: total,
-            unselected: total.saturating_sub(images.len()),
-            taken_over,
-            dry_run: self.dry_run,
-            problems: problems.iter().map(ImageProblem::from).collect(),
-            bytes_before: sources.iter().map(Source::size).sum(),
-            without_spirv: work.shown(&bare),
-            bytes_after,
-            seconds,
-            slowest: work.slowest(&watch),
-            saved_seconds: watch.seconds(),
-            ..work.told(&plans, &done, emit == Emit::Embed, self.dry_run)
-        };
-        self.tell(global, &built)?;
-        Ok(match (problems.is_empty(), done.failures.is_empty()) {
+        self.record.reported(&batch, &watch, &done, inputs.clone())?;
+        let (slowest, libraries) = (batch.slowest(&watch), done.libraries.clone());
+        let whole = done.failures.is_empty() && problems.iter().all(Vec::is_empty) && !self.dry_run;
+        let exit = match (problems.iter().all(Vec::is_empty), done.failures.is_empty()) {
             (false, _) => Exit::Input,
             (true, false) => Exit::Build,
             (true, true) => Exit::Done,
-        })
+        };
+        let apart =
+            done.apart.iter().map(|(apart, images)| Alone { images: *images, reason: apart.reason() }).collect();
+        let shares = batch.shares(done);
+        for ((_, work), done) in batch.parts.iter().zip(&shares) {
+            let failures = done.failures.iter();
+            self.all_or_nothing(work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
+        }
+
+        let names: Vec<String> = wanted.iter().map(|wanted| targets::describe(&wanted.target)).collect();
+        let mut built: Option<Built> = None;
+        let parts =
+            groups.iter().zip(&hosts).zip(&bundles).zip(&all_plans).zip(batch.parts.iter().zip(&shares)).zip(kept);
+        for ((((((group, hosts), bundle), plans), ((_, work), done)), kept), (problems, (sources, total))) in
+            parts.zip(problems.iter().zip(sources.iter().zip(&totals)))
+        {
+            let Some(host) = hosts.first() else { continue };
+            let devices = natives::devices(&wanted, &done.compiled);
+            let mut additions = natives::additions(global, &wanted, plans, (&done.compiled, &devices));
+            let bare = if self.no_spirv { work.bare(plans, done, self.shard().is_some()) } else { HashSet::new() };
+            let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| bare.contains(image));
+            let frozen = frozen.collect::<HashSet<usize>>().len();
+            if frozen > 0 && self.writes() {
+                global.note(&format!(
+                    "without SPIR-V the specialization constants of {frozen} images keep their values: what a program sets is ignored"
+                ));
+            }
+            let taken_over = kept.len();
+            additions.extend(kept);
+            let what = Compiled {
+                host,
+                bundle,
+                images: work.images,
+                additions: &additions,
+                march: wanted.iter().find_map(|wanted| wanted.target.march()),
+                targets: &names,
+                bare: &bare,
+                linked: &plans.linked,
+            };
+            let mode = group.files.first().and_then(|path| emit::mode_of(path));
+            let bytes_after =
+                if self.writes() { compiled::write(global, &form, &what, group.output, mode)? } else { 0 };
+            let own = Built {
+                schema_version: SchemaVersion,
+                inputs: vec![group.name()],
+                output: group.output.display().to_string(),
+                emit: emit.name(),
+                images: *total,
+                unselected: total.saturating_sub(work.images.len()),
+                taken_over,
+                dry_run: self.dry_run,
+                problems: problems.iter().map(ImageProblem::from).collect(),
+                bytes_before: sources.iter().map(Source::size).sum(),
+                without_spirv: work.shown(&bare),
+                bytes_after,
+                ..work.told(plans, done, emit == Emit::Embed, self.dry_run)
+            };
+            match &mut built {
+                Some(all) => all.add(own),
+                None if package.is_some() => built = Some(Built::of_package(own)),
+                None => built = Some(own),
+            }
+        }
+        let mut exit = exit;
+        if let Some(package) = package {
+            if package.exit != Exit::Done {
+                exit = package.exit;
+            }
+            if self.writes() {
+                package.finish(global)?;
+            }
+        }
+        if self.writes() {
+            let _ = earlier_parts.clear(output);
+            self.after(output, &prerequisites, &libraries)?;
+        }
+        // What ends with another code than 0 is made again.
+        if let Some(stamp) = self.stamp.as_ref().filter(|_| whole) {
+            output::touch(stamp)?;
+        }
+        let built = Built {
+            inputs,
+            output: output.display().to_string(),
+            seconds,
+            slowest,
+            saved_seconds: watch.seconds(),
+            apart,
+            ..built.unwrap_or_default()
+        };
+        self.tell(global, &built)?;
+        Ok(exit)
+    }
+
+    /// The place of the output; empty for a shard or a trial, which write none.
+    fn place(&self) -> &Path {
+        let own = self.files.first().filter(|_| self.in_place);
+        self.output.as_ref().or(own).map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// All inputs as one group, with one output.
+    fn group(&self) -> Group<'_> {
+        Group {
+            files: self.files.iter().map(PathBuf::as_path).collect(),
+            name: None,
+            output: self.place(),
+            in_place: self.in_place,
+        }
+    }
+
+    /// The linked files to build one by one, where the inputs hold or are several.
+    fn package(&self, global: &Global) -> Result<Option<Package>> {
+        let output = self.output.as_deref();
+        if (output.is_none() && !self.in_place) || self.form.emit.is_some_and(|emit| emit != Emit::Embed) {
+            return Ok(None);
+        }
+        let package = Package::open(global, &self.files, output)?;
+        if package.is_some() && (self.depend.asked() || self.draft.is_some() || self.pace.unit.is_some()) {
+            let message = "a package has several outputs, and dependencies and plans are of one";
+            return Err(Error::new(ErrorKind::Usage, message).with_remedy("name one library, or use --stamp"));
+        }
+        Ok(package)
+    }
+
+    /// The selected images of each bundle, and how many images it has. In a package, files without a selected image have none.
+    fn selected<'b, 'a>(
+        &self,
+        bundles: &'b [Bundle<'a>],
+        embedded: &[Option<Bundle<'_>>],
+        numbers: &mut [Numbers],
+    ) -> Result<(Vec<Vec<Examined<'b, 'a>>>, Vec<usize>)> {
+        let selector = self.selection.selector()?;
+        let (mut selected, mut totals, mut nothing) = (Vec::new(), Vec::new(), None);
+        for ((bundle, embedded), numbers) in bundles.iter().zip(embedded).zip(numbers) {
+            let all = examine(bundle);
+            totals.push(all.len());
+            selected.push(match numbers.select(&selector, all, bundle, embedded.as_ref()) {
+                Err(error) if error.kind() == ErrorKind::NoMatch => {
+                    nothing.get_or_insert(error);
+                    Vec::new()
+                }
+                other => other?,
+            });
+        }
+        match nothing {
+            Some(error) if selected.iter().all(Vec::is_empty) => Err(error),
+            _ => Ok((selected, totals)),
+        }
     }
 
     /// Whether there is an output.
@@ -224,7 +344,8 @@ impl Args {
     }
 
     /// Compiles what is planned.
-    fn compile(&self, work: &Work<'_, '_>, jobs: Vec<Job<'_>>, watch: &mut Watch<'_>) -> Result<Done> {
+    fn compile(&self, batch: &Batch<'_, '_>, jobs: Vec<Job<'_>>, watch: &mut Watch<'_>) -> Result<Done> {
+        let Some((_, work)) = batch.parts.first() else { return Ok(Done::default()) };
         if work.wanted.iter().any(|wanted| wanted.target.march().is_some()) {
             self.install.apply()?;
         }
@@ -249,14 +370,15 @@ impl Args {
         let several = targets.len() > 1;
         let name = |unit: Unit| {
             let of_target = if several { format!(" for {}", work.target(unit.1)) } else { String::new() };
-            format!("{}{of_target}", work.name(unit))
+            format!("{}{of_target}", batch.name(unit))
         };
         compile::compile(work.global, &order, jobs, &name, watch)
     }
 
     /// What would come of what is planned, as far as that is known without the compilers.
-    pub(super) fn trial(&self, work: &Work<'_, '_>, jobs: &[Job<'_>]) -> Done {
-        let folding = compile::folding(!self.no_fold, &work.targets(), jobs);
+    pub(super) fn trial(&self, batch: &Batch<'_, '_>, jobs: &[Job<'_>]) -> Done {
+        let targets = batch.parts.first().map(|(_, work)| work.targets()).unwrap_or_default();
+        let folding = compile::folding(!self.no_fold, &targets, jobs);
         Done { folded: folding.clones, apart: folding.apart, ..Done::default() }
     }
 
@@ -294,6 +416,40 @@ impl Args {
             let _ = writeln!(std::io::stderr().lock(), "{text}");
         }
         Ok(())
+    }
+}
+
+/// Files that are read together and go into one output.
+struct Group<'g> {
+    files: Vec<&'g Path>,
+    /// Name of the file as the user knows it, where that is not its path.
+    name: Option<&'g str>,
+    output: &'g Path,
+    in_place: bool,
+}
+
+impl<'g> Group<'g> {
+    /// Takes one file of a package.
+    fn of_package(file: &'g LinkedFile) -> Group<'g> {
+        let in_place = file.input == file.output;
+        Group { files: vec![&file.input], name: Some(&file.name), output: &file.output, in_place }
+    }
+
+    /// Opens the files.
+    fn open(&self, global: &Global) -> Result<Vec<Source>> {
+        let output = Some(self.output).filter(|_| !self.in_place);
+        let mut sources = Vec::new();
+        for path in &self.files {
+            let name = self.name.map_or_else(|| path.display().to_string(), str::to_owned);
+            sources.push(Source::open(global, path, name.clone(), output).context(|| name)?);
+        }
+        Ok(sources)
+    }
+
+    /// Name in messages and documents.
+    fn name(&self) -> String {
+        let path = || self.files.first().map(|path| path.display().to_string()).unwrap_or_default();
+        self.name.map_or_else(path, str::to_owned)
     }
 }
 

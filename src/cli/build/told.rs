@@ -1,6 +1,6 @@
 //! How is what was done told, by the names and numbers that the user knows?
 
-use super::compile::Done;
+use super::compile::{Binary, Done};
 use super::plans::Plans;
 use super::run::shown;
 use super::targets::Wanted;
@@ -8,11 +8,12 @@ use super::watch::Watch;
 use crate::cli::global::Global;
 use crate::cli::sources::Numbers;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use sycl_bundle::build::Unit;
 use sycl_bundle::build::target::{CPU_SPEC, Target};
+use sycl_bundle::build::{Failure, Job, Unit};
+use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::native::Stay;
-use sycl_bundle::report::built::{Alone, Built, Failed, OfTarget, Skipped, Slowest, Staying};
+use sycl_bundle::report::built::{Built, Failed, OfTarget, Skipped, Slowest, Staying};
 use sycl_bundle::report::costs::How;
 use sycl_bundle::report::name::shorten;
 
@@ -27,6 +28,126 @@ pub struct Work<'w, 'a> {
     pub images: &'w [Examined<'w, 'a>],
     /// Their numbers.
     pub numbers: &'w Numbers,
+}
+
+/// All files of one run. Their images are numbered through, so that one pool of workers compiles them; each file's own
+/// numbers begin at 0.
+pub struct Batch<'w, 'a> {
+    /// The files, each with the number that its first image has here.
+    pub parts: Vec<(usize, Work<'w, 'a>)>,
+}
+
+impl<'w, 'a> Batch<'w, 'a> {
+    /// Numbers the images of files through.
+    pub fn new(works: Vec<Work<'w, 'a>>, bundles: &[Bundle<'_>]) -> Batch<'w, 'a> {
+        let mut start = 0usize;
+        let mut parts = Vec::new();
+        for (work, bundle) in works.into_iter().zip(bundles) {
+            parts.push((start, work));
+            start = start.saturating_add(bundle.images.last().map_or(0, |image| image.index.saturating_add(1)));
+        }
+        Batch { parts }
+    }
+
+    /// Takes the jobs out of the plans of the files.
+    pub fn jobs<'j>(&self, plans: &mut [Plans<'j>]) -> Vec<Job<'j>> {
+        let mut jobs = Vec::new();
+        for ((start, _), plans) in self.parts.iter().zip(plans) {
+            jobs.extend(plans.jobs.drain(..).map(|job| Job { image: job.image.saturating_add(*start), ..job }));
+        }
+        jobs
+    }
+
+    /// Divides what was compiled among the files.
+    pub fn shares(&self, done: Done) -> Vec<Done> {
+        let mut shares: Vec<Done> = self.parts.iter().map(|_| Done::default()).collect();
+        let mut give = |image: usize, give: &mut dyn FnMut(&mut Done, usize)| {
+            let at = self.place(image);
+            if let (Some(share), Some((start, _))) = (shares.get_mut(at), self.parts.get(at)) {
+                give(share, image.saturating_sub(*start));
+            }
+        };
+        for binary in done.compiled {
+            let mut binary = Some(binary);
+            let image = binary.as_ref().map_or(0, |binary| binary.image);
+            give(image, &mut |share, image| {
+                share.compiled.extend(binary.take().map(|binary| Binary { image, ..binary }))
+            });
+        }
+        for failure in done.failures {
+            give(failure.image, &mut |share, image| share.failures.push(Failure { image, ..failure.clone() }));
+        }
+        for (image, target) in done.cached {
+            give(image, &mut |share, image| share.cached.push((image, target)));
+        }
+        for (image, target) in done.folded {
+            give(image, &mut |share, image| share.folded.push((image, target)));
+        }
+        for (image, target) in done.elsewhere {
+            give(image, &mut |share, image| share.elsewhere.push((image, target)));
+        }
+        shares
+    }
+
+    fn place(&self, image: usize) -> usize {
+        self.parts.partition_point(|(start, _)| *start <= image).saturating_sub(1)
+    }
+
+    /// The file of an image, and the image's number there.
+    fn find(&self, (image, target): Unit) -> Option<(&Work<'w, 'a>, Unit)> {
+        let (start, work) = self.parts.get(self.place(image))?;
+        Some((work, (image.saturating_sub(*start), target)))
+    }
+
+    /// An image in a message; with its file where there are several.
+    pub fn name(&self, unit: Unit) -> String {
+        let Some((work, own)) = self.find(unit) else { return String::new() };
+        match self.parts.len() {
+            1 => work.name(own),
+            _ => format!("{} of {}", work.name(own), work.numbers.file(own.0)),
+        }
+    }
+
+    /// An image and a target in the name of a file.
+    pub fn label(&self, unit: Unit) -> String {
+        let Some((work, own)) = self.find(unit) else { return String::new() };
+        match self.parts.len() {
+            1 => work.label(own),
+            // Libraries of one name may lie in different folders.
+            _ => format!("{}.{}", self.place(unit.0), work.label(own)),
+        }
+    }
+
+    /// A target in a message.
+    pub fn target(&self, unit: Unit) -> String {
+        self.find(unit).map(|(work, own)| work.target(own.1)).unwrap_or_default()
+    }
+
+    /// The number of an image as the user knows it.
+    pub fn shown(&self, unit: Unit) -> usize {
+        self.find(unit).map_or(unit.0, |(work, own)| work.numbers.shown(own.0))
+    }
+
+    /// The file of an image.
+    pub fn file(&self, unit: Unit) -> String {
+        self.find(unit).map(|(work, own)| work.numbers.file(own.0).to_owned()).unwrap_or_default()
+    }
+
+    /// The image that took longest to compile in this run.
+    pub fn slowest(&self, watch: &Watch<'_>) -> Option<Slowest> {
+        let compiled = watch.costs.iter().filter(|(_, cost)| cost.how == How::Compiled);
+        let timed = compiled.filter_map(|(unit, cost)| Some((*unit, cost.seconds?)));
+        let (unit, seconds) = timed.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+        let (work, own) = self.find(unit)?;
+        let file = (self.parts.len() > 1).then(|| self.file(unit));
+        Some(Slowest {
+            file,
+            image: self.shown(unit),
+            target: self.target(unit),
+            kernel: work.first_kernel(own.0),
+            seconds,
+        })
+    }
 }
 
 impl<'w, 'a> Work<'w, 'a> {
@@ -54,15 +175,6 @@ impl<'w, 'a> Work<'w, 'a> {
     pub fn label(&self, (image, target): Unit) -> String {
         let safe = |c: char| if c.is_ascii_alphanumeric() || "._-+".contains(c) { c } else { '_' };
         format!("{}.{}", self.numbers.shown(image), self.target(target).chars().map(safe).collect::<String>())
-    }
-
-    /// The image that took longest to compile in this run.
-    pub fn slowest(&self, watch: &Watch<'_>) -> Option<Slowest> {
-        let compiled = watch.costs.iter().filter(|(_, cost)| cost.how == How::Compiled);
-        let timed = compiled.filter_map(|(unit, cost)| Some((*unit, cost.seconds?)));
-        let (unit, seconds) = timed.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-        let kernel = self.first_kernel(unit.0);
-        Some(Slowest { image: self.numbers.shown(unit.0), target: self.target(unit.1), kernel, seconds })
     }
 
     /// What is compiled for.
@@ -110,6 +222,7 @@ impl<'w, 'a> Work<'w, 'a> {
             (0..self.wanted.len()).filter_map(|place| self.of_target(place, plans, done, dry_run)).collect();
         let skipped = plans.each.iter().enumerate().flat_map(|(place, plan)| {
             plan.skipped.iter().map(move |(image, finding)| Skipped {
+                file: None,
                 image: self.numbers.shown(*image),
                 target: self.target(place),
                 kernel: self.first_kernel(*image),
@@ -132,7 +245,6 @@ impl<'w, 'a> Work<'w, 'a> {
             compiled: targets.iter().map(|target| target.compiled).sum(),
             cached: done.cached.len(),
             folded: done.folded.len(),
-            apart: done.apart.iter().map(|(apart, images)| Alone { images: *images, reason: apart.reason() }).collect(),
             elsewhere: done.elsewhere.len(),
             native_bytes: targets.iter().map(|target| target.native_bytes).sum(),
             targets,

@@ -38,7 +38,8 @@ impl Built {
         }
         if let Some(slowest) = &self.slowest {
             let name = slowest.kernel.as_deref().map(kernel).unwrap_or_default();
-            let name = format!("image {} {}", slowest.image, name::shorten(&name, 60)).trim_end().to_owned();
+            let image = image(slowest.image, slowest.file.as_deref());
+            let name = format!("{image} {}", name::shorten(&name, 60)).trim_end().to_owned();
             let target = if self.targets.len() > 1 { format!(" for {}", slowest.target) } else { String::new() };
             lines.push(format!("  slowest: {name}{target}, {:.1} s", slowest.seconds));
             lines.push(format!("  {:.1} s of compilation that programs need not do any more", self.saved_seconds));
@@ -69,7 +70,8 @@ impl Built {
                 let name = if name.is_empty() { String::new() } else { format!(" {}", name::shorten(&name, 60)) };
                 let some = self.targets.len() > staying.targets.len();
                 let targets = if some { format!(" (for {})", staying.targets.join(", ")) } else { String::new() };
-                lines.push(format!("    image {}{name}{targets}: {}", staying.image, staying.reason));
+                let image = image(staying.image, staying.file.as_deref());
+                lines.push(format!("    {image}{name}{targets}: {}", staying.reason));
             }
             if all.len() > shown {
                 lines.push(format!("    and {} more (-v names all)", all.len() - shown));
@@ -86,6 +88,15 @@ impl Built {
             lines.push(format!(
                 "  {} without SPIR-V now: their kernels run on no other device than those of the targets",
                 count(self.without_spirv.len(), "image")
+            ));
+        }
+        for file in self.files.iter().filter(|file| file.bytes_after > 0) {
+            let (before, after) = (size(file.bytes_before), size(file.bytes_after));
+            lines.push(format!(
+                "  {}: {} of {} native, {before} before, {after} after",
+                file.input,
+                file.compiled,
+                count(file.images, "image")
             ));
         }
         if self.bytes_after > 0 {
@@ -124,15 +135,13 @@ impl Built {
                 let names: Vec<String> = failed.kernels.iter().map(|name| kernel(name)).collect();
                 let names = name::shorten(&names.join(", "), 60).into_owned();
                 if whole {
-                    lines.push(format!(
-                        "  image {} {names} did not build{target} and stays as it is: {cause}",
-                        failed.image
-                    ));
+                    let image = image(failed.image, failed.file.as_deref());
+                    lines.push(format!("  {image} {names} did not build{target} and stays as it is: {cause}"));
                     let said = failed.log.lines().filter(|line| !line.trim().is_empty());
                     let shown = if verbose { usize::MAX } else { 12 };
                     lines.extend(said.take(shown).map(|line| format!("    | {line}")));
                 } else {
-                    lines.push(format!("    image {} {names}", failed.image));
+                    lines.push(format!("    {} {names}", image(failed.image, failed.file.as_deref())));
                 }
             }
             if !whole {
@@ -190,11 +199,17 @@ impl Built {
             if verbose {
                 lines.extend(all.iter().map(|one| {
                     let name = one.kernel.as_deref().map(kernel).unwrap_or_default();
-                    format!("    image {} {}", one.image, name::shorten(&name, 60)).trim_end().to_owned()
+                    let image = image(one.image, one.file.as_deref());
+                    format!("    {image} {}", name::shorten(&name, 60)).trim_end().to_owned()
                 }));
             }
         }
     }
+}
+
+/// An image in a message, with its file in a package.
+fn image(number: usize, file: Option<&str>) -> String {
+    file.map_or_else(|| format!("image {number}"), |file| format!("image {number} of {file}"))
 }
 
 fn count(number: usize, what: &str) -> String {

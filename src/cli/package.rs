@@ -1,0 +1,285 @@
+//! Which linked files does a verb change in a wheel, a folder or a list of files, and where do the copies go?
+//!
+//! Libraries of a wheel are unpacked into a folder of this run, beside the output; [`Package::finish`] packs the wheel again
+//! with what became of them. Everything else in it stays as it is.
+
+use super::exit::{Exit, report};
+use super::expand::{Leaf, expand};
+use super::global::Global;
+use super::input::Input;
+use super::output::{self, folder_of};
+use super::sources::{replaces_input, same_file};
+use std::collections::HashMap;
+use std::io::{BufWriter, Read};
+use std::path::{Component, Path, PathBuf};
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::container::{Host, Kind, package};
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::rewrite::wheel;
+use tempfile::TempDir;
+
+/// Linked file to change.
+#[derive(Debug)]
+pub struct LinkedFile {
+    /// Path of its bytes.
+    pub input: PathBuf,
+    /// Path as the user knows it, through a wheel too.
+    pub name: String,
+    /// Path of the copy; the input itself where it is changed in place.
+    pub output: PathBuf,
+}
+
+/// Wheel whose libraries are changed.
+#[derive(Debug)]
+struct Wheel {
+    input: PathBuf,
+    output: PathBuf,
+    /// Folder of the unpacked libraries and of their copies.
+    scratch: TempDir,
+    /// Paths of the copies by path in the wheel.
+    copies: HashMap<String, PathBuf>,
+}
+
+/// Linked files of several inputs, or of inputs that hold several.
+#[derive(Debug)]
+pub struct Package {
+    /// Files with device code, in the order of the inputs.
+    pub files: Vec<LinkedFile>,
+    /// Exit code that reading the inputs calls for; what was damaged has been said.
+    pub exit: Exit,
+    wheels: Vec<Wheel>,
+}
+
+/// Place of the outputs of a package.
+#[derive(Debug, Clone, Copy)]
+enum Place<'p> {
+    InPlace,
+    Folder(&'p Path),
+    /// File name for the one wheel there is.
+    File(&'p Path),
+}
+
+impl Package {
+    /// Finds the linked files. None where the inputs are single files with one output, which the verb reads itself.
+    ///
+    /// # Errors
+    /// `Usage` where the outputs have no place, `NoDeviceCode` where no linked file has device code, `Environment` where a
+    /// library cannot be unpacked.
+    pub fn open(global: &Global, inputs: &[PathBuf], output: Option<&Path>) -> Result<Option<Package>> {
+        let holds_files = |path: &PathBuf| path.is_dir() || kind_of(path).is_some_and(package::is_package);
+        let is_folder = |path: &Path| path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let several = inputs.iter().any(holds_files) || (output.is_none() && inputs.len() > 1);
+        if !several && !output.is_some_and(is_folder) {
+            return Ok(None);
+        }
+        let place = match output {
+            None => Place::InPlace,
+            Some(path) => match inputs {
+                [one] if !is_folder(path) && kind_of(one) == Some(Kind::Zip) => Place::File(path),
+                _ => Place::Folder(path),
+            },
+        };
+        if let Place::Folder(folder) = place {
+            let made = std::fs::create_dir_all(folder);
+            made.map_err(|error| output::cannot_write(folder, &error))?;
+        }
+        let mut package = Package { files: Vec::new(), exit: Exit::Done, wheels: Vec::new() };
+        for input in inputs {
+            package.add(global, input, place)?;
+        }
+        if package.files.is_empty() {
+            let error = Error::new(ErrorKind::NoDeviceCode, "no linked file in it holds device code");
+            return Err(error.with_remedy("`sycl-bundle inspect` tells what is in each file"));
+        }
+        package.check_outputs(place)?;
+        Ok(Some(package))
+    }
+
+    /// Adds the linked files of an input.
+    fn add(&mut self, global: &Global, input: &Path, place: Place<'_>) -> Result<()> {
+        if input.is_dir() {
+            return self.add_folder(global, input, place);
+        }
+        let name = || input.display().to_string();
+        match kind_of(input) {
+            Some(Kind::Zip) => self.add_wheel(global, input, place).context(name),
+            Some(kind) if package::is_package(kind) => {
+                let message = format!("this is {}, and only wheels are packed again", kind.description());
+                Err(Error::input(message).with_remedy("unpack it, and name the folder").context(name()))
+            }
+            _ => {
+                let output = match place {
+                    Place::InPlace => input.to_owned(),
+                    Place::Folder(folder) => folder.join(input.file_name().unwrap_or_default()),
+                    Place::File(file) => file.to_owned(),
+                };
+                self.files.push(LinkedFile { input: input.to_owned(), name: name(), output });
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the linked files below a folder. The copies have the same paths below the output's folder.
+    fn add_folder(&mut self, global: &Global, folder: &Path, place: Place<'_>) -> Result<()> {
+        let mut found = Vec::new();
+        let mut exit = Exit::Done;
+        expand(folder, &mut |_, leaf| {
+            // A file on its own, not within a package in the folder.
+            let alone = leaf.absolute.is_some_and(|(_, offset)| offset == 0) && Path::new(leaf.path).is_file();
+            match holds_images(&leaf) {
+                Ok(true) if alone => found.push(PathBuf::from(leaf.path)),
+                Ok(true) => global.note(&format!("{} stays as it is: it is in a package within the folder", leaf.path)),
+                Ok(false) => {}
+                Err(error) => {
+                    exit = Exit::Input;
+                    report(global, &error.context(leaf.path));
+                }
+            }
+            Ok(())
+        })?;
+        for input in found {
+            let below = input.strip_prefix(folder).unwrap_or(&input);
+            let output = match place {
+                Place::Folder(root) => root.join(below),
+                Place::InPlace | Place::File(_) => input.clone(),
+            };
+            if let (Place::Folder(_), Some(parent)) = (place, output.parent()) {
+                std::fs::create_dir_all(parent).map_err(|error| output::cannot_write(parent, &error))?;
+            }
+            self.files.push(LinkedFile { name: input.display().to_string(), input, output });
+        }
+        if exit != Exit::Done {
+            self.exit = exit;
+        }
+        Ok(())
+    }
+
+    /// Unpacks the linked files of a wheel.
+    fn add_wheel(&mut self, global: &Global, wheel: &Path, place: Place<'_>) -> Result<()> {
+        let output = match place {
+            Place::InPlace => wheel.to_owned(),
+            Place::Folder(folder) => folder.join(wheel.file_name().unwrap_or_default()),
+            Place::File(file) => file.to_owned(),
+        };
+        let folder = folder_of(&output);
+        std::fs::create_dir_all(folder).map_err(|error| output::cannot_write(folder, &error))?;
+        let scratch = output::scratch_folder(folder)?;
+        let mut copies = HashMap::new();
+        let prefix = format!("{}!", wheel.display());
+        let (mut files, mut exit) = (Vec::new(), Exit::Done);
+        expand(wheel, &mut |_, leaf| {
+            let inside = leaf.path.strip_prefix(&prefix).unwrap_or(leaf.path);
+            match (holds_images(&leaf), leaf.bytes.as_ref()) {
+                (Ok(true), _) if inside.contains('!') || !is_plain(Path::new(inside)) => {
+                    global.note(&format!("{} stays as it is: it is in a package within the wheel", leaf.path));
+                }
+                (Ok(true), Ok(bytes)) => {
+                    let number = files.len();
+                    // The name stays, as compilers and reports show it.
+                    let place = |kind: &str| -> Result<PathBuf> {
+                        let folder = scratch.path().join(format!("{number}.{kind}"));
+                        std::fs::create_dir(&folder).map_err(|error| output::cannot_write(&folder, &error))?;
+                        Ok(folder.join(Path::new(inside).file_name().unwrap_or_default()))
+                    };
+                    let (input, output) = (place("in")?, place("out")?);
+                    std::fs::write(&input, bytes).map_err(|error| output::cannot_write(&input, &error))?;
+                    copies.insert(inside.to_owned(), output.clone());
+                    files.push(LinkedFile { input, name: leaf.path.to_owned(), output });
+                }
+                (Ok(_), _) => {}
+                (Err(error), _) => {
+                    exit = Exit::Input;
+                    report(global, &error.context(leaf.path));
+                }
+            }
+            Ok(())
+        })?;
+        self.files.append(&mut files);
+        if exit != Exit::Done {
+            self.exit = exit;
+        }
+        self.wheels.push(Wheel { input: wheel.to_owned(), output, scratch, copies });
+        Ok(())
+    }
+
+    /// Checks that no output replaces an input unasked, and that no two are one.
+    fn check_outputs(&self, place: Place<'_>) -> Result<()> {
+        if matches!(place, Place::InPlace) {
+            return Ok(());
+        }
+        let wheels = self.wheels.iter().map(|wheel| (wheel.input.as_path(), wheel.output.as_path()));
+        let files = self.files.iter().map(|file| (file.input.as_path(), file.output.as_path()));
+        let mut outputs: HashMap<&Path, &Path> = HashMap::new();
+        for (input, output) in wheels.chain(files) {
+            if same_file(input, output) {
+                return Err(replaces_input());
+            }
+            if let Some(other) = outputs.insert(output, input) {
+                let message = format!(
+                    "`{}` would be the output of {} and {}",
+                    output.display(),
+                    other.display(),
+                    input.display()
+                );
+                return Err(Error::new(ErrorKind::Usage, message).with_remedy("give them outputs of their own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Packs the wheels again, with the copies that were written. The files that appear.
+    ///
+    /// # Errors
+    /// `Input` where a wheel is malformed, `Environment` where it cannot be written.
+    pub fn finish(self, global: &Global) -> Result<Vec<PathBuf>> {
+        let mut written: Vec<PathBuf> = Vec::new();
+        let unpacked: Vec<&Path> = self.wheels.iter().map(|wheel| wheel.scratch.path()).collect();
+        let alone = self.files.iter().filter(|file| !unpacked.iter().any(|scratch| file.input.starts_with(scratch)));
+        written.extend(alone.map(|file| file.output.clone()));
+        for wheel in &self.wheels {
+            let named = || wheel.input.display().to_string();
+            let input = Input::open(&wheel.input).context(named)?;
+            let copy = |name: &str| {
+                let path = wheel.copies.get(name).filter(|path| path.is_file())?;
+                let opened = std::fs::File::open(path).map(|file| Box::new(file) as Box<dyn Read>);
+                Some(opened.map_err(|error| Error::io("cannot read the copy", &error)))
+            };
+            let mode = super::emit::mode_of(&wheel.input);
+            let repacked = output::write_streamed(&wheel.output, mode, |file| {
+                wheel::repack(input.bytes(), &copy, BufWriter::new(file)).context(named)
+            })?;
+            for signature in &repacked.unsigned {
+                global.note(&format!("{}: {signature} is left out: RECORD is another now", wheel.output.display()));
+            }
+            written.push(wheel.output.clone());
+        }
+        Ok(written)
+    }
+}
+
+/// Kind of a file on disk, by its first bytes; none for what cannot be read or is unknown.
+fn kind_of(path: &Path) -> Option<Kind> {
+    if path == Path::new("-") {
+        return None;
+    }
+    let input = Input::open(path).ok()?;
+    Kind::identify(input.bytes()).ok()
+}
+
+/// Whether a path leads nowhere but down.
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|component| matches!(component, Component::Normal(_)))
+}
+
+/// Whether a file is a linked one that registers device images.
+fn holds_images(leaf: &Leaf<'_>) -> Result<bool> {
+    let bytes = *leaf.bytes.as_ref().map_err(Clone::clone)?;
+    if !matches!(Kind::identify(bytes), Ok(Kind::Elf | Kind::Pe)) {
+        return Ok(false);
+    }
+    let read = Host::read(bytes).and_then(|host| Bundle::read(&host).map(|bundle| !bundle.descriptors.is_empty()));
+    match read {
+        Err(error) if error.kind() == ErrorKind::NoDeviceCode => Ok(false),
+        other => other,
+    }
+}

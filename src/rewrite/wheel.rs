@@ -1,0 +1,213 @@
+//! How do changed files get back into a wheel?
+//!
+//! All other members are copied as they are stored. A changed member keeps its compression, time and permissions. `RECORD`
+//! gets the new sizes and hashes, by the rules of the binary distribution format (PEP 427, PEP 376): SHA-256, base64 with the
+//! URL's alphabet and no padding. Signatures of `RECORD` would be wrong and are left out.
+
+use crate::error::{Error, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read, Seek, Write};
+use zip::read::ZipFile;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+/// Opens the new contents of a member, which is known by its path in the wheel; none where it stays as it is.
+pub type NewContents<'c> = dyn Fn(&str) -> Option<Result<Box<dyn Read>>> + 'c;
+
+/// Wheel that was written.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Repacked {
+    /// Number of members with new contents.
+    pub changed: usize,
+    /// Signatures of `RECORD` that were left out, by path.
+    pub unsigned: Vec<String>,
+}
+
+/// Size in bytes and SHA-256 of a member's new contents, as `RECORD` has them.
+struct Recorded {
+    size: u64,
+    hash: String,
+}
+
+/// Writes a wheel in which some members have new contents.
+///
+/// # Errors
+/// `Input` where the wheel is malformed or has no `RECORD`, `Io` where it cannot be written, and those of `contents`.
+pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) -> Result<Repacked> {
+    let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
+    let mut writer = ZipWriter::new(out);
+    let mut repacked = Repacked::default();
+    let mut recorded: BTreeMap<String, Recorded> = BTreeMap::new();
+    let mut record = None;
+    for index in 0..archive.len() {
+        let member = archive.by_index_raw(index).map_err(|error| malformed(&error))?;
+        let name = member.name().map_err(|error| malformed(&error))?.into_owned();
+        match dist_info_file(&name) {
+            Some("RECORD") => record = Some(index),
+            Some("RECORD.jws" | "RECORD.p7s") => repacked.unsigned.push(name),
+            _ => match contents(&name) {
+                Some(new) => {
+                    recorded.insert(name, write_member(&mut writer, &member, new?)?);
+                    repacked.changed = repacked.changed.saturating_add(1);
+                }
+                None => writer.raw_copy_file(member).map_err(|error| unwritable(&error))?,
+            },
+        }
+    }
+    // `RECORD` lists the others, and stands behind them.
+    let Some(record) = record else {
+        return Err(Error::input("this zip archive is no wheel: it has no RECORD")
+            .with_remedy("unpack it, and name the libraries in it"));
+    };
+    let mut member = archive.by_index(record).map_err(|error| malformed(&error))?;
+    let mut text = String::new();
+    let limit = crate::limits::MAX_INFLATED_FLOOR;
+    member.by_ref().take(limit).read_to_string(&mut text).map_err(|error| Error::io("cannot read RECORD", &error))?;
+    let text = updated_record(&text, &recorded);
+    write_member(&mut writer, &member, Box::new(Cursor::new(text.into_bytes())))?;
+    writer.finish().map_err(|error| unwritable(&error))?;
+    Ok(repacked)
+}
+
+/// Name of a file directly in the wheel's own `.dist-info` folder.
+fn dist_info_file(name: &str) -> Option<&str> {
+    let (folder, file) = name.split_once('/')?;
+    (folder.ends_with(".dist-info") && !file.contains('/')).then_some(file)
+}
+
+/// Writes a member with the compression, time and permissions of `like`.
+fn write_member<R: Read>(
+    writer: &mut ZipWriter<impl Write + Seek>,
+    like: &ZipFile<'_, R>,
+    mut contents: Box<dyn Read>,
+) -> Result<Recorded> {
+    // Wheels have deflated and stored members; readers of Python know no other.
+    let method = if like.compression() == CompressionMethod::Stored {
+        CompressionMethod::Stored
+    } else {
+        CompressionMethod::Deflated
+    };
+    let may_be_large = like.size() > u64::from(u32::MAX) / 2;
+    let mut options = SimpleFileOptions::default().compression_method(method).large_file(may_be_large);
+    if let Some(time) = like.last_modified() {
+        options = options.last_modified_time(time);
+    }
+    if let Some(mode) = like.unix_mode() {
+        options = options.unix_permissions(mode);
+    }
+    let name = like.name().map_err(|error| malformed(&error))?;
+    writer.start_file(name, options).map_err(|error| unwritable(&error))?;
+    let (mut size, mut hash) = (0u64, Sha256::new());
+    let mut block = vec![0; 1 << 16];
+    loop {
+        let read = contents.read(&mut block).map_err(|error| Error::io("cannot read the new contents", &error))?;
+        let bytes = block.get(..read).filter(|bytes| !bytes.is_empty());
+        let Some(bytes) = bytes else { break };
+        hash.update(bytes);
+        size = size.saturating_add(bytes.len() as u64);
+        writer.write_all(bytes).map_err(|error| Error::io("cannot write the wheel", &error))?;
+    }
+    Ok(Recorded { size, hash: URL_SAFE_NO_PAD.encode(hash.finalize()) })
+}
+
+/// Puts new hashes and sizes into the lines of the members that have them; every other line stays as it is.
+fn updated_record(text: &str, recorded: &BTreeMap<String, Recorded>) -> String {
+    let line = |line: &str| {
+        let (path, field) = first_field(line);
+        match recorded.get(&path) {
+            Some(Recorded { size, hash }) => format!("{field},sha256={hash},{size}\n"),
+            None => format!("{line}\n"),
+        }
+    };
+    text.lines().map(line).collect()
+}
+
+/// Path in a line of `RECORD`, which is CSV, and its field as it is written.
+fn first_field(line: &str) -> (String, &str) {
+    let Some(quoted) = line.strip_prefix('"') else {
+        let field = line.split(',').next().unwrap_or(line);
+        return (field.to_owned(), field);
+    };
+    let mut path = String::new();
+    let mut rest = quoted.char_indices().peekable();
+    while let Some((at, c)) = rest.next() {
+        match c {
+            '"' if rest.next_if(|(_, next)| *next == '"').is_some() => path.push('"'),
+            // Two quotes around what was read.
+            '"' => return (path, line.get(..at.saturating_add(2)).unwrap_or(line)),
+            c => path.push(c),
+        }
+    }
+    (path, line)
+}
+
+#[cold]
+fn malformed(error: &dyn std::fmt::Display) -> Error {
+    Error::input(format!("the wheel is malformed: {error}"))
+}
+
+#[cold]
+fn unwritable(error: &dyn std::fmt::Display) -> Error {
+    Error::input(format!("the wheel cannot be written: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_as_csv_has_them() {
+        assert_eq!(first_field("a/b.so,sha256=x,1"), ("a/b.so".to_owned(), "a/b.so"));
+        assert_eq!(first_field("\"a,\"\"b\"\".so\",sha256=x,1"), ("a,\"b\".so".to_owned(), "\"a,\"\"b\"\".so\""));
+        assert_eq!(first_field("\"open"), ("open".to_owned(), "\"open"));
+    }
+
+    fn zip(members: &[(&str, &str)]) -> Vec<u8> {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, text) in members {
+            writer.start_file(*name, SimpleFileOptions::default().unix_permissions(0o755)).unwrap();
+            writer.write_all(text.as_bytes()).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn a_changed_member_is_recorded_anew_and_all_others_stay() {
+        let record = "a.so,sha256=old,3\nb.py,sha256=kept,1\nx-1.dist-info/RECORD,,\n";
+        let wheel = zip(&[
+            ("a.so", "old"),
+            ("x-1.dist-info/RECORD", record),
+            ("x-1.dist-info/RECORD.jws", "{}"),
+            ("b.py", "b"),
+        ]);
+        let contents =
+            |name: &str| (name == "a.so").then(|| Ok(Box::new(Cursor::new(b"newer".to_vec())) as Box<dyn Read>));
+        let mut out = Cursor::new(Vec::new());
+        let repacked = repack(&wheel, &contents, &mut out).unwrap();
+        assert_eq!(repacked, Repacked { changed: 1, unsigned: vec!["x-1.dist-info/RECORD.jws".to_owned()] });
+        let mut archive = ZipArchive::new(Cursor::new(out.into_inner())).unwrap();
+        let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
+        assert_eq!(names, ["a.so", "b.py", "x-1.dist-info/RECORD"]);
+        let mut text = |name: &str| {
+            let mut member = archive.by_name(name).unwrap();
+            assert_eq!(member.unix_mode().unwrap() & 0o777, 0o755);
+            let mut text = String::new();
+            member.read_to_string(&mut text).unwrap();
+            text
+        };
+        assert_eq!(text("a.so"), "newer");
+        // printf newer | openssl dgst -sha256 -binary | base64, in the URL's alphabet
+        let expected =
+            "a.so,sha256=gE9R9xJUxAgeN-fIhwc1YPSm-mza0gLprGfgMsQ-0eE,5\nb.py,sha256=kept,1\nx-1.dist-info/RECORD,,\n";
+        assert_eq!(text("x-1.dist-info/RECORD"), expected);
+    }
+
+    #[test]
+    fn a_zip_without_record_is_no_wheel() {
+        let error = repack(&zip(&[("a.so", "")]), &|_| None, Cursor::new(Vec::new())).unwrap_err();
+        assert!(error.to_string().contains("no RECORD"), "{error}");
+    }
+}
