@@ -62,7 +62,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("sha2", &["src/rewrite/wheel.rs"]),
     ("cpp_demangle", &["src/demangle.rs", "src/demangle/"]),
     ("globset", &["src/select.rs"]),
-    ("blake3", &["src/compat/", "src/rewrite/embed/", "src/build/cache/"]),
+    ("blake3", &["src/compat/", "src/rewrite/embed/", "src/build/cache.rs", "src/build/cache/"]),
     (
         "rayon",
         &[

@@ -233,11 +233,11 @@ fn a_fuzz_body_is_everywhere() {
 #[test]
 fn every_device_configuration_is_built_in() {
     let built_in: BTreeSet<String> =
-        sycl_bundle::device::builtin::FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        sycl_bundle::device::table::FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(
         names("device-configs"),
         built_in,
-        "src/device/builtin.rs names every file of device-configs; see src/docs/adding_a_target_family.md"
+        "src/device/table.rs names every file of device-configs; see src/docs/adding_a_target_family.md"
     );
 }
 

@@ -9,16 +9,12 @@
 //! Whoever may write to the folder decides what is put into binaries: share one with nobody you would not let build
 //! for you. A new folder is its owner's alone.
 
-mod entry;
 mod keep;
 mod key;
-mod keys;
-
-pub use keep::{Removed, Stats, Verified};
-pub use key::{Compiler, Key, fingerprint};
-pub use keys::Keys;
 
 use crate::error::{Error, ErrorKind, Result};
+pub use keep::{Removed, Stats, Verified};
+pub use key::{Compiler, Key, Keys, fingerprint};
 use std::fs::{self, DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -54,7 +50,7 @@ impl Cache {
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let bytes = fs::read(&path).ok()?;
-        let Some(binary) = entry::read(&bytes, key) else {
+        let Some(binary) = read_entry(&bytes, key) else {
             let _ = fs::remove_file(&path);
             return None;
         };
@@ -81,7 +77,7 @@ impl Cache {
             .write(true)
             .create_new(true)
             .open(&temporary)
-            .and_then(|mut file| file.write_all(&entry::head(key, binary)).and_then(|()| file.write_all(binary)))
+            .and_then(|mut file| file.write_all(&entry_head(key, binary)).and_then(|()| file.write_all(binary)))
             .and_then(|()| fs::rename(&temporary, &path));
         written.map_err(|error| {
             let _ = fs::remove_file(&temporary);
@@ -95,6 +91,22 @@ impl Cache {
         let (first, rest) = hex.split_at_checked(2).unwrap_or((&hex, ""));
         self.folder.join(FORM).join(first).join(rest)
     }
+}
+
+const MAGIC: [u8; 8] = *b"SBc1\0\0\0\0";
+/// Bytes before the contents.
+const HEAD: usize = 80;
+
+/// Builds the header that stands before the contents.
+fn entry_head(key: &Key, binary: &[u8]) -> Vec<u8> {
+    let length = (binary.len() as u64).to_le_bytes();
+    [&MAGIC, &key.0[..], blake3::hash(binary).as_bytes(), &length].concat()
+}
+
+/// The contents, where the entry is whole and of this key.
+fn read_entry<'e>(entry: &'e [u8], key: &Key) -> Option<&'e [u8]> {
+    let (head, binary) = entry.split_at_checked(HEAD)?;
+    (head == entry_head(key, binary)).then_some(binary)
 }
 
 #[cfg(test)]

@@ -11,29 +11,23 @@
 //! | [`options`] | which of an image's options does the driver get? |
 //! | [`fold`] | which modules are the same code, so that one compilation does for all? |
 //! | [`failure`] | why did a module not build? |
-//! | [`pool`] | who compiles what, when, and how often is it tried? |
+//! | [`pool`] | who compiles what, when, how often is it tried, and is the result usable? |
 //! | `memory` | how many modules may be compiled at once, so that memory suffices? |
 //! | [`process`] | how does the parent talk to one worker, and get rid of it? |
 //! | [`protocol`] | what do the two say to each other? |
 //! | [`serve`] | what does a worker do with what it is told? |
-//! | [`mod@inventory`] | which OpenCL devices are there, and what is each of them like? |
+//! | [`mod@inventory`] | which OpenCL devices are there, what is each of them like, and which one is meant? |
 //! | [`query`] | what does a device answer about a kernel, and what does SYCL make of it? |
 //! | [`probe`] | what does a live device really take? |
-//! | [`choose`] | which live device does the user mean? |
 //! | [`cache`] | has this module been compiled before? |
 //! | [`opencl`] | how does the driver compile one module? |
 //! | [`ocloc`] | how does Intel's offline compiler make code for a GPU that is not there? |
-//! | `validate` | is what a compiler delivered usable? |
-//! | [`worker`] | which compiler does a worker hand a request to? |
-//! | [`loading`] | can this program load libraries while it runs? |
+//! | [`worker`] | which compiler does a worker hand a request to, and can this program load it? |
 
 pub mod cache;
-pub mod choose;
 pub mod failure;
 pub mod fold;
 pub mod inventory;
-#[cfg(feature = "drivers")]
-pub mod loading;
 mod memory;
 #[cfg(feature = "drivers")]
 pub mod ocloc;
@@ -48,7 +42,6 @@ pub mod protocol;
 pub mod query;
 pub mod serve;
 pub mod target;
-mod validate;
 #[cfg(feature = "drivers")]
 pub mod worker;
 

@@ -10,8 +10,8 @@ mod call;
 pub mod program;
 
 use super::inventory::Offline;
-use super::loading::{self, LOADS};
 use super::protocol::Compiled;
+use super::worker::{self, LOADS};
 use crate::bundle::format::Format;
 use crate::error::{Error, ErrorKind, Result};
 use call::{Free, INPUT, Invoke, Invoked};
@@ -275,7 +275,7 @@ fn load(path: OsString) -> Result<Library> {
 /// Creates the error for a library that is not there, in a build that loads libraries or not.
 fn not_loaded(path: &str, said: &str, loads: bool) -> Error {
     if !loads {
-        return loading::no_library(path);
+        return worker::no_library(path);
     }
     Error::new(ErrorKind::Environment, format!("`{path}` cannot be loaded: {said}")).with_remedy(REMEDY)
 }

@@ -7,31 +7,29 @@
 //! device, and only this driver takes what it wrote. So the platform's vendor must be Intel, the device a CPU, and it
 //! must take SPIR-V. PoCL is a CPU device too and is never picked.
 
-mod ask;
-mod describe;
 mod devices;
 
-use std::borrow::Cow;
-use std::ffi::{CStr, CString};
-use std::ptr;
-
+use super::Open;
+use super::inventory::{Device, Inventory, Offline};
+use super::protocol::Compiled;
+use super::query::{KernelAnswers, Query, cl};
+use super::serve::{Asked, Compiler};
+use crate::error::{Error, ErrorKind, Result};
+use devices::{devices, loader_path, no_device};
 use opencl3::context::Context;
 use opencl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE, error_text};
-use opencl3::kernel::{create_kernel, release_kernel};
+use opencl3::kernel::{
+    create_kernel, get_kernel_data, get_kernel_sub_group_info, get_kernel_work_group_data, release_kernel,
+};
 use opencl3::program::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG, build_program, compile_program, create_program_with_binary,
     create_program_with_builtin_kernels, create_program_with_il, get_program_build_data, get_program_info,
     link_program, release_program,
 };
 use opencl3::types::{cl_device_id, cl_int, cl_kernel, cl_program};
-
-use super::Open;
-use super::inventory::{Device, Inventory, Offline};
-use super::protocol::Compiled;
-use super::query::Query;
-use super::serve::{Asked, Compiler};
-use crate::error::{Error, ErrorKind, Result};
-use devices::{devices, loader_path, no_device};
+use std::borrow::Cow;
+use std::ffi::{CStr, CString};
+use std::ptr;
 
 /// Magic number of compiled code, objects and executables.
 const ELF: &[u8] = b"\x7fELF";
@@ -322,4 +320,50 @@ fn text(bytes: &[u8]) -> String {
 
 fn failed(function: &str, code: cl_int) -> Error {
     Error::new(ErrorKind::Environment, format!("{function} failed with {} ({code})", error_text(code)))
+}
+
+impl Opened {
+    /// Asks every query about a kernel of a program.
+    fn ask(&self, program: &Program, name: &str) -> KernelAnswers {
+        let mut asked = KernelAnswers { name: name.to_owned(), ..KernelAnswers::default() };
+        let kernel = CString::new(name).map_err(|_| CL_INVALID_VALUE).and_then(|name| Kernel::new(program, &name));
+        let kernel = match kernel {
+            Ok(kernel) => kernel,
+            Err(status) => {
+                asked.status = status;
+                return asked;
+            }
+        };
+        let mut take = |query, answer| asked.answers.push((query, answer));
+        for query in cl::OF_KERNEL {
+            take(query, get_kernel_data(kernel.0, query));
+        }
+        for query in cl::OF_WORK_GROUP {
+            take(query, get_kernel_work_group_data(kernel.0, self.device, query));
+        }
+        for query in cl::OF_SUB_GROUP {
+            take(query, self.of_sub_group(&kernel, query));
+        }
+        asked
+    }
+
+    fn of_sub_group(&self, kernel: &Kernel, query: u32) -> std::result::Result<Vec<u8>, cl_int> {
+        // The largest sub-group depends on the work-group's shape: the runtime's adapter asks for the longest line of
+        // work-items that the device has.
+        let mut widest: Vec<usize> =
+            self.widest.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX)).collect();
+        widest.iter_mut().skip(1).for_each(|size| *size = 1);
+        let (length, value) = match query {
+            cl::MAX_SUB_GROUP_SIZE => (std::mem::size_of_val(widest.as_slice()), widest.as_ptr().cast()),
+            _ => (0, ptr::null()),
+        };
+        let answer = get_kernel_sub_group_info(kernel.0, self.device, query, length, value)?;
+        // The binding knows the first three to be of type `size_t`; what it does not know stays bytes.
+        Ok(match query {
+            cl::MAX_SUB_GROUP_SIZE | cl::MAX_NUM_SUB_GROUPS | cl::COMPILE_NUM_SUB_GROUPS => {
+                (answer.to_size() as u64).to_le_bytes().to_vec()
+            }
+            _ => answer.into(),
+        })
+    }
 }

@@ -5,16 +5,19 @@
 //! ties a worker to the thread that started it (`PR_SET_PDEATHSIG` counts threads), which is why a worker never
 //! changes hands.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::thread;
-use std::time::{Duration, Instant};
-
 use super::memory::{self, Queue, Share, Taken};
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Compiled, Reply, Request};
 use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Outcome, Settings, Step, Tokens};
+use crate::bundle::format::Format;
+use crate::container::place::Place;
 use crate::error::{Error, ErrorKind, Result};
+use crate::native::Native;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Number of workers in a row that may fail to start before the machine is held to be at fault.
 const START_ATTEMPTS: usize = 3;
@@ -351,5 +354,46 @@ impl<'p, T: Task> Slot<'p, T> {
         let message = format!("no worker process could be started in {START_ATTEMPTS} attempts: {cause}{said}");
         let remedy = "`sycl-bundle doctor` tells what is wrong with the driver".to_owned();
         Err(environment(message, remedy).into())
+    }
+}
+
+impl Job<'_> {
+    /// Returns what is wrong with a binary that was made for this job; nothing where it is whole. Only executables are judged: an
+    /// object is whatever its driver takes.
+    pub fn flaw(&self, binary: &[u8]) -> Option<String> {
+        if self.kernels.is_empty() {
+            return None;
+        }
+        flaw(binary, &self.kernels)
+    }
+}
+
+/// Returns what is wrong with a binary that should hold these kernels.
+pub fn flaw(binary: &[u8], kernels: &[String]) -> Option<String> {
+    let format = Format::sniff(binary);
+    if !matches!(format, Format::Elf | Format::Zebin | Format::PatchTokens | Format::Ar) {
+        return Some(format!("the compiler reported success and delivered {}, no device binary", format.name()));
+    }
+    let native = Native::read(binary, format, Place::file(0))?;
+    if let Some(problem) = native.problems.first() {
+        return Some(format!("the compiler reported success and delivered a damaged binary: {problem}"));
+    }
+    let there: HashSet<&str> = native.kernel_names().into_iter().collect();
+    let missing: Vec<&str> = kernels.iter().map(String::as_str).filter(|name| !there.contains(name)).collect();
+    let first = missing.first()?;
+    let more = missing.len().saturating_sub(1);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    Some(format!("the compiler reported success and delivered a binary without the kernel {first}{more}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn what_is_no_binary_is_a_flaw() {
+        let kernels = ["k".to_owned()];
+        assert!(flaw(b"nonsense", &kernels).is_some_and(|why| why.contains("no device binary")));
+        assert!(flaw(b"\x7fELF", &kernels).is_some());
+        assert_eq!(Job::default().flaw(b"anything"), None);
     }
 }

@@ -5,8 +5,6 @@
 //! it died, or it gave no answer. A driver that takes a capability or an extension that does not exist looks at none,
 //! and its yes to one that is only declared says nothing.
 
-mod table;
-
 use super::failure::FailureCause;
 use super::query::{Query, Question, ask};
 use super::{Event, Launch, Settings};
@@ -14,7 +12,6 @@ use crate::error::Result;
 use crate::spirv::grammar::capability_name;
 use crate::spirv::micro::{KERNEL, ProbeFeatures, ProbeOperation, module};
 use crate::spirv::op;
-use table::{CAPABILITIES, EXTENSIONS, NO_CAPABILITY, NO_EXTENSION, VERSIONS};
 
 /// The thing that a probe asks about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,6 +238,129 @@ fn telling(log: &str) -> Option<&str> {
     let with = |word: &str| lines().find(|line| line.to_ascii_lowercase().contains(word));
     TELLING.into_iter().find_map(with)
 }
+
+/// Number, extension (empty where the core has it), version, implied capabilities.
+type Known = (u32, &'static str, (u8, u8), &'static [u32]);
+
+/// The capabilities, by number.
+const CAPABILITIES: [Known; 104] = [
+    (7, "", (1, 0), &[]),
+    (8, "", (1, 0), &[]),
+    (9, "", (1, 0), &[]),
+    (10, "", (1, 0), &[]),
+    (11, "", (1, 0), &[]),
+    (12, "", (1, 0), &[11]),
+    (13, "", (1, 0), &[]),
+    (14, "", (1, 0), &[13]),
+    (15, "", (1, 0), &[13]),
+    (17, "", (1, 0), &[]),
+    (19, "", (1, 0), &[]),
+    (20, "", (1, 0), &[]),
+    (22, "", (1, 0), &[]),
+    (38, "", (1, 0), &[]),
+    (39, "", (1, 0), &[]),
+    (43, "", (1, 0), &[]),
+    (44, "", (1, 0), &[43]),
+    (46, "", (1, 0), &[]),
+    (47, "", (1, 0), &[46]),
+    (58, "", (1, 1), &[19]),
+    (59, "", (1, 1), &[]),
+    (60, "", (1, 1), &[17]),
+    (61, "", (1, 3), &[]),
+    (62, "", (1, 3), &[61]),
+    (63, "", (1, 3), &[61]),
+    (64, "", (1, 3), &[61]),
+    (65, "", (1, 3), &[61]),
+    (66, "", (1, 3), &[61]),
+    (67, "", (1, 3), &[61]),
+    (71, "", (1, 6), &[]),
+    (4212, "SPV_EXT_float8", (1, 0), &[]),
+    (4213, "SPV_EXT_float8", (1, 0), &[4212, 6022]),
+    (4464, "SPV_KHR_float_controls", (1, 0), &[]),
+    (4465, "SPV_KHR_float_controls", (1, 0), &[]),
+    (4466, "SPV_KHR_float_controls", (1, 0), &[]),
+    (4467, "SPV_KHR_float_controls", (1, 0), &[]),
+    (4468, "SPV_KHR_float_controls", (1, 0), &[]),
+    (4473, "SPV_KHR_untyped_pointers", (1, 0), &[]),
+    (5055, "SPV_KHR_shader_clock", (1, 0), &[]),
+    (5112, "SPV_INTEL_int4", (1, 0), &[]),
+    (5114, "SPV_INTEL_int4", (1, 0), &[5112, 6022]),
+    (5116, "SPV_KHR_bfloat16", (1, 0), &[]),
+    (5117, "SPV_KHR_bfloat16", (1, 0), &[5116]),
+    (5118, "SPV_KHR_bfloat16", (1, 0), &[5116, 6022]),
+    (5568, "SPV_INTEL_subgroups", (1, 0), &[]),
+    (5569, "SPV_INTEL_subgroups", (1, 0), &[]),
+    (5570, "SPV_INTEL_subgroups", (1, 0), &[]),
+    (5579, "SPV_INTEL_media_block_io", (1, 0), &[]),
+    (5582, "SPV_INTEL_float_controls2", (1, 0), &[]),
+    (5583, "SPV_INTEL_float_controls2", (1, 0), &[]),
+    (5603, "SPV_INTEL_function_pointers", (1, 0), &[]),
+    (5604, "SPV_INTEL_function_pointers", (1, 0), &[]),
+    (5606, "SPV_INTEL_inline_assembly", (1, 0), &[]),
+    (5612, "SPV_EXT_shader_atomic_float_min_max", (1, 0), &[]),
+    (5613, "SPV_EXT_shader_atomic_float_min_max", (1, 0), &[]),
+    (5616, "SPV_EXT_shader_atomic_float_min_max", (1, 0), &[]),
+    (5617, "SPV_INTEL_vector_compute", (1, 0), &[5619]),
+    (5619, "SPV_INTEL_vector_compute", (1, 0), &[]),
+    (5629, "SPV_KHR_expect_assume", (1, 0), &[]),
+    (5696, "SPV_INTEL_device_side_avc_motion_estimation", (1, 0), &[]),
+    (5697, "SPV_INTEL_device_side_avc_motion_estimation", (1, 0), &[]),
+    (5698, "SPV_INTEL_device_side_avc_motion_estimation", (1, 0), &[]),
+    (5817, "SPV_INTEL_variable_length_array", (1, 0), &[]),
+    (5821, "SPV_INTEL_float_controls2", (1, 0), &[]),
+    (5837, "SPV_INTEL_fp_fast_math_mode", (1, 0), &[]),
+    (5844, "SPV_INTEL_arbitrary_precision_integers", (1, 0), &[]),
+    (5845, "SPV_INTEL_arbitrary_precision_floating_point", (1, 0), &[]),
+    (5886, "SPV_INTEL_unstructured_loop_controls", (1, 0), &[]),
+    (5892, "SPV_INTEL_kernel_attributes", (1, 0), &[]),
+    (5910, "SPV_INTEL_memory_access_aliasing", (1, 0), &[]),
+    (5922, "SPV_INTEL_arbitrary_precision_fixed_point", (1, 0), &[]),
+    (5939, "SPV_INTEL_runtime_aligned", (1, 0), &[]),
+    (6016, "SPV_KHR_integer_dot_product", (1, 0), &[]),
+    (6017, "SPV_KHR_integer_dot_product", (1, 0), &[39]),
+    (6018, "SPV_KHR_integer_dot_product", (1, 0), &[]),
+    (6019, "SPV_KHR_integer_dot_product", (1, 0), &[]),
+    (6022, "SPV_KHR_cooperative_matrix", (1, 0), &[]),
+    (6024, "SPV_EXT_replicated_composites", (1, 0), &[]),
+    (6025, "SPV_KHR_bit_instructions", (1, 0), &[]),
+    (6026, "SPV_KHR_subgroup_rotate", (1, 0), &[61]),
+    (6029, "SPV_KHR_float_controls2", (1, 0), &[]),
+    (6033, "SPV_EXT_shader_atomic_float_add", (1, 0), &[]),
+    (6034, "SPV_EXT_shader_atomic_float_add", (1, 0), &[]),
+    (6089, "SPV_INTEL_long_composites", (1, 0), &[]),
+    (6094, "SPV_INTEL_optnone", (1, 0), &[]),
+    (6095, "SPV_EXT_shader_atomic_float16_add", (1, 0), &[]),
+    (6114, "SPV_INTEL_debug_module", (1, 0), &[]),
+    (6115, "SPV_INTEL_bfloat16_conversion", (1, 0), &[]),
+    (6141, "SPV_INTEL_split_barrier", (1, 0), &[]),
+    (6144, "SPV_EXT_arithmetic_fence", (1, 0), &[]),
+    (6169, "SPV_INTEL_fp_max_error", (1, 0), &[]),
+    (6187, "SPV_INTEL_global_variable_host_access", (1, 0), &[]),
+    (6220, "SPV_INTEL_subgroup_buffer_prefetch", (1, 0), &[]),
+    (6228, "SPV_INTEL_2d_block_io", (1, 0), &[]),
+    (6229, "SPV_INTEL_2d_block_io", (1, 0), &[6228]),
+    (6230, "SPV_INTEL_2d_block_io", (1, 0), &[6228]),
+    (6236, "SPV_INTEL_subgroup_matrix_multiply_accumulate", (1, 0), &[]),
+    (6241, "SPV_INTEL_ternary_bitwise_function", (1, 0), &[]),
+    (6400, "SPV_KHR_uniform_group_instructions", (1, 0), &[]),
+    (6425, "SPV_INTEL_tensor_float32_conversion", (1, 0), &[]),
+    (6427, "SPV_INTEL_masked_gather_scatter", (1, 0), &[]),
+    (6441, "SPV_INTEL_cache_controls", (1, 0), &[]),
+    (6460, "SPV_INTEL_maximum_registers", (1, 0), &[]),
+    (6528, "SPV_INTEL_bindless_images", (1, 0), &[]),
+];
+
+/// Extensions that bring no capability.
+const EXTENSIONS: [&str; 3] =
+    ["SPV_KHR_linkonce_odr", "SPV_KHR_no_integer_wrap_decoration", "SPV_KHR_non_semantic_info"];
+
+/// Versions of SPIR-V.
+const VERSIONS: [(u8, u8); 7] = [(1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6)];
+
+/// A capability and an extension that do not exist: a driver that takes them looks at none.
+const NO_CAPABILITY: u32 = 8190;
+/// See [`NO_CAPABILITY`].
+const NO_EXTENSION: &str = "SPV_TEST_no_such_extension";
 
 #[cfg(test)]
 mod tests {

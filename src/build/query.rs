@@ -3,7 +3,6 @@
 //! A worker builds the program, makes each kernel and asks everything at once; what the answers mean to SYCL is
 //! decided afterwards, in [`sycl`], where no driver can die of it.
 
-pub mod compatible;
 pub mod sycl;
 
 use super::pool::{self, Task};

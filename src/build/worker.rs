@@ -72,3 +72,24 @@ impl Compiler for Compilers {
         self.opencl.inventory()
     }
 }
+
+/// Whether this build loads libraries: every one but a static one.
+pub const LOADS: bool = !cfg!(all(target_env = "musl", target_feature = "crt-static"));
+
+/// Explanation that a static build gives in place of the system's message.
+const STATIC_BUILD: &str = "this is a static build of the program, which loads no libraries";
+/// Remedy: a build that does load libraries.
+const DYNAMIC_BUILD: &str = "use a build for this system's own C library, linked dynamically";
+
+/// The error of a static build that would have to load something for CPUs and live devices.
+pub fn no_driver() -> Error {
+    Error::new(ErrorKind::Environment, format!("{STATIC_BUILD}: no OpenCL loader, no driver"))
+        .with_remedy(format!("{DYNAMIC_BUILD}; for Intel GPUs this one runs the program ocloc"))
+}
+
+/// Creates the error for `ocloc` as a library.
+pub(super) fn no_library(path: &str) -> Error {
+    Error::new(ErrorKind::Environment, format!("`{path}` cannot be loaded: {STATIC_BUILD}")).with_remedy(format!(
+        "have the program ocloc in PATH, or name it (`--ocloc /usr/bin/ocloc`); or {DYNAMIC_BUILD}"
+    ))
+}

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 
 use sycl_bundle::build::Device;
 use sycl_bundle::build::options;
-use sycl_bundle::build::query::compatible::incompatible;
+use sycl_bundle::build::query::sycl::incompatibility;
 use sycl_bundle::build::query::sycl::{answers, beyond};
 use sycl_bundle::build::query::{Query, Question, ask};
 use sycl_bundle::build::target::CPU_SPEC;
@@ -111,7 +111,7 @@ impl<'l> Asker<'l> {
         let without = |errc, reason: String| OnDevice::None { errc, reason };
         let image = examined.image;
         let esimd = kernels.iter().any(|kernel| kernel.esimd);
-        if let Some(reason) = incompatible(&examined.requirements, esimd, self.device) {
+        if let Some(reason) = incompatibility(&examined.requirements, esimd, self.device) {
             return Err(without(Some("invalid"), reason));
         }
         let native = match examined.format {

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sycl_bundle::build::loading::LOADS;
+use sycl_bundle::build::worker::LOADS;
 use sycl_bundle::build::{Inventory, Offline, inventory, offline};
 use sycl_bundle::device::selector::{Selector, VARIABLE};
 use sycl_bundle::error::Result;

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use sycl_bundle::build::inventory;
-use sycl_bundle::build::loading::{self, LOADS};
+use sycl_bundle::build::worker::{LOADS, no_driver};
 use sycl_bundle::error::{Context, Error, ErrorKind, Result};
 
 use super::output::say;
@@ -149,7 +149,7 @@ fn install(version: &str, trust_index: bool) -> Result<Installed> {
         return Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
     }
     if !LOADS {
-        return Err(loading::no_driver().context("installing the driver"));
+        return Err(no_driver().context("installing the driver"));
     }
     let base = base().ok_or_else(|| {
         let remedy = "set XDG_DATA_HOME or HOME to a folder of yours";

@@ -6,7 +6,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use sycl_bundle::build::choose::choose;
+use sycl_bundle::build::inventory::choose;
 use sycl_bundle::build::{Device, Inventory, Launch, Settings, inventory};
 use sycl_bundle::device::selector::{Selector, VARIABLE};
 use sycl_bundle::error::{Error, ErrorKind, Result};

@@ -14,10 +14,7 @@
 //! # Ok::<(), sycl_bundle::error::Error>(())
 //! ```
 
-pub mod aspect;
-pub mod builtin;
 pub mod cpu;
-pub mod ip;
 pub mod matrix;
 pub mod near;
 mod read;
@@ -27,5 +24,5 @@ pub mod table;
 pub mod target;
 pub mod yaml;
 
-pub use builtin::table;
 pub use read::KEYS;
+pub use table::table;

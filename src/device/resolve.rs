@@ -5,9 +5,9 @@
 //! CUDA and HIP (`sm_90`, `gfx90a`), triples, and names of CPUs and their instruction sets (`avx2`, `skx`).
 
 use super::cpu::CpuArch;
-use super::ip::IpVersion;
 use super::near::did_you_mean;
 use super::table::{TargetTable, normal};
+use super::target::IpVersion;
 use super::target::Target;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -1,13 +1,13 @@
 //! What is known of one target?
 //!
 //! What is not known is `None` or stands in [`Target::maybe_aspects`] and [`Target::open`]: whoever judges by a target
-//! must answer "unknown" there, not "yes".
+//! must answer "unknown" there, not "yes".use super::target::IpVersion;
 
-use super::ip::IpVersion;
 use super::matrix::Combination;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Whether a target has something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,6 +244,69 @@ pub struct Family {
     pub open: Vec<String>,
 }
 
+/// Names that aspects went by, and what they are called now (DPC++ `sycl/include/sycl/info/aspects.def`, its history).
+const RENAMED: [(&str, &str); 7] = [
+    ("ext_oneapi_ballot_group", "ext_oneapi_fragment"),
+    ("ext_oneapi_opportunistic_group", "ext_oneapi_fragment"),
+    ("ext_oneapi_fixed_size_group", "ext_oneapi_chunk"),
+    ("ext_oneapi_tangle_group", "ext_oneapi_tangle"),
+    ("ext_oneapi_interop_memory_import", "ext_oneapi_external_memory_import"),
+    ("ext_oneapi_interop_semaphore_import", "ext_oneapi_external_semaphore_import"),
+    ("usm_system_allocator", "usm_system_allocations"),
+];
+
+/// The name that an aspect goes by today; targets are described in these, images may carry older ones.
+pub fn current(aspect: &str) -> &str {
+    RENAMED.iter().find(|(old, _)| *old == aspect).map_or(aspect, |(_, new)| new)
+}
+
+/// The IP version of an Intel GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(with = "String")]
+pub struct IpVersion {
+    /// The architecture, 10 bits.
+    pub architecture: u16,
+    /// The release, 8 bits.
+    pub release: u8,
+    /// The revision, 6 bits.
+    pub revision: u8,
+}
+
+impl IpVersion {
+    /// Reads `12.55.8` or `12_55_8`; none for anything else, and for numbers that do not fit.
+    pub fn parse(text: &str) -> Option<IpVersion> {
+        let mut parts = text.split(['.', '_']);
+        let mut next = || parts.next().filter(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+        let (architecture, release, revision) = (next()?.parse().ok()?, next()?.parse().ok()?, next()?.parse().ok()?);
+        let fits = architecture < 1 << 10 && revision < 1 << 6;
+        (parts.next().is_none() && fits).then_some(IpVersion { architecture, release, revision })
+    }
+
+    /// The version that a GMDID stands for.
+    pub fn of_gmdid(gmdid: u32) -> IpVersion {
+        let [low, _, _, _] = gmdid.to_le_bytes();
+        let [release, _, _, _] = (gmdid >> 14).to_le_bytes();
+        IpVersion { architecture: u16::try_from(gmdid >> 22).unwrap_or(u16::MAX), release, revision: low & 0x3f }
+    }
+
+    /// The GMDID.
+    pub fn gmdid(self) -> u32 {
+        u32::from(self.architecture) << 22 | u32::from(self.release) << 14 | u32::from(self.revision)
+    }
+}
+
+impl Serialize for IpVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for IpVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.architecture, self.release, self.revision)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,5 +323,20 @@ mod tests {
         assert_eq!(has(&target), [Has::Yes, Has::Unknown, Has::No, Has::No]);
         target.may_support_other_aspects = true;
         assert_eq!(has(&target), [Has::Yes, Has::Unknown, Has::No, Has::Unknown]);
+    }
+    #[test]
+    fn text_and_number_agree() {
+        // Pairs from intel/compute-runtime third_party/aot_config_headers/platforms.h.
+        for (text, gmdid) in [("12.55.8", 0x030d_c008), ("12.0.0", 0x0300_0000), ("35.11.0", 0x08c2_c000)] {
+            let version = IpVersion::parse(text).unwrap();
+            assert_eq!(
+                (version.gmdid(), IpVersion::of_gmdid(gmdid), version.to_string()),
+                (gmdid, version, text.into())
+            );
+        }
+        assert_eq!(IpVersion::parse("12_55_8"), IpVersion::parse("12.55.8"));
+        for bad in ["", "12", "12.55", "12.55.8.1", "12.55.64", "1024.0.0", "12.256.0", "12.-1.0", "+1.2.3", "a.b.c"] {
+            assert_eq!(IpVersion::parse(bad), None, "{bad}");
+        }
     }
 }

@@ -9,7 +9,7 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use sycl_bundle::bundle::aspect;
-use sycl_bundle::device::builtin::FILES;
+use sycl_bundle::device::table::FILES;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::{DeviceType, Has};
 use sycl_bundle::device::{cpu::CpuArch, table};

@@ -1,6 +1,6 @@
 //! What is in the cache, what of it is damaged, and what has to go?
 
-use super::{Cache, FORM, Key, TEMPORARY, entry};
+use super::{Cache, FORM, Key, TEMPORARY, read_entry};
 use crate::error::{Error, ErrorKind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ impl Cache {
         for file in self.found()? {
             let Some(key) = file.key else { continue };
             match fs::read(&file.path) {
-                Ok(bytes) if entry::read(&bytes, &key).is_some() => verified.sound = verified.sound.saturating_add(1),
+                Ok(bytes) if read_entry(&bytes, &key).is_some() => verified.sound = verified.sound.saturating_add(1),
                 // Another process was faster.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 _ => {

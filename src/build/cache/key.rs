@@ -1,8 +1,10 @@
 //! What does a compiled module depend on?
 
-use super::super::fold::{Name, blanked};
+use super::super::fold::{Folding, Name, blanked};
 use super::super::{Job, Step};
+use super::Cache;
 use crate::error::{Error, Result};
+use crate::rewrite::native_name::{rename, shared_name};
 use std::path::Path;
 
 /// Contexts of the two kinds of keys, part of what is digested. Change them with what the tool asks of a compiler for the same module.
@@ -102,5 +104,45 @@ impl Key {
     pub fn shard(&self, count: u32) -> u32 {
         let first = self.0.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         u32::try_from(first % u64::from(count.max(1))).unwrap_or(0)
+    }
+}
+
+/// The keys of one module.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    exact: Key,
+    shared: Option<(Key, String)>,
+}
+
+impl Keys {
+    /// Computes the keys of a job; `folding` knows whether the kernel's name counts.
+    pub fn for_job(compiler: &Compiler, job: &Job<'_>, folding: &Folding) -> Keys {
+        let shared = |name: &Name| (Key::shared(compiler, job, name), name.text.clone());
+        Keys { exact: Key::for_job(compiler, job), shared: folding.name(job.unit()).map(shared) }
+    }
+
+    /// The key that tells modules apart that are compiled apart.
+    pub fn first(&self) -> &Key {
+        self.shared.as_ref().map_or(&self.exact, |(key, _)| key)
+    }
+
+    /// The module's binary, under its own name.
+    pub fn get(&self, cache: &Cache) -> Option<Vec<u8>> {
+        let shared =
+            self.shared.as_ref().and_then(|(key, name)| rename(&cache.get(key)?, &shared_name(name), name).ok());
+        shared.or_else(|| cache.get(&self.exact))
+    }
+
+    /// Keeps the module's binary, under the common name where that can be.
+    ///
+    /// # Errors
+    /// As [`Cache::put`].
+    pub fn put(&self, cache: &Cache, binary: &[u8]) -> Result<()> {
+        let shared =
+            self.shared.as_ref().and_then(|(key, name)| Some((key, rename(binary, name, &shared_name(name)).ok()?)));
+        match shared {
+            Some((key, binary)) => cache.put(key, &binary),
+            None => cache.put(&self.exact, binary),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! How do the planned modules become binaries: out of the cache, else by their targets' compilers?
 
 use super::identity::{self, Identities};
-use super::shard::Shard;
+use super::pace::Shard;
 use super::watch::Watch;
 use crate::cli::cache;
 use crate::cli::global::Global;

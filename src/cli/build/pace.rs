@@ -1,6 +1,5 @@
 //! How much at once, how far, and for which part?
 
-use super::shard::Shard;
 use crate::cli::cache::size;
 use std::time::Duration;
 use sycl_bundle::error::{Error, ErrorKind, Result};
@@ -75,4 +74,27 @@ pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
     let parsed = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
     let parsed = parsed.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     parsed.ok_or_else(|| "a number of seconds greater than 0".to_owned())
+}
+
+/// One of several parts of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 0.
+    pub index: u32,
+    /// How many there are.
+    pub count: u32,
+}
+
+impl Shard {
+    /// `I/N`, I from 1 to N.
+    ///
+    /// # Errors
+    /// A sentence for clap.
+    pub fn parse(text: &str) -> Result<Shard, String> {
+        let parts = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+        match parts {
+            Some((index @ 1.., count)) if index <= count => Ok(Shard { index: index - 1, count }),
+            _ => Err("the number of a part and of all parts: 1/4 to 4/4".to_owned()),
+        }
+    }
 }

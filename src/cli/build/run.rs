@@ -6,16 +6,15 @@ use super::record::RecordArgs;
 use super::targets::{self, Asked};
 use super::told::{Batch, Work};
 use super::watch::Watch;
-use super::{Args, form, natives};
-use crate::cli::cache;
+use super::{Args, natives};
 use crate::cli::emit::compiled::{self, Compiled};
 use crate::cli::emit::{self, Emit};
 use crate::cli::exit::{Exit, report};
 use crate::cli::format::Summary;
 use crate::cli::global::Global;
-use crate::cli::output;
 use crate::cli::package::{LinkedFile, Package};
 use crate::cli::sources::{Numbers, Source, spare_others};
+use crate::cli::{cache, output};
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ use std::time::Instant;
 use sycl_bundle::build::{Job, RETRIES, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
-use sycl_bundle::container::Host;
+use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::built::{self, Alone, Built};
 use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
@@ -87,7 +86,7 @@ impl Args {
         }
         let mut emit = Emit::Embed;
         for hosts in &hosts {
-            emit = form::emit(form, output, hosts)?;
+            emit = choose_form(form, output, hosts)?;
         }
         let form = self.form.form_of_build(emit, output)?;
         let mut restored = Vec::new();
@@ -456,4 +455,36 @@ impl<'g> Group<'g> {
 /// A kernel's name as the user wants it.
 pub fn shown(global: &Global, mangled: &str) -> String {
     if global.demangle { sycl_bundle::report::name::display(mangled) } else { mangled.to_owned() }
+}
+
+/// The form of the output, from what was asked for, the output's name and the inputs.
+///
+/// # Errors
+/// `Usage` for a form that cannot be made of these.
+fn choose_form(asked: Option<Emit>, output: &Path, hosts: &[Host<'_>]) -> Result<Emit> {
+    let linked = hosts.iter().any(|host| matches!(host.kind, Kind::Elf | Kind::Pe));
+    let elf = hosts.iter().all(|host| host.kind == Kind::Elf);
+    let usage = |message: &str, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
+    if hosts.len() > 1 && linked {
+        return usage("a linked file makes an output of its own", "build linked files one by one");
+    }
+    match asked {
+        // A linked file may be called anything but an object, a table or a SYCLBIN.
+        None => Ok(match Emit::by_extension(output) {
+            Some(emit @ (Emit::Object | Emit::Syclbin | Emit::Table)) => emit,
+            Some(Emit::Shared) if !elf => Emit::Shared,
+            _ if elf => Emit::Embed,
+            _ => Emit::Table,
+        }),
+        // Whether Intel's driver on Windows takes what the one on Linux makes is not known.
+        Some(Emit::Embed) if hosts.iter().any(|host| host.kind == Kind::Pe) => usage(
+            "the driver compiles for Linux, so the native code is not for a Windows file's own list",
+            "compile on Windows, and put the images into the list with `sycl-bundle embed`",
+        ),
+        Some(Emit::Embed) if !elf => {
+            usage("only a linked ELF file can be embedded into", "use --emit table or --emit shared")
+        }
+        Some(Emit::Spirv) => usage("what is compiled is no SPIR-V", "use --emit table, or `extract --emit spirv`"),
+        Some(emit) => Ok(emit),
+    }
 }

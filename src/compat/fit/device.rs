@@ -7,8 +7,8 @@ use crate::bundle::property::set;
 use crate::bundle::requirements::{FixedTarget, target_number};
 use crate::compat::aspects::Aspect;
 use crate::compat::examine::Examined;
-use crate::device::aspect::current;
 use crate::device::matrix::{unsupported_mad, unsupported_matrix};
+use crate::device::target::current;
 use crate::device::target::{Has, Target};
 
 /// Checks what the set `SYCL/device requirements` holds: what is required, and the matrix operations of the image.

@@ -2,7 +2,7 @@
 
 use super::{Against, Matter};
 use crate::compat::examine::Examined;
-use crate::device::aspect::current;
+use crate::device::target::current;
 
 /// A part of a policy beyond that kernels run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,11 +1,11 @@
 //! What does one entry of a device configuration say of its target?
 
-use super::value::{flag, number, numbers, parsed, sources, text, texts};
 use super::{KEYS, Known};
-use crate::device::aspect::current;
-use crate::device::ip::IpVersion;
+use super::{flag, number, numbers, parsed, sources, text, texts};
 use crate::device::matrix::Combination;
 use crate::device::near::did_you_mean;
+use crate::device::target::IpVersion;
+use crate::device::target::current;
 use crate::device::target::{Backend, DeviceType, Target, ToolOption};
 use crate::device::yaml::{Entry, Fault, Node, Value};
 
@@ -180,7 +180,7 @@ fn key(
 /// A list of aspects, by the names of today, each once.
 fn names(node: &Node, aspects: Option<&[&str]>, faults: &mut Vec<Fault>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for item in super::value::list(node, faults).unwrap_or_default() {
+    for item in super::list(node, faults).unwrap_or_default() {
         let Some(name) = text(item, faults) else { continue };
         let name = current(name.strip_prefix("aspect::").unwrap_or(&name));
         if let Some(aspects) = aspects.filter(|aspects| !aspects.contains(&name)) {
