@@ -101,7 +101,7 @@ impl<'l> Asker<'l> {
         Ok((Answers { device: self.device, kernels: found }, whole))
     }
 
-    /// What to build for an image, or why there is nothing to build.
+    /// The program to build for an image, or the reason why there is none.
     fn question<'a>(
         &self,
         examined: &Examined<'_, 'a>,
@@ -136,7 +136,7 @@ impl<'l> Asker<'l> {
     }
 }
 
-/// Which SPIR-V image defines a symbol; the first of those that the device may be given.
+/// SPIR-V images by the symbols that they define; of several the first that the device may be given.
 fn exporters<'b, 'a: 'b>(
     images: impl Iterator<Item = &'b Image<'a>>,
     device: &Device,

@@ -35,7 +35,7 @@ pub struct Args {
     /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
     #[arg(required_unless_present_any = ["example_policy", "schema", "report_schema"])]
     files: Vec<PathBuf>,
-    /// What to compile for; by default what `targets` under [build] of sycl-bundle.toml names
+    /// The targets to compile for; by default those of `targets` under [build] of sycl-bundle.toml
     #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',')]
     targets: Vec<String>,
     /// A live OpenCL device to compile for by its own driver: its number, kind (cpu, gpu) or a part of its name, as
@@ -62,13 +62,13 @@ pub struct Args {
     /// just-in-time compiler either
     #[arg(long)]
     no_spirv: bool,
-    /// How many worker processes; by default as many as there are cores
+    /// The number of worker processes; by default as many as there are cores
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Seconds that one image may take in one attempt
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = pace::seconds)]
     timeout: Duration,
-    /// How to show what was done
+    /// The form of the summary
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Summary,
     /// Print the JSON Schema of `--format json` and end

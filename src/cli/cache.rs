@@ -14,7 +14,7 @@ use sycl_bundle::report::cache::{self as page, Cached, Size};
 
 /// The folder of the cache; empty for none.
 const VARIABLE: &str = "SYCL_BUNDLE_CACHE_DIR";
-/// How many bytes a build leaves there at most.
+/// The variable with the most bytes that a build leaves in the cache.
 const LIMIT_VARIABLE: &str = "SYCL_BUNDLE_CACHE_LIMIT";
 /// 4 GiB: all of dpnp's images, compiled for one instruction set, take 60 MB.
 const LIMIT: u64 = 4 << 30;
@@ -44,13 +44,13 @@ Exit status:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// What to do
+    /// The action to take
     #[arg(value_name = "ACTION", default_value = "stats")]
     action: Action,
     /// Bytes that `gc` leaves at most: 500MiB, 2GB, 0
     #[arg(long, value_name = "SIZE", value_parser = size)]
     limit: Option<u64>,
-    /// How to show it
+    /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Format,
     /// Print the JSON Schema of `--format json` and end

@@ -30,7 +30,7 @@ use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::{self as report, Answer, Finding, Question, Verdict};
 use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::gate::Trouble;
+use sycl_bundle::report::json::FileProblem;
 
 const AFTER_HELP: &str = "\
 With -t: of each kernel the image that the runtime would choose on the target, and whether that
@@ -161,10 +161,10 @@ impl Args {
         let declared = self.declared.as_deref().map(aspects).transpose()?;
         let selector = self.selection.selector()?;
         let (mut modules, mut images): (Vec<Code>, Vec<Looked>) = (Vec::new(), Vec::new());
-        let mut problems: Vec<Trouble> = Vec::new();
+        let mut problems: Vec<FileProblem> = Vec::new();
         let exit = each_file(global, &self.files, &selector, |facts| {
             super::files::report_problems(global, facts);
-            problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
+            problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
             modules.extend(codes(&facts.images));
             images.extend(facts.images.iter().map(|image| Looked {
                 file: facts.path.to_owned(),
@@ -259,7 +259,7 @@ impl Args {
         Ok(if exit == Exit::Done && fails { Exit::No } else { exit })
     }
 
-    fn print(&self, global: &Global, answers: &[Answer<'_>], problems: &[Trouble]) -> Result<()> {
+    fn print(&self, global: &Global, answers: &[Answer<'_>], problems: &[FileProblem]) -> Result<()> {
         let mut out = output::stdout();
         match self.format {
             Format::Table => {

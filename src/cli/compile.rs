@@ -41,10 +41,10 @@ Exit status:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// What `wrap` takes
+    /// Inputs, as `wrap` takes them
     #[arg(value_name = "INPUT", required = true)]
     files: Vec<PathBuf>,
-    /// What to compile for
+    /// The target to compile for
     #[arg(short = 't', long = "for", value_name = "TARGET", required = true)]
     device_target: String,
     /// The file to write; `-` is standard output

@@ -1,6 +1,6 @@
 //! How does a verb have the CPU driver compile and link?
 
-use super::build::compile::{Order, compile};
+use super::build::compile::{CompileOptions, compile};
 use super::build::watch::Watch;
 use super::driver::InstallArgs;
 use super::exit::report;
@@ -20,13 +20,13 @@ const LOG_LINES: usize = 8;
 /// An image, and what was made of it.
 pub type ByImage = (usize, Vec<u8>);
 
-/// Which driver, for what, and how patiently.
+/// Options about the driver and its workers.
 #[derive(Debug, clap::Args)]
 pub struct CompilerArgs {
     /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
     #[arg(long, value_name = "NAME")]
     march: Option<String>,
-    /// How many worker processes; by default as many as there are cores
+    /// The number of worker processes; by default as many as there are cores
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Seconds that one image may take in one attempt; by default 120
@@ -81,7 +81,7 @@ impl CompilerArgs {
         self.install.apply()?;
         let timeout = Duration::from_secs(self.timeout.map_or(PATIENCE, |seconds| seconds.get() as u64));
         let targets = [Target::cpu(self.march()?)];
-        let order = Order {
+        let order = CompileOptions {
             targets: &targets,
             ocloc: None,
             jobs: self.jobs,

@@ -49,7 +49,7 @@ pub struct Args {
     /// Show all about these
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
-    /// The same, as other verbs have it (repeatable)
+    /// Devices, spelled as for other verbs (repeatable)
     #[arg(long = "device", value_name = "DEVICE")]
     named: Vec<String>,
     /// Write a device configuration of one device; - for standard output
@@ -136,10 +136,10 @@ impl Args {
     }
 }
 
-/// How long a driver may take for one small kernel.
+/// The longest that a driver may take for one small kernel.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the drivers of devices take, by place. A device that takes no SPIR-V is not asked.
+/// Probes the drivers of devices, by place. A device that takes no SPIR-V is not asked.
 pub fn probed(global: &Global, live: &Live, listed: &[Listed<'_>]) -> Result<Vec<(usize, Probes)>> {
     let mut found = Vec::new();
     for (place, device) in listed {

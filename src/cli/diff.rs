@@ -49,22 +49,22 @@ pub struct Args {
     /// Name each kernel that changed, not the first few
     #[arg(long)]
     all: bool,
-    /// What counts as the same, whatever it was, for budgets too
+    /// Differences that do not count, for budgets either
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
     ignore: Vec<WhatName>,
     /// End with 1 where there are differences
     #[arg(long)]
     exit_code: bool,
-    /// How much all device code together may grow as it is stored: 64KiB, 5%
+    /// The most that all device code together may grow as it is stored: 64KiB, 5%
     #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
     max_growth: Option<String>,
-    /// How much the images of any one kernel may grow for any one target
+    /// The most that the images of any one kernel may grow for any one target
     #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
     max_kernel_growth: Option<String>,
-    /// How many bytes more any one kernel may spill from registers
+    /// The most bytes that any one kernel may spill more from registers
     #[arg(long, value_name = "SIZE|%", help_heading = "Budgets")]
     max_spill_growth: Option<String>,
-    /// What must not happen
+    /// Changes that must not happen
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',', help_heading = "Budgets")]
     forbid: Vec<ForbiddenName>,
     /// Write also a page for a browser: what became of each kernel, to filter and sort

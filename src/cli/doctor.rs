@@ -23,7 +23,7 @@ use super::pip::Pip;
 use super::worker;
 use sycl_bundle::report::json::SchemaVersion;
 
-/// How long looking around may take; a driver can hang.
+/// The longest that looking around may take; a driver can hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Variables that decide what OpenCL finds, what its drivers do, and what a SYCL program sees and keeps.
@@ -62,7 +62,7 @@ pub struct Args {
     /// Intel's offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc
     #[arg(long, value_name = "FILE")]
     ocloc: Option<PathBuf>,
-    /// How to show it
+    /// The form of the output
     #[arg(long, value_enum, default_value_t = Answer::Table)]
     format: Answer,
     /// Print the JSON Schema of `--format json` and end
@@ -115,7 +115,7 @@ impl Findings {
         self.opencl.as_ref().is_ok_and(|seen| seen.devices.iter().any(|device| device.compiles))
     }
 
-    /// What stands in the way, each with its remedy.
+    /// Problems of the machine, each with its remedy.
     fn judge(&self) -> Vec<Trouble> {
         let mut problems = Vec::new();
         match &self.opencl {
@@ -170,7 +170,7 @@ impl Findings {
         driver::CHOICES.into_iter().find(|choice| self.variables.iter().any(|(name, _)| name == choice))
     }
 
-    /// What is reported.
+    /// The document about all that was found.
     fn told(&self) -> Doctor {
         let seen = self.opencl.as_ref().ok();
         let device = |(place, device): (usize, &sycl_bundle::build::Device)| Device {

@@ -29,7 +29,7 @@ use super::worker;
 /// The version that is installed unless the user names another: the one the project is tested with.
 pub const VERSION: &str = "2026.2.0";
 
-/// What the version applies to; the second brings the libraries that the first silently needs.
+/// Packages that the version applies to; the second brings the libraries that the first silently needs.
 const PACKAGES: [&str; 2] = ["intel-opencl-rt", "intel-cmplr-lib-rt"];
 
 /// [`VERSION`] with all that it needs, each package with the SHA-256 of its file for x86-64 Linux, in pip's own form.
@@ -47,11 +47,11 @@ const LOADER: &str = "libOpenCL.so.1";
 /// Variables by which the user says which loader and drivers to use: one of them set, and ours stays out of it.
 pub const CHOICES: [&str; 3] = ["OPENCL_DYLIB_PATH", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS"];
 
-/// How folders of installations under way begin, and how old one must be to belong to an installation that was killed.
+/// The prefix of folders in which an installation is under way, and the age from which its installation counts as killed.
 const PARTIAL: &str = ".partial-";
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a driver may take to tell what it is; it can hang.
+/// The longest that a driver may take to tell what it is; it can hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Variables for a process.
@@ -63,7 +63,7 @@ pub struct InstallArgs {
     /// Install Intel's OpenCL CPU driver from PyPI for this user where no driver is found
     #[arg(long)]
     pub install_driver: bool,
-    /// Which version of the driver to install
+    /// The version of the driver to install
     #[arg(long, value_name = "VERSION", default_value = VERSION, requires = "install_driver")]
     pub driver_version: String,
     /// Take another version than the one whose files are known by their hashes, as pip's index gives it
@@ -76,9 +76,9 @@ pub struct InstallArgs {
 pub struct Installed {
     /// The version of `intel-opencl-rt`.
     pub version: String,
-    /// Where all of it lies.
+    /// The folder of the whole installation.
     pub dir: PathBuf,
-    /// Where the libraries lie, somewhere below.
+    /// The folder of the libraries, somewhere below.
     pub lib: PathBuf,
 }
 
@@ -90,7 +90,7 @@ impl Installed {
         lib.join(LOADER).is_file().then(|| Installed { version: version.to_owned(), dir, lib })
     }
 
-    /// What a process needs to use this driver and no other.
+    /// Variables that make a process use this driver and no other.
     fn environment(&self) -> Environment {
         let mut search = self.lib.clone().into_os_string();
         if let Some(more) = env::var_os("LD_LIBRARY_PATH").filter(|more| !more.is_empty()) {
@@ -128,7 +128,7 @@ fn chosen() -> Vec<&'static str> {
     CHOICES.into_iter().filter(|name| env::var_os(name).is_some()).collect()
 }
 
-/// What worker processes need beside this process's environment.
+/// Variables that worker processes need beside this process's environment.
 pub fn environment() -> Environment {
     if !chosen().is_empty() {
         return Vec::new();
@@ -175,7 +175,7 @@ fn install(version: &str, trust_index: bool) -> Result<Installed> {
 }
 
 impl InstallArgs {
-    /// What `--install-driver` asks of a verb that needs the driver: nothing where one is found.
+    /// Installs the driver if `--install-driver` was given and none is found.
     ///
     /// # Errors
     /// `Environment` where the user has chosen a driver that does not work, since one installed would not be used; and
@@ -262,7 +262,7 @@ fn sweep(base: &Path, now: SystemTime) {
     }
 }
 
-/// Where installed drivers are kept. Relative paths in the variable count as unset (XDG Base Directory).
+/// The folder of installed drivers. Relative paths in the variable count as unset (XDG Base Directory).
 fn base() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")))?;

@@ -30,7 +30,7 @@ pub struct TargetArgs {
     /// Remove the signature of a Windows file, which would be wrong once the file is changed
     #[arg(long)]
     drop_signature: bool,
-    /// How to show what was done
+    /// The form of the summary
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Summary,
     /// Print the JSON Schema of `--format json` and end
@@ -39,7 +39,7 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// What to do with a file; none where only the schema is printed.
+    /// The file to write and how; none where only the schema is printed.
     pub fn target(&self, file: &Path) -> Option<Target> {
         let output = self.output.clone().or_else(|| self.in_place.then(|| file.to_owned()))?;
         Some(Target { output, in_place: self.in_place, drop_signature: self.drop_signature, format: self.format })
@@ -55,7 +55,7 @@ pub struct Target {
     pub in_place: bool,
     /// Whether a signature, which would be wrong once the file is changed, is removed.
     pub drop_signature: bool,
-    /// How to show what was done.
+    /// The form of the summary.
     pub format: Summary,
 }
 

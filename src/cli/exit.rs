@@ -31,7 +31,7 @@ impl Exit {
     }
 
     /// The code for an error.
-    pub fn of(error: &Error) -> Exit {
+    pub fn for_error(error: &Error) -> Exit {
         match error.kind() {
             ErrorKind::NoMatch => Exit::No,
             ErrorKind::Usage => Exit::Usage,
@@ -48,7 +48,7 @@ impl Exit {
 
 /// Prints an error on stderr (nothing for a broken pipe) and gives its exit code.
 pub fn report(global: &Global, error: &Error) -> Exit {
-    let exit = Exit::of(error);
+    let exit = Exit::for_error(error);
     if exit != Exit::Done {
         // Where stderr itself is gone there is nobody to tell.
         let _ = std::io::stderr().lock().write_all(text(error, global.stderr_color()).as_bytes());
@@ -130,6 +130,6 @@ mod tests {
     #[test]
     fn a_broken_pipe_is_success() {
         let error = Error::io("cannot write", &std::io::ErrorKind::BrokenPipe.into());
-        assert_eq!(Exit::of(&error), Exit::Done);
+        assert_eq!(Exit::for_error(&error), Exit::Done);
     }
 }

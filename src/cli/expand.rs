@@ -18,15 +18,15 @@ use sycl_bundle::limits;
 /// A file that may hold device code.
 #[derive(Debug)]
 pub struct Leaf<'a> {
-    /// Its path, through packages too.
+    /// The path, through packages too.
     pub path: &'a str,
     /// The absolute path of the file on disk that holds its bytes as they are, and where they begin there.
     pub absolute: Option<(&'a str, u64)>,
-    /// Its bytes, or why there are none.
+    /// The bytes, or the reason why there are none.
     pub bytes: Result<&'a [u8]>,
 }
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A file that stands for itself.
@@ -66,7 +66,7 @@ pub fn expand(argument: &Path, each: &mut Each<'_>) -> Result<Form> {
     }
 }
 
-/// What is inside one argument.
+/// The files inside one argument.
 struct Expansion<'x, 'e> {
     each: &'x mut Each<'e>,
     /// The files that were handed on or opened, where each is to be once.

@@ -10,7 +10,7 @@ use super::files::{each_file, report_problems};
 use super::format::Answer;
 use super::global::Global;
 use super::output;
-use choice::{ask, ways};
+use choice::{ask, choices};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use sycl_bundle::compat::offers::are_open;
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
-use sycl_bundle::report::explain::{self as report, Explanation, OfFile, Told};
+use sycl_bundle::report::explain::{self as report, Explanation, FileConcerns, MessageLine};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::select::{Pattern, Selector};
 
@@ -52,7 +52,7 @@ pub struct Args {
     /// Executables, shared libraries, SPIR-V modules, packages and folders of these, as for `inspect`
     #[arg(value_name = "FILE", required_unless_present_any = ["message", "schema"])]
     files: Vec<PathBuf>,
-    /// What the program, the driver or the compiler printed; `-` reads it from standard input
+    /// The output of the program, the driver or the compiler; `-` reads it from standard input
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
     /// Only kernels whose mangled or demangled name matches (repeatable)
@@ -91,7 +91,7 @@ impl Args {
             return Err(error.with_remedy("give `--message TEXT`, or `--kernel GLOB -t TARGET`"));
         }
         let patterns = self.kernel.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
-        let mut explanation = Explanation { told: told(message.as_ref()), ..Explanation::default() };
+        let mut explanation = Explanation { lines: told(message.as_ref()), ..Explanation::default() };
         let live = choice::devices(&self.device)?;
         let mut unmatched = None;
         let mut any = false;
@@ -106,7 +106,7 @@ impl Args {
             }
             let wanted = |name: &str| takes(&patterns, message.as_ref(), name);
             look(facts, message.as_ref(), &patterns, &mut explanation);
-            explanation.ways.extend(ways(facts.path, &facts.images, &asked, &wanted));
+            explanation.choices.extend(choices(facts.path, &facts.images, &asked, &wanted));
             open |= are_open(&facts.images);
             count = count.saturating_add(1);
             explanation.built.extend(ask(global, facts, live.as_ref(), &wanted)?);
@@ -116,10 +116,10 @@ impl Args {
             let mut linked = Vec::new();
             let all = each_linked(global, &self.files, |path, images| {
                 let wanted = |name: &str| takes(&patterns, message.as_ref(), name);
-                linked.extend(ways(path, images, &asked, &wanted));
+                linked.extend(choices(path, images, &asked, &wanted));
                 Ok(())
             })?;
-            explanation.ways = if all { linked } else { explanation.ways };
+            explanation.choices = if all { linked } else { explanation.choices };
         }
         if let Some(error) = unmatched.filter(|_| !any && exit == Exit::Done) {
             return Err(error);
@@ -129,8 +129,8 @@ impl Args {
         let fails = match &message {
             Some(message) => message.sayings.is_empty(),
             None => {
-                let runs = |way: &report::Way| way.verdict != sycl_bundle::report::check::Verdict::Incompatible;
-                !explanation.ways.iter().all(runs) || explanation.built.iter().any(|built| built.failure.is_some())
+                let runs = |way: &report::ImageChoice| way.verdict != sycl_bundle::report::check::Verdict::Incompatible;
+                !explanation.choices.iter().all(runs) || explanation.built.iter().any(|built| built.failure.is_some())
             }
         };
         Ok(if fails && exit == Exit::Done { Exit::No } else { exit })
@@ -165,7 +165,7 @@ impl Args {
         let kernel = message.and_then(|message| message.kernels.first()).map(String::as_str);
         let kernel = kernel.or(self.kernel.first().map(String::as_str));
         let known = Known { file: file.as_deref(), kernel, target: asked.map(|one| one.target) };
-        for told in &mut explanation.told {
+        for told in &mut explanation.lines {
             told.remedies = remedies(&told.saying.said, known);
             if self.files.is_empty() && concerns_files(&told.saying.said) {
                 told.remedies.push(
@@ -185,7 +185,7 @@ impl Args {
                 out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
             }
         }
-        if self.message.is_some() && explanation.told.is_empty() {
+        if self.message.is_some() && explanation.lines.is_empty() {
             global.note("nothing in the message is known; the lines that count name an error code or a reason");
         }
         out.flush().map_err(|error| output::lost(&error))
@@ -200,8 +200,8 @@ fn concerns_files(said: &Said) -> bool {
     )
 }
 
-fn told(message: Option<&Message>) -> Vec<Told> {
-    let one = |saying: &said::Saying| Told {
+fn told(message: Option<&Message>) -> Vec<MessageLine> {
+    let one = |saying: &said::Saying| MessageLine {
         saying: saying.clone(),
         meaning: meaning(&saying.said),
         files: Vec::new(),
@@ -234,24 +234,24 @@ fn matching(facts: &FileFacts<'_>, patterns: &[Pattern]) -> Result<()> {
     Err(selector.no_match(&facts.images))
 }
 
-/// What the message is about in a file.
+/// Finds the kernels and images of a file that the message is about.
 fn look(facts: &FileFacts<'_>, message: Option<&Message>, patterns: &[Pattern], explanation: &mut Explanation) {
     let Some(message) = message else { return };
     let file: Arc<str> = facts.path.into();
     let codes = codes(&facts.images);
     let looked = Looked::new(&facts.images, Graph::of(&codes));
-    for told in &mut explanation.told {
+    for told in &mut explanation.lines {
         let said = &told.saying.said;
         let concerns = looked.concerns(said, message, &|name| {
             let named = message.kernels.is_empty() || message.kernels.iter().any(|own| own == name);
             matches(patterns, name) && (named || !patterns.is_empty())
         });
         let note = note(facts, said, message, concerns.is_empty());
-        told.files.push(OfFile { file: file.clone(), concerns, note });
+        told.files.push(FileConcerns { file: file.clone(), concerns, note });
     }
 }
 
-/// What is to be said of the file itself.
+/// A sentence about the file itself.
 fn note(facts: &FileFacts<'_>, said: &Said, message: &Message, nothing: bool) -> Option<String> {
     if facts.bundle.is_none() {
         let linked = facts.host.and_then(|host| host.sycl_abi);

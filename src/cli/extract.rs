@@ -56,7 +56,7 @@ pub struct Args {
     /// Keep compressed payloads as they are stored
     #[arg(long, conflicts_with = "emit")]
     stored: bool,
-    /// How to list what was written
+    /// The form of the list of what was written
     #[arg(long, value_name = "FORM", default_value = "none")]
     format: Format,
     /// Print the JSON Schema of `--format json` and end
@@ -217,7 +217,7 @@ impl Args {
     }
 }
 
-/// What is being written.
+/// The files written so far.
 #[derive(Default)]
 struct Set {
     folder: Option<Folder>,

@@ -29,26 +29,26 @@ pub fn each_file(
     selector: &Selector,
     each: impl FnMut(&mut FileFacts<'_>) -> Result<()>,
 ) -> Result<Exit> {
-    each_file_with(global, paths, selector, How::default(), each)
+    each_file_with(global, paths, selector, ReadOptions::default(), each)
 }
 
-/// How files are read.
+/// Options of reading files.
 #[derive(Clone, Copy, Default)]
-pub struct How<'h> {
+pub struct ReadOptions<'h> {
     /// Images are left to the caller to examine, where none is selected from others; what is wrong with them it adds to
     /// the facts.
-    pub deferred: bool,
+    pub lazy: bool,
     /// The hashes of images are not asked for.
-    pub unhashed: bool,
-    /// What is read with a bare module, where the user named it; else what lies beside it.
-    pub beside: Option<&'h Beside>,
+    pub skip_hash: bool,
+    /// Property sets and symbols of a bare module, where the user names them; else the files beside it.
+    pub sidecars: Option<&'h Beside>,
     /// Nothing is said of what fails: the same files have been read before.
-    pub again: bool,
+    pub silent: bool,
     /// Memory counts once everything is read: what was found is freed then, also where the process could end next.
-    pub freed: bool,
+    pub eager_free: bool,
 }
 
-/// The same, read in another way.
+/// Reads files like [`each_file`], with options.
 ///
 /// # Errors
 /// What `each` returns.
@@ -56,17 +56,17 @@ pub fn each_file_with(
     global: &Global,
     paths: &[PathBuf],
     selector: &Selector,
-    how: How<'_>,
+    options: ReadOptions<'_>,
     each: impl FnMut(&mut FileFacts<'_>) -> Result<()>,
 ) -> Result<Exit> {
     let mut files = Files {
         global,
         selector,
-        deferred: how.deferred && selector.is_all(),
-        unhashed: how.unhashed,
-        beside: how.beside,
-        again: how.again,
-        freed: how.freed,
+        lazy: options.lazy && selector.is_all(),
+        skip_hash: options.skip_hash,
+        sidecars: options.sidecars,
+        silent: options.silent,
+        eager_free: options.eager_free,
         each,
         tally: Tally::default(),
         empty: Vec::new(),
@@ -91,16 +91,16 @@ pub fn each_file_with(
 struct Files<'f, F> {
     global: &'f Global,
     selector: &'f Selector,
-    deferred: bool,
-    unhashed: bool,
-    beside: Option<&'f Beside>,
-    again: bool,
-    freed: bool,
+    lazy: bool,
+    skip_hash: bool,
+    sidecars: Option<&'f Beside>,
+    silent: bool,
+    eager_free: bool,
     each: F,
     tally: Tally,
     /// Arguments without device code.
     empty: Vec<String>,
-    /// What to say where nothing matches.
+    /// The error to report where nothing matches.
     unmatched: Option<Error>,
     matched: bool,
     /// Whether no argument follows.
@@ -108,7 +108,7 @@ struct Files<'f, F> {
 }
 
 impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
-    /// That files which were named belong to what is read, a module by itself.
+    /// Refuses files named for a module where the input is not one bare module.
     fn of_a_module(form: Form, host: &Result<Host<'_>>, path: &str) -> Result<()> {
         let what = match (form, host) {
             (Form::Package, _) => "of one module, and this is among others",
@@ -141,10 +141,10 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         let parts = table.map(|host| Parts::open(Path::new(leaf.path), host.bytes)).transpose();
         let module = host.as_ref().ok().filter(|host| is_module(host));
         // So do the files of a module, of a folder too, but not in a package or a stream.
-        let named = self.beside.is_some_and(Beside::is_named);
+        let named = self.sidecars.is_some_and(Beside::is_named);
         let is_file = named || facts.absolute.is_some() && facts.base == 0;
         let parts = match parts {
-            Ok(None) if is_file && module.is_some() => match self.beside {
+            Ok(None) if is_file && module.is_some() => match self.sidecars {
                 Some(beside) => beside.open(Path::new(leaf.path)),
                 None => Beside::default().open(Path::new(leaf.path)),
             },
@@ -165,7 +165,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         match &bundle {
             Ok(bundle) => {
                 self.tally.found();
-                if !self.again {
+                if !self.silent {
                     self.global.detail(&format!(
                         "{}: {} in {}, {} bytes",
                         leaf.path,
@@ -176,7 +176,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
                 }
                 facts.bundle = Some(bundle);
                 facts.problems.clone_from(&bundle.problems);
-                if self.deferred {
+                if self.lazy {
                     self.matched = true;
                     facts.deferred = true;
                 } else {
@@ -200,7 +200,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
             self.tally.damaged();
         }
         // The process ends next, and gives back at once what would be freed here piece by piece.
-        if self.last && form == Form::Plain && !self.again && !self.freed {
+        if self.last && form == Form::Plain && !self.silent && !self.eager_free {
             std::mem::forget(facts);
             bundle.map(std::mem::forget).unwrap_or_default();
         }
@@ -209,7 +209,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
 
     /// Examines the images of a file, and keeps those that are selected.
     fn examine<'a>(&mut self, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
-        let images = if self.unhashed { examine_unhashed(bundle) } else { examine(bundle) };
+        let images = if self.skip_hash { examine_unhashed(bundle) } else { examine(bundle) };
         facts.problems.extend(images.iter().flat_map(Examined::problems));
         match selection::keep(self.selector, images) {
             Ok(images) => {
@@ -222,7 +222,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
 
     fn failed(&mut self, facts: &mut FileFacts<'_>, error: Error) {
         self.tally.failed(&error);
-        if !self.again {
+        if !self.silent {
             report(self.global, &error.clone().context(facts.path));
         }
         facts.problems.push(Problem::general(error));
@@ -238,7 +238,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     }
 
     fn end(self) -> Exit {
-        if self.again {
+        if self.silent {
             return self.tally.exit();
         }
         if let Some(error) = self.unmatched.filter(|_| !self.matched) {

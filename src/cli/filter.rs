@@ -26,7 +26,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
-use sycl_bundle::report::filtered::{self, Against, Emptied, Filtered, Output};
+use sycl_bundle::report::filtered::{self, Emptied, Filtered, Output, Reason};
 use sycl_bundle::report::json::SchemaVersion;
 use sycl_bundle::report::name;
 use sycl_bundle::rewrite::empty::empty;
@@ -70,7 +70,7 @@ pub struct Args {
     /// Remove the signature of a Windows file, which would be wrong once the file is changed
     #[arg(long)]
     drop_signature: bool,
-    /// How to show what was done
+    /// The form of the summary
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Summary,
     /// Print the JSON Schema of `--format json` and end
@@ -119,7 +119,7 @@ impl Args {
         Ok(exit)
     }
 
-    /// What is to be written, in the order of the command line.
+    /// The tables to write, in the order of the command line.
     fn wanted<'t>(&self, global: &Global, table: &'t TargetTable) -> Result<Vec<Wanted<'t>>> {
         let usage = |message: String, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
         let mut wanted = Vec::new();
@@ -300,7 +300,7 @@ fn subjects<'t>(global: &Global, table: &'t TargetTable, spelling: &str) -> Resu
     Ok(found.targets.into_iter().map(|target| Subject::new(target).with_march(march)).collect())
 }
 
-/// What speaks against each image; nothing where all stay.
+/// Reasons against each image; none where all stay.
 fn judged(images: &[Examined<'_, '_>], codes: &[Code], wanted: &Wanted<'_>) -> Vec<Vec<Finding>> {
     if wanted.subjects.is_empty() {
         return images.iter().map(|_| Vec::new()).collect();
@@ -326,7 +326,7 @@ fn result(wanted: &Wanted<'_>, images: &[Examined<'_, '_>], findings: &[Vec<Find
         .map(|(image, found)| Emptied {
             image: image.image.index,
             kernels: image.kernels.clone(),
-            findings: found.iter().map(Against::of).collect(),
+            findings: found.iter().map(Reason::new).collect(),
         })
         .collect();
     let mut seen = HashSet::new();

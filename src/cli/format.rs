@@ -9,7 +9,7 @@ pub enum Answer {
     Json,
 }
 
-/// How to show what was done.
+/// The form of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Summary {
     /// A summary on standard error

@@ -4,7 +4,7 @@
 
 use super::emit::Origin;
 use super::exit::Exit;
-use super::files::{How, each_file_with, report_problems};
+use super::files::{ReadOptions, each_file_with, report_problems};
 use super::global::Global;
 use super::selection::Selection;
 use super::table::Beside;
@@ -19,17 +19,17 @@ use sycl_bundle::rewrite::{join, prepare};
 
 /// The selected images of all inputs, numbered through.
 pub struct Gathered<'k> {
-    /// In the order of the inputs.
+    /// The images, in the order of the inputs.
     pub images: Vec<Image<'k>>,
-    /// What the user knows each by: its file, and its number there where the file has several.
+    /// Names by which the user knows each image: its file, and its number there where the file has several.
     pub labels: Vec<String>,
     /// The inputs that have images, and how many of them are here.
     pub files: Vec<(String, usize)>,
-    /// Where they come from.
+    /// The origin of the images.
     pub origin: Origin,
     /// The exit code that reading calls for.
     pub exit: Exit,
-    /// How the images number aspects, where they have some whose numbers changed.
+    /// The numbering of aspects, where the images have some whose numbers changed.
     pub epoch: Epoch,
 }
 
@@ -71,7 +71,7 @@ pub fn gather<'k>(
     gather_as(global, files, selection, beside, (arena, true))
 }
 
-/// The same for verbs that go by the code itself.
+/// Gathers images like [`gather`], for verbs that go by the code itself.
 ///
 /// # Errors
 /// Those of [`gather`].
@@ -106,7 +106,7 @@ fn gather_as<'k>(
         global,
         files,
         &selection.selector()?,
-        How { beside, freed: true, ..How::default() },
+        ReadOptions { sidecars: beside, eager_free: true, ..ReadOptions::default() },
         |facts| {
             // Without what the user named for it a module would be another image. What is wrong with the module itself is
             // told as it is without.

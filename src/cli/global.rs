@@ -9,7 +9,7 @@ use sycl_bundle::report::text::visible_lines;
 /// Columns where the terminal does not tell.
 const WIDTH: usize = 100;
 
-/// When to colour.
+/// The choice of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Color {
     // On a terminal, unless NO_COLOR is set; CLICOLOR_FORCE colours everywhere.
@@ -22,7 +22,7 @@ enum Color {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
-    /// When to colour the output; NO_COLOR and CLICOLOR_FORCE count for `auto`
+    /// Colour the output always, never, or on a terminal; NO_COLOR and CLICOLOR_FORCE count for `auto`
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
     color: Color,
     /// Say less: no notes, no progress
@@ -36,12 +36,12 @@ pub struct GlobalArgs {
     no_demangle: bool,
 }
 
-/// What holds for every verb.
+/// Options of every verb, resolved.
 #[derive(Debug)]
 pub struct Global {
     /// No notes, no progress.
     pub quiet: bool,
-    /// How often `-v` was given.
+    /// The number of `-v` flags.
     pub verbose: u8,
     /// Whether kernels are shown by the names they have in the source.
     pub demangle: bool,
@@ -110,7 +110,7 @@ impl Global {
         if self.unicode { Drawing::Unicode } else { Drawing::Ascii }
     }
 
-    /// What is drawn with beside words and numbers; nothing where nobody looks: scripts read what they always did.
+    /// The letters for drawings beside words and numbers; none where nobody looks: scripts read what they always did.
     pub fn drawing(&self) -> Option<Drawing> {
         (self.stdout_terminal || self.stdout_color).then(|| self.letters())
     }

@@ -18,8 +18,8 @@ use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::near::did_you_mean;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::gate::Trouble;
 use sycl_bundle::report::has as page;
+use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::report::name::display;
 use sycl_bundle::select::{Pattern, Selector};
 
@@ -100,7 +100,7 @@ impl Args {
         let (mut others, mut problems) = (Vec::new(), Vec::new());
         let exit = each_file(global, &self.files, &Selector::default(), |facts| {
             report_problems(global, facts);
-            problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
+            problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
             let names = facts.images.iter().flat_map(|image| &image.kernels);
             others.extend(names.filter(|name| !wanted(name)).map(|name| display(name)));
             bundles.file(&facts.images, wanted);

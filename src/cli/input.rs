@@ -26,10 +26,10 @@ enum Data {
     Read(Vec<u8>),
 }
 
-/// What tells a file from others: device and inode.
+/// Device and inode, which identify a file.
 pub type FileId = (u64, u64);
 
-/// What was found at a path.
+/// A file at a path, or something else.
 #[derive(Debug)]
 pub enum Found {
     /// A file that is wanted.

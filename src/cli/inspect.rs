@@ -1,7 +1,7 @@
 //! `inspect`: what device code is in these files?
 
 use super::exit::Exit;
-use super::files::{How, each_file, each_file_with, report_problems};
+use super::files::{ReadOptions, each_file, each_file_with, report_problems};
 use super::global::Global;
 use super::output;
 use super::page::{Draft, PageArgs};
@@ -95,7 +95,7 @@ impl Args {
             draft.iter_mut().for_each(|draft| draft.file(facts));
         };
         // Images are examined while they are written, by the same threads; those of a page before.
-        let how = How { deferred: !self.page.asked(), ..How::default() };
+        let options = ReadOptions { lazy: !self.page.asked(), ..ReadOptions::default() };
         let exit = match self.format {
             Format::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
@@ -117,7 +117,7 @@ impl Args {
             }
             Format::Json => {
                 let mut document = json::Document::open(&mut out)?;
-                let exit = each_file_with(global, &self.files, &selector, how, |facts| {
+                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
                     document.file(facts)?;
                     add(&mut draft, facts);
                     Ok(())
@@ -125,7 +125,7 @@ impl Args {
                 document.close()?;
                 exit
             }
-            Format::Jsonl => each_file_with(global, &self.files, &selector, how, |facts| {
+            Format::Jsonl => each_file_with(global, &self.files, &selector, options, |facts| {
                 json::lines(&mut out, facts)?;
                 add(&mut draft, facts);
                 // A line is an image: what is wrong with the file has no place among them.
@@ -138,7 +138,7 @@ impl Args {
         Ok(exit)
     }
 
-    /// What is the same code, as a table for each file or as one document.
+    /// Shows images that are the same code, as a table for each file or as one document.
     fn clones(&self, global: &Global) -> Result<Exit> {
         let selector = self.selection.selector()?;
         let mut out = output::stdout();

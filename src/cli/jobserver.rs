@@ -15,7 +15,7 @@ use sycl_bundle::build::Tokens;
 
 /// The `O_NONBLOCK` of Linux and of every system with `/proc/self/fd`: two processes may see one byte at once.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-/// How long a wait for a byte lasts before it is asked whether one is still needed.
+/// The time that a wait for a byte lasts before checking whether one is still needed.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The jobserver of the `make` above.

@@ -40,7 +40,7 @@ Exit status:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// What `wrap` takes; each input is a bundle
+    /// Inputs, as `wrap` takes them; each is a bundle
     #[arg(value_name = "INPUT", required = true)]
     files: Vec<PathBuf>,
     /// The file to write; `-` is standard output

@@ -16,7 +16,7 @@ use sycl_bundle::select::{Selector, keep_needing};
 use super::ask::Asker;
 use super::check::others::collect;
 use super::exit::Exit;
-use super::files::{How, each_file_with, report_problems};
+use super::files::{ReadOptions, each_file_with, report_problems};
 use super::global::Global;
 use super::live::Live;
 use super::output;
@@ -113,12 +113,12 @@ impl Args {
             any |= !file.kernels.is_empty();
             Ok(FileKernels { path: "", ..file })
         };
-        let how = How { unhashed: true, ..How::default() };
+        let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
         let exit = match self.format {
             Format::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
                 let mut first = true;
-                each_file_with(global, &self.files, &selector, how, |facts| {
+                each_file_with(global, &self.files, &selector, options, |facts| {
                     report_problems(global, facts);
                     let file = FileKernels { path: facts.path, ..find(facts, !selector.kernels.is_empty())? };
                     if file.kernels.is_empty() {
@@ -130,14 +130,14 @@ impl Args {
             }
             Format::Json => {
                 let mut document = json::Document::open(&mut out)?;
-                let exit = each_file_with(global, &self.files, &selector, how, |facts| {
+                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
                     let file = find(facts, true)?;
                     document.file(&FileKernels { path: facts.path, ..file })
                 })?;
                 document.close()?;
                 exit
             }
-            Format::Jsonl => each_file_with(global, &self.files, &selector, how, |facts| {
+            Format::Jsonl => each_file_with(global, &self.files, &selector, options, |facts| {
                 report_problems(global, facts);
                 let file = find(facts, true)?;
                 json::lines(&mut out, &FileKernels { path: facts.path, ..file })
@@ -161,7 +161,7 @@ impl Args {
     }
 }
 
-/// Which kernels are asked for.
+/// The kernels to show.
 #[derive(Clone, Copy)]
 struct Wanted<'w> {
     selector: &'w Selector,

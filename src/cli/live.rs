@@ -13,7 +13,7 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 
 use super::worker;
 
-/// How long looking around may take; a driver can hang.
+/// The longest that looking around may take; a driver can hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The devices of this machine, and which of them are hidden.
@@ -50,7 +50,7 @@ impl Live {
         !self.hidden.get(place).copied().unwrap_or(true)
     }
 
-    /// How many devices the variable hides.
+    /// The number of devices that the variable hides.
     pub fn hidden(&self) -> usize {
         self.hidden.iter().filter(|hidden| **hidden).count()
     }
@@ -68,13 +68,13 @@ impl Live {
         })
     }
 
-    /// How workers are started.
+    /// The command that starts a worker.
     pub fn launch(&self) -> &Launch {
         &self.launch
     }
 }
 
-/// How many workers at once, and how patient.
+/// The number of workers at once, and their deadline.
 pub fn settings(jobs: Option<NonZeroUsize>) -> Settings {
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     Settings::new(jobs.unwrap_or(cores))

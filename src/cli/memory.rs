@@ -22,7 +22,7 @@ impl Pages {
         Pages { large }
     }
 
-    /// What the process began with.
+    /// Restores the setting with which the process began.
     pub fn as_before(self) {
         if self.large {
             disable_transparent_huge_pages(false).ok();

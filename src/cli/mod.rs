@@ -116,7 +116,7 @@ impl Cli {
         Cli { pages, ..command }
     }
 
-    /// What holds for every verb: the flags, and what the environment says of the terminal.
+    /// The options of every verb: the flags, and what the environment says of the terminal.
     pub fn global(&self) -> Global {
         self.global.resolve()
     }

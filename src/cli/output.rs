@@ -8,11 +8,11 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::text::visible_lines;
 use tempfile::NamedTempFile;
 
-/// What a new file may be at most; the process's umask takes from it.
+/// The permission bits of a new file, before the process's umask.
 const FILE_MODE: u32 = 0o666;
-/// The same for folders.
+/// The permission bits of a new folder, before the process's umask.
 const FOLDER_MODE: u32 = 0o777;
-/// How temporary files and folders are called, should the process be killed while one is there.
+/// The prefix of temporary files and folders, should the process be killed while one is there.
 const PREFIX: &str = ".sycl-bundle-";
 
 /// Writes a file by way of a temporary one beside it, so that at any moment there is the old file, the new one, or

@@ -31,11 +31,11 @@ pub enum Packages<'a> {
 const WAYS: [(&str, &[&str]); 4] =
     [("python3", &["-I", "-m", "pip"]), ("python", &["-I", "-m", "pip"]), ("pip3", &[]), ("pip", &[])];
 
-/// How long pip may take to tell its version.
+/// The longest that pip may take to tell its version.
 const ANSWER: Duration = Duration::from_secs(30);
-/// How long an installation may take: 250 MB by a slow line.
+/// The longest that an installation may take: 250 MB by a slow line.
 const INSTALLATION: Duration = Duration::from_secs(60 * 60);
-/// How often a running pip is looked after.
+/// The time between two looks at a running pip.
 const TICK: Duration = Duration::from_millis(20);
 
 impl Pip {

@@ -32,13 +32,13 @@ Exit status: as `build`; nothing is compiled.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// For which engine; by default ninja
+    /// The engine that runs the plan; by default ninja
     #[arg(long, value_name = "ENGINE")]
     format: Option<Engine>,
     /// The file to write; by default standard output
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// What `build` would get
+    /// The arguments of `build`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "ARGUMENTS OF BUILD")]
     arguments: Vec<OsString>,
 }

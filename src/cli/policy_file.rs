@@ -39,7 +39,7 @@ impl PolicyFile {
         Ok(Some(PolicyFile { name, input, found }))
     }
 
-    /// Its text.
+    /// The text of the file.
     ///
     /// # Errors
     /// Where it is none.
@@ -57,7 +57,7 @@ impl PolicyFile {
         }
     }
 
-    /// What was read of it; of what is wrong all but the last has then been said.
+    /// Unwraps what was read of the file; of several errors all but the last are reported here.
     ///
     /// # Errors
     /// The last thing that is wrong with it.

@@ -1,7 +1,7 @@
 //! `props`: what do the property sets of images say?
 
 use super::exit::Exit;
-use super::files::{How, each_file_with, report_problems};
+use super::files::{ReadOptions, each_file_with, report_problems};
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
@@ -99,7 +99,7 @@ impl Args {
         };
         let filtered = !(sets.is_empty() && names.is_empty());
         let selector = self.selection.selector()?;
-        let how = How { unhashed: true, ..How::default() };
+        let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
         let mut out = output::stdout();
         let lost = |error: std::io::Error| output::lost(&error);
@@ -109,7 +109,7 @@ impl Args {
         };
         let mut texts: Vec<String> = Vec::new();
         let (mut any, mut first) = (false, true);
-        let exit = each_file_with(global, &self.files, &selector, how, |facts| {
+        let exit = each_file_with(global, &self.files, &selector, options, |facts| {
             let file = page::collect(facts, wanted);
             any |= !file.is_empty();
             if let Some(document) = &mut document {

@@ -69,7 +69,7 @@ impl Source {
         self.restored.as_deref().unwrap_or(self.input.bytes())
     }
 
-    /// Its images, of the file as it is to be built from.
+    /// The images of the input, as they are to be built from.
     ///
     /// # Errors
     /// What [`Bundle::read`] says; for a table what its files say.
@@ -77,7 +77,7 @@ impl Source {
         self.parts.as_ref().map_or_else(|| Bundle::read(host), |parts| parts.bundle(host))
     }
 
-    /// Its bytes, with those of the files that belong to it.
+    /// The bytes of the input, with those of the files that belong to it.
     pub fn size(&self) -> u64 {
         let own = self.bytes().len() as u64;
         match &self.parts {

@@ -68,7 +68,7 @@ pub struct Args {
     /// The file to write; of a table its parts lie beside it and are named after it
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// How to split
+    /// The mode of splitting
     #[arg(long, value_name = "MODE", default_value = "auto")]
     mode: ModeName,
     /// An image for the kernels and functions that match, by glob, mangled or demangled (repeatable); others follow the
@@ -98,7 +98,7 @@ enum ModeName {
     PerKernel,
     /// An image for each source and set of requirements
     PerSource,
-    /// The same as per_source
+    /// Another name of per_source
     Auto,
     /// An image for each set of requirements
     Off,

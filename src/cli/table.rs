@@ -18,7 +18,7 @@ pub struct Files {
     problems: Vec<Problem>,
 }
 
-/// What belongs to a bare module: files that were named, or those of its name beside it.
+/// Files that belong to a bare module: those the user names, or those of its name beside it.
 #[derive(Debug, Default)]
 pub struct Beside {
     /// Property sets as text.

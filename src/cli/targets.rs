@@ -79,7 +79,7 @@ enum Format {
     Jsonl,
 }
 
-/// What names stand for.
+/// Targets and families that spellings stand for.
 #[derive(Default)]
 struct Named<'t> {
     targets: Vec<&'t Target>,

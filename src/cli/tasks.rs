@@ -4,13 +4,13 @@
 
 /// A thing to do, and the commands that do it: three at most.
 pub struct Task {
-    /// What follows "How do I".
+    /// The task, as it follows "How do I".
     pub what: &'static str,
     /// The commands, for a shell.
     pub commands: &'static [&'static str],
 }
 
-/// In the order in which they tend to come up.
+/// The tasks, in the order in which they tend to come up.
 pub const TASKS: &[Task] = &[
     Task { what: "find the kernels that need fp64", commands: &["sycl-bundle kernels libfoo.so --aspect fp64"] },
     Task {

@@ -64,13 +64,13 @@ fn private_stdout() -> io::Result<impl Write> {
     Ok(File::from(output))
 }
 
-/// How a worker is started: this very program, with the driver that this user has installed or chosen. The
+/// The command that starts a worker: this very program, with the driver that this user has installed or chosen. The
 /// instruction set is what it compiles for, by default the machine's own.
 pub fn launch(march: Option<CpuArch>) -> Result<Launch> {
     launch_with(driver::environment(), march)
 }
 
-/// The same with another driver environment.
+/// The command that starts a worker, with another driver environment.
 pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) -> Result<Launch> {
     if let Some(march) = march {
         env.push(("CL_CONFIG_CPU_TARGET_ARCH".into(), march.driver_name().into()));

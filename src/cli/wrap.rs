@@ -87,13 +87,13 @@ impl Args {
     }
 }
 
-/// What is written in another form.
+/// Inputs that are written in another form.
 pub struct Inputs<'w> {
     /// The inputs.
     pub files: &'w [PathBuf],
-    /// Which images of them.
+    /// The selection among their images.
     pub selection: &'w Selection,
-    /// What belongs to a bare module.
+    /// The files that belong to a bare module.
     pub beside: Option<&'w Beside>,
 }
 
@@ -147,7 +147,7 @@ impl Inputs<'_> {
     }
 }
 
-/// How many images say nothing that another one before them does not say.
+/// The number of images that say nothing that another one before them does not say.
 fn twice(images: &[Image<'_>]) -> usize {
     let mut seen = HashSet::new();
     let said = images.iter().map(|image| (image.target, image.compile_target(), &image.entries, image.stored));

@@ -14,7 +14,7 @@ pub fn schema() -> String {
     super::json::schema::<Built>()
 }
 
-/// What came of a build.
+/// The result of a build.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle build --format json")]
 pub struct Built {
@@ -34,7 +34,7 @@ pub struct Built {
     /// The instruction set of native CPU code; null where no target has one.
     pub march: Option<&'static str>,
     /// Counts for each target, in the order of the command line.
-    pub targets: Vec<OfTarget>,
+    pub targets: Vec<TargetCounts>,
     /// Images in the inputs.
     pub images: usize,
     /// Images that were not selected.
@@ -43,10 +43,10 @@ pub struct Built {
     pub taken_over: usize,
     /// Native images that were compiled, now or in an earlier run; in a trial, those that would be.
     pub compiled: usize,
-    /// How many of them came out of the cache.
+    /// Native images that came out of the cache; `compiled` counts them too.
     pub cached: usize,
-    /// How many of them are the same code as another but for the kernel's name, and were made of its binary; what came
-    /// out of the cache does not count.
+    /// Native images made of the binary of another image with the same code under another kernel name; `compiled`
+    /// counts them too, and those out of the cache are not among them.
     pub folded: usize,
     /// Images that are the same code as another and are compiled all the same.
     pub apart: Vec<Alone>,
@@ -123,7 +123,7 @@ pub struct Alone {
 
 /// Counts for one target.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct OfTarget {
+pub struct TargetCounts {
     /// The name of the target.
     pub target: String,
     /// The `DeviceTargetSpec` of its images.
@@ -134,9 +134,9 @@ pub struct OfTarget {
     pub architecture: String,
     /// Native images, now or in an earlier run; in a trial, those that would be.
     pub compiled: usize,
-    /// How many of them came out of the cache.
+    /// Native images that came out of the cache; `compiled` counts them too.
     pub cached: usize,
-    /// How many of them are the same code as another but for the kernel's name, and were made of its binary.
+    /// Native images made of the binary of another image with the same code under another kernel name.
     pub folded: usize,
     /// Images that it cannot run.
     pub skipped: usize,
@@ -150,20 +150,20 @@ pub struct OfTarget {
     pub native_bytes: u64,
 }
 
-impl OfTarget {
+impl TargetCounts {
     /// The same target, of which nothing was compiled yet.
-    fn without_counts(&self) -> OfTarget {
-        OfTarget {
+    fn without_counts(&self) -> TargetCounts {
+        TargetCounts {
             target: self.target.clone(),
             spec: self.spec,
             compile_target: self.compile_target.clone(),
             architecture: self.architecture.clone(),
-            ..OfTarget::default()
+            ..TargetCounts::default()
         }
     }
 
     /// Adds the counts of a further file.
-    fn add(&mut self, other: &OfTarget) {
+    fn add(&mut self, other: &TargetCounts) {
         let counts = [
             (&mut self.compiled, other.compiled),
             (&mut self.cached, other.cached),
@@ -261,7 +261,7 @@ impl Failed {
 impl Built {
     /// Begins the document of a package with that of its first file.
     pub fn of_package(first: Built) -> Built {
-        let targets = first.targets.iter().map(OfTarget::without_counts).collect();
+        let targets = first.targets.iter().map(TargetCounts::without_counts).collect();
         let mut all =
             Built { target: first.target.clone(), march: first.march, emit: first.emit, targets, ..Built::default() };
         all.dry_run = first.dry_run;

@@ -10,7 +10,7 @@ pub fn schema() -> String {
     super::json::schema::<Cached>()
 }
 
-/// What the cache of compiled modules holds, after what was done.
+/// The contents of the cache of compiled modules, after the verb's work.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle cache --format json")]
 pub struct Cached {
@@ -59,7 +59,7 @@ impl Cached {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// The same for a person.
+    /// Shows the document to a person.
     pub fn text(&self) -> String {
         let mut lines = vec![self.folder.clone()];
         if let Some(removed) = self.removed {

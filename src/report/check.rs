@@ -39,7 +39,7 @@ pub struct Finding<'f> {
     pub warning: &'f Warning,
 }
 
-/// What is asked.
+/// A question about aspects, without a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question<'f> {
     /// Whether all aspects in use are declared.
@@ -68,12 +68,12 @@ impl<'f> Question<'f> {
     }
 }
 
-/// What was found on one question.
+/// The findings on one question.
 #[derive(Debug)]
 pub struct Answer<'f> {
     /// The question.
     pub question: Question<'f>,
-    /// What speaks against it, in order of files and images.
+    /// Warnings, in order of files and images.
     pub findings: Vec<Finding<'f>>,
     /// Whether some code could not be judged.
     pub partial: bool,

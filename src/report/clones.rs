@@ -56,7 +56,7 @@ pub struct Group {
     pub redundant_bytes: u64,
 }
 
-/// Which images are the same code under other names.
+/// Groups of images that are the same code under other names.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle inspect --clones --format json")]
 struct Document<'d> {

@@ -14,7 +14,7 @@ pub fn schema() -> String {
     super::json::schema::<Costs>()
 }
 
-/// What compiling each image took, and what each native kernel takes.
+/// The cost of compiling each image, and the resources of each native kernel.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle build --report")]
 pub struct Costs {
@@ -23,13 +23,13 @@ pub struct Costs {
     /// The inputs.
     pub inputs: Vec<String>,
     /// Images by number, then target: those that were compiled, and those that did not build.
-    pub images: Vec<OfImage>,
+    pub images: Vec<ImageCost>,
 }
 
 /// The origin of a binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum How {
+pub enum BinaryOrigin {
     /// Compiled in this run.
     Compiled,
     /// Taken from the cache.
@@ -42,7 +42,7 @@ pub enum How {
 
 /// One image for one target.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OfImage {
+pub struct ImageCost {
     /// The number of the image.
     pub image: usize,
     /// The input that it is from.
@@ -50,7 +50,7 @@ pub struct OfImage {
     /// The target.
     pub target: String,
     /// The origin of its binary.
-    pub how: How,
+    pub how: BinaryOrigin,
     /// Bytes of the module.
     pub module_bytes: u64,
     /// The options that the compiler got.
@@ -64,12 +64,12 @@ pub struct OfImage {
     /// The reason why it did not build.
     pub cause: Option<String>,
     /// Resources of its native kernels.
-    pub kernels: Vec<OfKernel>,
+    pub kernels: Vec<KernelResources>,
 }
 
 /// Resources of a native kernel; null for what the format does not tell.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OfKernel {
+pub struct KernelResources {
     /// The mangled name.
     pub name: String,
     /// The name in the source.
@@ -94,10 +94,10 @@ pub struct OfKernel {
     pub argument_bytes: Option<u64>,
 }
 
-impl OfKernel {
+impl KernelResources {
     /// The resources that a native format tells.
-    pub fn new(kernel: &Kernel) -> OfKernel {
-        OfKernel {
+    pub fn new(kernel: &Kernel) -> KernelResources {
+        KernelResources {
             name: kernel.name.clone(),
             source_name: demangle(&kernel.name).into_owned(),
             registers: kernel.registers,

@@ -14,7 +14,7 @@ use crate::build::{Device, Inventory};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where the values of fields stand.
+/// The column in which the values of fields begin.
 const COLUMN: usize = 22;
 
 /// The device of a list, by its place in the inventory.

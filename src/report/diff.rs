@@ -21,13 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A file in two builds.
 #[derive(Debug)]
 pub struct Pair {
-    /// What both have in common of their names.
+    /// The part of the path that both builds have in common.
     pub name: String,
     /// The old file, as the user gave it; none where there is none.
     pub old: Option<String>,
     /// The new file.
     pub new: Option<String>,
-    /// What differs.
+    /// Differences between the two builds.
     pub diff: FileDiff,
     /// Whether something of either could not be read, so that what is told may be too much.
     pub partial: bool,
@@ -38,7 +38,7 @@ pub struct Pair {
 pub struct Report {
     /// The files, by name.
     pub pairs: Vec<Pair>,
-    /// What does not keep to a budget.
+    /// Budgets that are exceeded.
     pub breaches: Vec<Breach>,
 }
 
@@ -58,7 +58,7 @@ pub struct Counts {
 }
 
 impl Pair {
-    /// What became of its kernels.
+    /// Counts the kernels of the file by fate.
     pub fn counts(&self) -> Counts {
         let of = |fate: fn(&Fate) -> bool| self.diff.diffs.iter().filter(|kernel| fate(&kernel.fate)).count();
         Counts {
@@ -88,7 +88,7 @@ impl Report {
         totals.fold([Total::default(); 2], |[old, new], [own_old, own_new]| [old.plus(own_old), new.plus(own_new)])
     }
 
-    /// What became of all kernels.
+    /// Counts the kernels of all files by fate.
     pub fn counts(&self) -> Counts {
         self.pairs.iter().map(Pair::counts).fold(Counts::default(), |sum, own| Counts {
             added: sum.added.saturating_add(own.added),
@@ -128,7 +128,8 @@ impl Report {
         found
     }
 
-    /// What changed of images and is no kernel's own, in a line each, with how many kernels have such images.
+    /// Lists changes of images that are not part of a kernel's own, a line each, with the number of kernels that have
+    /// such images.
     pub(super) fn image_changes(&self) -> Vec<String> {
         let mut found: BTreeMap<String, usize> = BTreeMap::new();
         let targets: BTreeSet<&String> = self.pairs.iter().flat_map(|pair| pair.diff.targets.keys()).collect();
@@ -156,7 +157,7 @@ impl Report {
         found.into_iter().map(line).collect()
     }
 
-    /// How many kernels changed in each way.
+    /// Counts the changed kernels for each kind of change; kinds without a kernel are left out.
     fn ways(&self) -> Vec<(What, usize)> {
         let kernels = || self.pairs.iter().flat_map(|pair| &pair.diff.diffs);
         let of =
@@ -187,7 +188,7 @@ fn share(sign: char, part: u64, whole: u64) -> String {
     if whole == 0 { String::new() } else { format!(", {sign}{}", units::share(part, whole)) }
 }
 
-/// What became of a kernel, as a word.
+/// The fate of a kernel, as a word.
 pub(super) fn fate(fate: &Fate) -> &'static str {
     match fate {
         Fate::Added => "added",

@@ -13,7 +13,7 @@ pub fn schema() -> String {
     super::json::schema::<Doctor>()
 }
 
-/// What a machine has for building and running device code.
+/// Loader, drivers, compilers and caches of a machine, for building and running device code.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle doctor --format json")]
 pub struct Doctor {
@@ -180,7 +180,7 @@ impl Doctor {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// The same for a person.
+    /// Shows the document to a person.
     pub fn table(&self) -> String {
         let mut lines = Vec::new();
         let mut line = |label: &str, text: &str| lines.push(format!("{label:<18}{text}").trim_end().to_owned());

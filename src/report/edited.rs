@@ -10,10 +10,10 @@ pub fn schema() -> String {
     super::json::schema::<Edited>()
 }
 
-/// How many kernels are named where not all are.
+/// The number of kernels that are named without `-v`.
 const NAMED: usize = 4;
 
-/// What became of the list of images of a linked file.
+/// The result of adding images to a linked file, or of removing some.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle embed and prune --format json")]
 pub struct Edited {

@@ -64,7 +64,7 @@ pub fn chain(evidence: &Evidence) -> Vec<Step<'_>> {
 /// The use of an aspect.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Evidence")]
-pub struct Why<'a> {
+pub struct AspectUse<'a> {
     /// The aspect's SYCL name.
     pub aspect: &'static str,
     /// Whether it is used, rather than one of several that leave the same instruction.
@@ -81,10 +81,10 @@ pub struct Why<'a> {
     pub chain: Vec<Step<'a>>,
 }
 
-impl<'a> Why<'a> {
+impl<'a> AspectUse<'a> {
     /// The use that a piece of evidence tells.
-    pub fn of(evidence: &'a Evidence) -> Why<'a> {
-        Why {
+    pub fn new(evidence: &'a Evidence) -> AspectUse<'a> {
+        AspectUse {
             aspect: evidence.aspect.name(),
             certain: evidence.aspect.certain(),
             instruction: &evidence.instruction,
@@ -96,7 +96,7 @@ impl<'a> Why<'a> {
     }
 }
 
-/// How functions are called in text: demangled or not.
+/// The form in which names of functions are shown: demangled or as they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Names {
     /// Whether to demangle.
@@ -142,7 +142,7 @@ pub fn text(kernel: &str, evidence: &Evidence, names: Names) -> String {
     visible_lines(&text).into_owned()
 }
 
-/// Where what is stored, declared and found differ: a sentence for each aspect.
+/// Describes each aspect whose stored, declared and used requirements differ, a sentence each.
 pub fn differences(comparison: &Comparison) -> impl Iterator<Item = String> {
     comparison.differences.iter().map(|difference| format!("aspect {} {}", difference.aspect, difference.reason.text()))
 }

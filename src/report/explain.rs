@@ -23,65 +23,65 @@ use std::sync::Arc;
 /// All that is told.
 #[derive(Debug, Default)]
 pub struct Explanation {
-    /// What the message says; empty where nothing in it is known.
-    pub told: Vec<Told>,
-    /// How the runtime chooses, for each kernel and target that is asked about.
-    pub ways: Vec<Way>,
-    /// What live devices made of kernels.
+    /// Meanings of the lines of an error message; empty where none is recognised.
+    pub lines: Vec<MessageLine>,
+    /// The image that the runtime chooses, for each kernel and target that is asked about.
+    pub choices: Vec<ImageChoice>,
+    /// Results of building kernels on live devices.
     pub built: Vec<Built>,
 }
 
 /// One thing that a message says.
 #[derive(Debug)]
-pub struct Told {
-    /// What.
+pub struct MessageLine {
+    /// The recognised line.
     pub saying: Saying,
-    /// What it means.
+    /// The meaning of the line, in sentences.
     pub meaning: String,
-    /// What it is about, in each file.
-    pub files: Vec<OfFile>,
-    /// What mends it.
+    /// The kernels and images that the line is about, in each file.
+    pub files: Vec<FileConcerns>,
+    /// Steps that solve the problem.
     pub remedies: Vec<String>,
 }
 
-/// What a saying is about in a file.
+/// The kernels and images of one file that a line of a message is about.
 #[derive(Debug)]
-pub struct OfFile {
+pub struct FileConcerns {
     /// The file, as the user gave it.
     pub file: Arc<str>,
     /// Kernels and images.
     pub concerns: Vec<Concern>,
-    /// What is to be said of the file itself.
+    /// A sentence about the file as a whole.
     pub note: Option<String>,
 }
 
-/// What becomes of an image on the way.
+/// The role of an image in the runtime's choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
     /// The runtime does not count it as for the device.
     PassedOver(String),
-    /// It counts, and another is picked.
+    /// The image fits the device, and the runtime picks another.
     Candidate,
-    /// It is picked.
+    /// The runtime picks the image.
     Chosen,
 }
 
 /// An image of the kernel.
 #[derive(Debug)]
-pub struct Seen {
-    /// Its number in the file.
+pub struct KernelImage {
+    /// The number of the image in its file.
     pub image: usize,
-    /// Its format.
+    /// The format of the payload.
     pub format: &'static str,
-    /// What it is for.
+    /// Devices that the image is for.
     pub devices: String,
-    /// What becomes of it.
+    /// The role in the choice.
     pub fate: Fate,
 }
 
-/// How the runtime chooses an image for a kernel on a target, and what becomes of it.
+/// The runtime's choice of an image for a kernel on a target, and its outcome.
 #[derive(Debug)]
-pub struct Way {
+pub struct ImageChoice {
     /// The file.
     pub file: Arc<str>,
     /// The target.
@@ -89,23 +89,23 @@ pub struct Way {
     /// The kernel's mangled name.
     pub kernel: String,
     /// The images of the kernel.
-    pub images: Vec<Seen>,
-    /// How the adapter picks.
+    pub images: Vec<KernelImage>,
+    /// The rule by which the adapter picks among images, as a sentence.
     pub rule: &'static str,
     /// Whether it runs.
     pub verdict: Verdict,
-    /// What the runtime throws.
+    /// The exception that the runtime throws instead of running the kernel.
     pub thrown: Option<Thrown>,
-    /// What speaks against it.
+    /// Reasons why the kernel does not run there, or may not.
     pub findings: Vec<Objection>,
-    /// What may surprise.
+    /// Behaviour of the runtime that surprises.
     pub traps: Vec<Trap>,
 }
 
-/// What speaks against a kernel on a target.
+/// A reason why a kernel does not run on a target, or may not.
 #[derive(Debug, Clone)]
 pub struct Objection {
-    /// What it says.
+    /// The rule and its message.
     pub against: Arc<Against>,
     /// The number of the image in its file, where it is about one.
     pub image: Option<usize>,
@@ -113,7 +113,7 @@ pub struct Objection {
     pub evidence: Option<Evidence>,
 }
 
-/// What a live device's compiler made of a kernel.
+/// The result of building a kernel for a live device.
 #[derive(Debug)]
 pub struct Built {
     /// The file.
@@ -124,11 +124,11 @@ pub struct Built {
     pub kernel: String,
     /// The image, by its number in the file.
     pub image: usize,
-    /// Why not, where it was not built, and the `sycl::errc` that a program would meet.
+    /// The reason why it does not build, with the `sycl::errc` that a program meets; none where it builds.
     pub failure: Option<(Option<&'static str>, String)>,
 }
 
-impl Way {
+impl ImageChoice {
     /// From a choice among `images`, and what the gate found of it.
     pub fn new(
         file: Arc<str>,
@@ -137,7 +137,7 @@ impl Way {
         subject: &Subject<'_>,
         choice: &Choice,
         (thrown, findings): (Option<Thrown>, Vec<Objection>),
-    ) -> Way {
+    ) -> ImageChoice {
         let seen = |at: &usize| {
             let image = images.get(*at)?;
             let passed = choice.passed_over.iter().find(|(other, _)| other == at);
@@ -146,10 +146,10 @@ impl Way {
                 None if choice.chosen == Some(*at) => Fate::Chosen,
                 None => Fate::Candidate,
             };
-            Some(Seen { image: image.image.index, format: image.format.name(), devices: devices(image), fate })
+            Some(KernelImage { image: image.image.index, format: image.format.name(), devices: devices(image), fate })
         };
         let certain = findings.iter().map(|found| found.against.certain).max();
-        Way {
+        ImageChoice {
             file,
             target: subject.target.name.clone(),
             kernel: kernel.to_owned(),
@@ -169,7 +169,7 @@ impl Way {
     }
 }
 
-/// How the adapter picks among images for the device (`urDeviceSelectBinary`).
+/// Describes how the adapter picks among images for the device (`urDeviceSelectBinary`).
 fn rule(subject: &Subject<'_>) -> &'static str {
     match (subject.backend, subject.target.device_type) {
         (Some(Backend::OpenCl), Some(DeviceType::Cpu)) => {

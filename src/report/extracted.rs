@@ -29,7 +29,7 @@ pub struct Written {
     pub names: Names,
 }
 
-/// Which files the images of a file have become.
+/// The files that images were written to.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle extract --format json")]
 struct Document<'a> {

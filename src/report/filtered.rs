@@ -11,7 +11,7 @@ pub fn schema() -> String {
     super::json::schema::<Filtered>()
 }
 
-/// Which modules became empty for which targets.
+/// The modules that `filter` emptied, for each output.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle filter --format json")]
 pub struct Filtered {
@@ -50,12 +50,12 @@ pub struct Emptied {
     /// Mangled names of the kernels.
     pub kernels: Vec<String>,
     /// Findings on the first target.
-    pub findings: Vec<Against>,
+    pub findings: Vec<Reason>,
 }
 
 /// A reason why an image does not run on a target.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Against {
+pub struct Reason {
     /// The rule, by the name that `check` uses.
     pub rule: &'static str,
     /// A sentence about it.
@@ -64,10 +64,10 @@ pub struct Against {
     pub aspect: Option<String>,
 }
 
-impl Against {
+impl Reason {
     /// The reason that a finding tells.
-    pub fn of(finding: &Finding) -> Against {
-        Against { rule: finding.rule.name(), message: finding.message.clone(), aspect: finding.aspect.clone() }
+    pub fn new(finding: &Finding) -> Reason {
+        Reason { rule: finding.rule.name(), message: finding.message.clone(), aspect: finding.aspect.clone() }
     }
 }
 

@@ -8,14 +8,13 @@ pub mod links;
 mod markdown;
 mod matrix;
 mod providers;
+pub(super) mod rows;
 mod sarif;
-pub(super) mod sheet;
 mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use crate::report::json::FileProblem as Trouble;
 pub use github::github;
 pub use json::{json, jsonl};
 pub use junit::junit;
@@ -35,14 +34,14 @@ use crate::compat::gate::{Against, Matter, fingerprint};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What was found in a file, for one target.
+/// The findings in a file, for one target.
 #[derive(Debug, Clone)]
-pub struct OfFile {
+pub struct FileFindings {
     /// The file, as the user gave it.
     pub file: Arc<str>,
-    /// What speaks against its kernels.
+    /// The verdicts on its kernels.
     pub judged: Judged,
-    /// Why they need the aspects that targets lack.
+    /// Call chains to the uses of aspects that targets lack.
     pub proofs: Arc<Proofs>,
 }
 
@@ -50,52 +49,52 @@ pub struct OfFile {
 #[derive(Debug, Clone, Copy)]
 pub struct Finding<'r> {
     /// The file.
-    pub of: &'r OfFile,
-    /// What was found.
+    pub of: &'r FileFindings,
+    /// The kernel and the finding about it.
     pub found: Found<'r>,
 }
 
-/// What was found for a target.
+/// The findings for a target, or those of a policy that are about no target.
 #[derive(Debug, Clone, Default)]
-pub struct OfTarget {
-    /// Its name; empty for what a policy demands whatever the target.
+pub struct TargetFindings {
+    /// The target's name; empty for findings that are about no target.
     pub target: String,
-    /// What was found in each file.
-    pub files: Vec<OfFile>,
+    /// The findings in each file.
+    pub files: Vec<FileFindings>,
 }
 
 /// Kernels by verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Those that run, or whose findings do not count.
+    /// Kernels that run, or whose findings are excused.
     pub compatible: usize,
-    /// Those of which it cannot be told.
+    /// Kernels of which facts or code are unknown.
     pub unknown: usize,
-    /// Those that do not run.
+    /// Kernels that do not run.
     pub incompatible: usize,
 }
 
 /// Findings that say the same of several kernels, and count, or do not for the same reason.
 pub(super) struct Group<'r> {
     pub against: &'r Against,
-    /// How many there are.
+    /// The number of findings.
     pub count: usize,
     /// The first of them: file, kernel, item.
     first: (usize, usize, usize),
     /// The file, the kernels and the item's number among theirs.
-    parts: Vec<(usize, &'r OfFile, &'r [usize], usize, &'r Item)>,
+    parts: Vec<(usize, &'r FileFindings, &'r [usize], usize, &'r Item)>,
 }
 
-impl OfFile {
-    /// What speaks against a file as a whole: it is found of one kernel without a name.
-    pub fn whole(file: Arc<str>, against: Vec<Against>) -> OfFile {
+impl FileFindings {
+    /// Makes a finding about a file as a whole: the only kernel has an empty name.
+    pub fn whole(file: Arc<str>, against: Vec<Against>) -> FileFindings {
         let items = against.into_iter().map(|one| Item { against: Arc::new(one), whose: None, excused: None });
         let judged = Judged {
             kernels: Arc::new(Kernels::new(vec![("".into(), Vec::new())], Vec::new())),
             grouping: Arc::new(Grouping::new(vec![0])),
             items: vec![items.collect()],
         };
-        OfFile { file, judged, proofs: Arc::default() }
+        FileFindings { file, judged, proofs: Arc::default() }
     }
 
     /// Whether it is about the file and not about its kernels.
@@ -105,7 +104,7 @@ impl OfFile {
 }
 
 impl<'r> Group<'r> {
-    /// What it is about and of how much: `cannot run: 3 kernels (aspect)`.
+    /// The verdict, the extent and the rule: `cannot run: 3 kernels (aspect)`.
     fn heading(&self) -> String {
         let what = match (self.against.matter, self.against.certain) {
             (_, false) => "unknown",
@@ -115,7 +114,7 @@ impl<'r> Group<'r> {
         format!("{what}: {}", self.extent())
     }
 
-    /// Of how much it is: `3 kernels (aspect)`.
+    /// The number of kernels or files, and the rule: `3 kernels (aspect)`.
     fn extent(&self) -> String {
         let whole = self.parts.iter().all(|(_, of, ..)| of.is_whole());
         format!("{} ({})", counted(self.count, if whole { "file" } else { "kernel" }), self.against.matter.rule())
@@ -135,7 +134,7 @@ impl<'r> Group<'r> {
 }
 
 impl<'r> Finding<'r> {
-    /// What it is known by from one build to the next.
+    /// A text that identifies the finding from one build to the next.
     pub fn fingerprint(&self, target: &str) -> String {
         fingerprint(target, &self.of.file, &self.found)
     }
@@ -146,23 +145,23 @@ impl<'r> Finding<'r> {
     }
 }
 
-impl OfTarget {
-    /// What speaks against its kernels, in the order of files, images and kernels.
+impl TargetFindings {
+    /// The findings, in the order of files, images and kernels.
     pub fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
         self.files.iter().flat_map(|of| of.judged.findings().map(move |found| Finding { of, found }))
     }
 
     /// All that is said of any kernel, with the kernels of which it is.
-    fn items(&self) -> impl Iterator<Item = (&OfFile, &[usize], &[Item])> {
+    fn items(&self) -> impl Iterator<Item = (&FileFindings, &[usize], &[Item])> {
         self.files.iter().flat_map(|of| of.judged.groups().map(move |(kernels, items)| (of, kernels, items)))
     }
 
-    /// Its name, for people.
+    /// The target's name for people; `policy` for findings that are about no target.
     pub fn name(&self) -> &str {
         if self.target.is_empty() { "policy" } else { &self.target }
     }
 
-    /// How many kernels were judged.
+    /// The number of kernels that were judged.
     pub fn kernels(&self) -> usize {
         self.files.iter().filter(|of| !of.is_whole()).map(|of| of.judged.kernels.len()).sum()
     }
@@ -239,13 +238,13 @@ impl OfTarget {
         groups
     }
 
-    /// How many kernels count as running for the reason alone that what speaks against them does not count.
+    /// The number of kernels that count as running only because their findings are excused.
     pub(super) fn excused_kernels(&self) -> usize {
         let excused = self.items().filter(|(of, _, items)| !of.is_whole() && certain(items).is_none());
         excused.map(|(_, kernels, _)| kernels.len()).sum()
     }
 
-    /// How many findings do not count.
+    /// The number of findings that are excused.
     fn excused(&self) -> usize {
         let excused = |items: &[Item]| items.iter().filter(|item| item.excused.is_some()).count();
         self.items().map(|(_, kernels, items)| kernels.len().saturating_mul(excused(items))).sum()
@@ -258,8 +257,8 @@ pub(super) fn certain(items: &[Item]) -> Option<bool> {
 }
 
 /// The verdict on all targets together: the worst.
-pub fn verdict(targets: &[OfTarget]) -> Verdict {
-    targets.iter().map(OfTarget::verdict).max().unwrap_or(Verdict::Compatible)
+pub fn verdict(targets: &[TargetFindings]) -> Verdict {
+    targets.iter().map(TargetFindings::verdict).max().unwrap_or(Verdict::Compatible)
 }
 
 /// A verdict as a word.

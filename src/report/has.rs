@@ -83,7 +83,7 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
     out
 }
 
-/// Why kernels do not run on a target, each reason once, the commonest first.
+/// Lists the reasons why kernels do not run on a target, the commonest first, each with its number of kernels.
 fn reasons(out: &mut String, conclusion: &Conclusion, target: usize) {
     let mut kernels: BTreeMap<&str, usize> = BTreeMap::new();
     for reason in
@@ -106,11 +106,11 @@ fn reasons(out: &mut String, conclusion: &Conclusion, target: usize) {
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Answer {
-    /// There is one.
+    /// The files have such a bundle.
     Yes,
-    /// It cannot be told.
+    /// Facts or code are unknown.
     Unknown,
-    /// There is none.
+    /// The files have no such bundle.
     No,
 }
 

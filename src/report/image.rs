@@ -15,7 +15,7 @@ use crate::native::Native;
 use crate::native::coverage::Coverage;
 use crate::spirv::{Module, grammar};
 
-/// Where the values of fields stand.
+/// The column in which the values of fields begin.
 const COLUMN: usize = 20;
 /// Raw bytes of a property that are shown.
 const RAW: usize = 24;

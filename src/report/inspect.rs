@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 /// Kernels of a group among which the example is chosen.
 const EXAMPLES: usize = 64;
 
-/// How it is shown.
+/// Options of text output.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     /// Columns.
@@ -105,7 +105,7 @@ pub fn header(facts: &FileFacts<'_>, view: &View) -> String {
     out
 }
 
-/// What a device must offer, in few words; `-` for nothing.
+/// Requirements on a device, in few words; `-` for none.
 pub fn requires(requirements: &Requirements) -> String {
     let mut parts = requirements.aspects.clone();
     for size in &requirements.reqd_work_group_sizes {
@@ -251,7 +251,7 @@ pub fn all(facts: &FileFacts<'_>, view: &View) -> String {
     render(&columns, &rows, view.width, view.color)
 }
 
-/// What could not be read.
+/// Lists the parts of the file that could not be read.
 pub fn problems(facts: &FileFacts<'_>, view: &View) -> String {
     const SHOWN: usize = 20;
     if facts.problems.is_empty() || facts.bundle.is_none() {

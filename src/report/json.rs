@@ -51,7 +51,7 @@ pub struct FileProblem {
 
 impl FileProblem {
     /// A problem of a file.
-    pub fn of(file: &str, problem: &Problem) -> FileProblem {
+    pub fn new(file: &str, problem: &Problem) -> FileProblem {
         let ImageProblem { image, offset, message } = problem.into();
         FileProblem { file: file.to_owned(), image, offset, message }
     }

@@ -20,20 +20,20 @@ const ROWS: usize = 40;
 /// Kernels of a group among which the example is chosen.
 const EXAMPLES: usize = 64;
 
-/// What is known of the kernels of one file.
+/// Facts about the kernels of one file.
 #[derive(Debug, Default)]
 pub struct FileKernels<'a> {
     /// The path as the user gave it.
     pub path: &'a str,
     /// The kernels that are to be shown, in the order of the images.
     pub kernels: Vec<KernelFacts>,
-    /// What devices answered.
+    /// Answers of live devices.
     pub devices: Vec<Answers<'a>>,
-    /// What could not be read.
+    /// Parts of the file that could not be read.
     pub problems: Vec<Problem>,
 }
 
-/// What one device answered about kernels.
+/// Answers of one device about kernels.
 #[derive(Debug)]
 pub struct Answers<'a> {
     /// The device.
@@ -45,25 +45,25 @@ pub struct Answers<'a> {
 /// A kernel on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnDevice {
-    /// It was built there.
+    /// The device's compiler built the kernel.
     Answers {
         /// SYCL's queries.
         sycl: Vec<Answer>,
-        /// What OpenCL tells beyond them.
+        /// Answers to queries that OpenCL has beyond SYCL's.
         beyond: Vec<(&'static str, u64)>,
     },
-    /// There are no answers.
+    /// The kernel was not built, or the device could not be asked.
     None {
         /// The name in `sycl::errc` of what a SYCL program would meet; none where only the tool could not ask.
         errc: Option<&'static str>,
-        /// Why.
+        /// The reason, as a sentence.
         reason: String,
     },
 }
 
 impl Answers<'_> {
-    /// What the device said of a kernel.
-    pub fn of(&self, kernel: &KernelFacts) -> Option<&OnDevice> {
+    /// The device's answers about a kernel.
+    pub fn on_kernel(&self, kernel: &KernelFacts) -> Option<&OnDevice> {
         self.kernels.get(&(kernel.image, kernel.name.clone()))
     }
 }
@@ -88,7 +88,7 @@ struct Columns<'f> {
 }
 
 impl<'f> Columns<'f> {
-    fn of(file: &'f FileKernels<'f>) -> Columns<'f> {
+    fn new(file: &'f FileKernels<'f>) -> Columns<'f> {
         Columns { file, native: file.kernels.iter().any(|kernel| !kernel.native.is_empty()) }
     }
 
@@ -130,7 +130,7 @@ impl<'f> Columns<'f> {
             ]);
         }
         for device in &self.file.devices {
-            let of = |query: &str| match device.of(kernel) {
+            let of = |query: &str| match device.on_kernel(kernel) {
                 Some(OnDevice::Answers { sycl, .. }) => {
                     number(sycl, query).map_or_else(dash, |number| number.to_string())
                 }
@@ -145,7 +145,7 @@ impl<'f> Columns<'f> {
         cells
     }
 
-    /// Which device the last columns are of.
+    /// Names the devices that the last columns are about.
     fn legend(&self) -> String {
         let names: Vec<&str> = self.file.devices.iter().map(|answers| answers.device.name.as_str()).collect();
         match names.as_slice() {
@@ -160,7 +160,7 @@ impl<'f> Columns<'f> {
 }
 
 fn rows(file: &FileKernels<'_>, view: &View) -> String {
-    let columns = Columns::of(file);
+    let columns = Columns::new(file);
     let mut titles = vec![("Image", Column::Number), ("Args", Column::Number)];
     titles.extend(columns.titles());
     titles.push(("Kernel", Column::Text));
@@ -175,12 +175,12 @@ fn rows(file: &FileKernels<'_>, view: &View) -> String {
 }
 
 fn groups(file: &FileKernels<'_>, view: &View) -> String {
-    let columns = Columns::of(file);
+    let columns = Columns::new(file);
     // By what cells are made of, then by the cells: most kernels are like one before them, and need none made.
     let (mut alike, mut places): (HashMap<Facts<'_>, usize>, HashMap<Vec<String>, usize>) = Default::default();
     let mut groups: Vec<(Vec<String>, Vec<&KernelFacts>)> = Vec::new();
     for kernel in &file.kernels {
-        let known = Facts::of(file, kernel).map(|facts| alike.entry(facts).or_insert(usize::MAX));
+        let known = Facts::new(file, kernel).map(|facts| alike.entry(facts).or_insert(usize::MAX));
         let place = match known {
             Some(place) if *place != usize::MAX => *place,
             known => {
@@ -221,7 +221,7 @@ fn groups(file: &FileKernels<'_>, view: &View) -> String {
     drawn(titles, rows, view) + &columns.legend()
 }
 
-/// What the cells of a kernel are made of, where no device and no native code has a say.
+/// The facts that the cells of a kernel are made of, where neither a device nor native code adds to them.
 #[derive(PartialEq, Eq, Hash)]
 struct Facts<'f> {
     aspects: (&'f [String], &'f [String], bool, bool),
@@ -230,7 +230,7 @@ struct Facts<'f> {
 }
 
 impl<'f> Facts<'f> {
-    fn of(file: &FileKernels<'_>, kernel: &'f KernelFacts) -> Option<Facts<'f>> {
+    fn new(file: &FileKernels<'_>, kernel: &'f KernelFacts) -> Option<Facts<'f>> {
         (file.devices.is_empty() && kernel.native.is_empty()).then(|| Facts {
             aspects: (&kernel.declared, &kernel.used, kernel.module.is_some(), kernel.esimd),
             sizes: (

@@ -94,7 +94,7 @@ fn shown_place(place: &Place) -> String {
     format!("{} image {}", place.0, place.1)
 }
 
-/// Who of an image wants a symbol.
+/// Names the kernels or functions of an image that import a symbol.
 fn wanting(import: &Import, names: Names, width: usize) -> String {
     let (what, all) =
         if import.kernels.is_empty() { ("function", &import.functions) } else { ("kernel", &import.kernels) };

@@ -41,14 +41,14 @@ use crate::compat::examine::Examined;
 use crate::container::Host;
 use crate::error::Problem;
 
-/// What is known of one file: as much as could be read.
+/// Facts about one file: as much as could be read.
 #[derive(Debug, Default)]
 pub struct FileFacts<'a> {
     /// The path as the user gave it; `-` for standard input; through packages, `a.whl!lib/x.so`.
     pub path: &'a str,
     /// The absolute path of the file on disk that holds the bytes as they are.
     pub absolute: Option<&'a str>,
-    /// Where the bytes begin in that file: 0 but for what a package holds uncompressed.
+    /// The offset of the bytes in that file: 0 but for the uncompressed content of a package.
     pub base: u64,
     /// Bytes of the file.
     pub bytes: u64,
@@ -60,6 +60,6 @@ pub struct FileFacts<'a> {
     pub images: Vec<Examined<'a, 'a>>,
     /// Whether, instead of these, all images of the bundle are to be shown, and are examined as they are written.
     pub deferred: bool,
-    /// What could not be read.
+    /// Parts of the file that could not be read.
     pub problems: Vec<Problem>,
 }

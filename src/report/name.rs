@@ -46,7 +46,7 @@ pub fn family(shown: &str) -> &str {
     shown.get(..end).filter(|family| !family.is_empty()).unwrap_or(shown)
 }
 
-/// How long the brackets are that belong to a name: of an anonymous namespace, of an operator.
+/// The length of brackets that belong to the name itself: of an anonymous namespace, of an operator; 0 for others.
 fn of_name(before: &str, bracket: &str) -> usize {
     const ANONYMOUS: &str = "(anonymous namespace)";
     if bracket.starts_with(ANONYMOUS) {
@@ -97,7 +97,7 @@ pub fn uri(absolute: &str) -> String {
     uri
 }
 
-/// Where bytes of a file stand, in the form that ROCm and LLVM tools take: `file://PATH#offset=N&size=N`.
+/// The URI of a range of bytes in a file, in the form that ROCm and LLVM tools take: `file://PATH#offset=N&size=N`.
 pub fn uri_at(file: &str, offset: u64, size: usize) -> String {
     let mut uri = String::with_capacity(file.len().saturating_add(48));
     uri.push_str(file);

@@ -28,7 +28,7 @@ pub fn part(part: &Part) -> String {
     words.join(", ")
 }
 
-/// What a kernel takes of a device; only what is told.
+/// Resources that a kernel takes of a device, as far as the format tells.
 pub fn resources(kernel: &Kernel) -> String {
     let mut words = Vec::new();
     let mut add = |value: Option<u64>, text: &dyn Fn(u64) -> String| words.extend(value.map(text));

@@ -18,7 +18,7 @@ pub use builds::builds;
 pub use files::Files;
 
 use super::evidence::Names;
-use super::gate::OfTarget;
+use super::gate::TargetFindings;
 use crate::error::Result;
 use crate::policy::AppliedPolicy;
 use frame::Frame;
@@ -28,15 +28,20 @@ use frame::Frame;
 ///
 /// # Errors
 /// `Input` where what is known cannot be written as JSON.
-pub fn library(files: &Files, targets: &[OfTarget], held: Option<&AppliedPolicy>, names: Names) -> Result<String> {
+pub fn library(
+    files: &Files,
+    targets: &[TargetFindings],
+    held: Option<&AppliedPolicy>,
+    names: Names,
+) -> Result<String> {
     let mut table = files.names(names);
     for of in targets.iter().flat_map(|target| &target.files) {
         table.extend(of.judged.kernels.names().map(|name| &**name));
     }
     let table = table.sorted();
-    let policy = held.map(|held| held.of(targets, names));
+    let policy = held.map(|held| held.section(targets, names));
     // What is found whatever the target has no column.
-    let named: Vec<&OfTarget> = targets.iter().filter(|one| !one.target.is_empty()).collect();
+    let named: Vec<&TargetFindings> = targets.iter().filter(|one| !one.target.is_empty()).collect();
     let frame = Frame {
         title: files.title(),
         facts: [files.facts()].into_iter().chain(held.map(|held| held.facts())).collect::<Vec<_>>().join(" · "),

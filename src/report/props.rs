@@ -25,27 +25,27 @@ const SHOWN: usize = 4;
 /// Sets whose properties are called as kernels are.
 const OF_KERNELS: [&str; 3] = [set::PARAM_OPT, set::KERNEL_NAMES, set::KERNEL_ASPECTS];
 
-/// What of a file is shown.
+/// The part of a file that is shown.
 #[derive(Debug)]
 pub struct FileProps<'a> {
     /// The file.
     pub path: &'a str,
-    /// How its aspects are numbered.
+    /// The numbering of aspects in the file.
     pub epoch: Epoch,
     /// The images that are selected.
     pub images: Vec<ImageProps<'a>>,
 }
 
-/// What of an image is shown.
+/// The part of an image that is shown.
 #[derive(Debug)]
 pub struct ImageProps<'a> {
     /// The image.
     pub image: &'a Image<'a>,
-    /// Its sets with the properties that are asked for; all that it has where nothing is asked for.
+    /// The sets with the selected properties; all sets where nothing is selected.
     pub sets: Vec<PropertySet<'a>>,
 }
 
-/// How a table is written.
+/// Options of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// Whether each property of each image has a row of its own.
@@ -65,7 +65,7 @@ struct Section<'f, 'a> {
     properties: Vec<(&'f ImageProps<'a>, Property<'a>)>,
 }
 
-/// What images say in the same words.
+/// One row: images with the same value for names of one family.
 struct Row<'a> {
     images: BTreeSet<usize>,
     names: BTreeSet<&'a str>,
@@ -194,7 +194,7 @@ impl<'a> FileProps<'a> {
         render(&columns, &cells, view.width, view.color)
     }
 
-    /// What a property says: in one place for each name that is in it.
+    /// Decodes a property: a name and a value for each part of it.
     fn values(
         &self,
         all: &Properties<'_>,

@@ -8,7 +8,7 @@ use super::text::visible;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use std::borrow::Cow;
 
-/// How a column's cells stand.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
     /// Text, flush left.

@@ -11,7 +11,7 @@ use crate::device::target::{Family, Has, Source, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where the texts of a page begin.
+/// The column in which the values of fields begin.
 const TEXTS: usize = 22;
 
 fn list<T: ToString>(items: &[T]) -> String {
@@ -30,7 +30,7 @@ fn answer(has: Has) -> &'static str {
     }
 }
 
-/// What tells a target from others: its IP version, else the short form of its name.
+/// An identifier of the target: its first IP version; empty where it has none.
 fn identity(target: &Target) -> String {
     target.ip_versions.first().map(ToString::to_string).unwrap_or_default()
 }
@@ -163,7 +163,7 @@ pub fn family(family: &Family, view: &View) -> String {
     out
 }
 
-/// What two targets differ in; nothing where they agree on all that says what runs.
+/// Lists the facts in which two targets differ; empty where they agree on all that decides what runs.
 pub fn difference(first: &Target, second: &Target, view: &View) -> String {
     // What identifies a target differs by nature.
     let own = ["aliases", "families", "ip-versions", "architecture-id", "pci-device-ids", "aot options"];

@@ -24,7 +24,7 @@ fn prove(schema: &str, document: &str, key: &str) {
 #[test]
 fn builds() {
     let text = || "x".to_owned();
-    let target = built::OfTarget { compile_target: Some(text()), ..built::OfTarget::default() };
+    let target = built::TargetCounts { compile_target: Some(text()), ..built::TargetCounts::default() };
     let staying =
         built::Staying { image: 0, targets: vec![text()], kernel: Some(text()), kind: "imports", reason: text() };
     let skipped = built::Skipped { image: 0, target: text(), kernel: None, rule: "aspect", reason: text() };
@@ -51,7 +51,7 @@ fn builds() {
 
 #[test]
 fn files_that_are_written() {
-    let finding = filtered::Against { rule: "aspect", message: "no".to_owned(), aspect: Some("fp64".to_owned()) };
+    let finding = filtered::Reason { rule: "aspect", message: "no".to_owned(), aspect: Some("fp64".to_owned()) };
     let emptied = filtered::Emptied { image: 0, kernels: vec!["k".to_owned()], findings: vec![finding] };
     let output = filtered::Output { emptied: vec![emptied], targets: vec!["t".to_owned()], ..Default::default() };
     let document = filtered::Filtered { inputs: vec!["a".to_owned()], outputs: vec![output], ..Default::default() };

@@ -20,7 +20,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The same of a text of several lines, which stay apart.
+/// Spells out what does not show, like [`visible`], and keeps line breaks.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     if !text.contains('\n') {
         return visible(text);

@@ -36,12 +36,12 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// What it was made for.
+    /// The image and the target.
     pub fn unit(&self) -> Unit {
         (self.image, self.target)
     }
 
-    /// What it says of itself.
+    /// Facts that the binary states about itself.
     pub fn native(&self) -> Option<Native> {
         Native::read(&self.bytes, Format::sniff(&self.bytes), Place::file(0))
     }
@@ -55,21 +55,21 @@ impl Binary {
     }
 }
 
-/// What is to be done.
-pub struct Order<'o> {
+/// The settings of a compilation.
+pub struct CompileOptions<'o> {
     /// The targets that the jobs name by their places.
     pub targets: &'o [Target],
-    /// Where ocloc is, where the user says.
+    /// The file of ocloc, where the user names one.
     pub ocloc: Option<&'o Path>,
     /// The number of workers, where the user says.
     pub jobs: Option<NonZeroUsize>,
-    /// How long one image may take in one attempt.
+    /// The longest that one image may take in one attempt.
     pub timeout: Duration,
-    /// How many further attempts follow one that ended the driver's process.
+    /// The number of further attempts after one that ended the driver's process.
     pub retries: u32,
-    /// Where binaries are kept; none for no cache.
+    /// The cache of binaries; none where it is turned off.
     pub cache: Option<&'o Cache>,
-    /// Which part of the modules is compiled, of how many.
+    /// The share of the modules that is compiled.
     pub shard: Option<Shard>,
     /// Whether modules that are the same code but for names are compiled once.
     pub fold: bool,
@@ -79,26 +79,26 @@ pub struct Order<'o> {
     pub memory: Option<u64>,
 }
 
-/// What came of it.
+/// The result of a compilation.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct CompileResults {
     /// Binaries, in the order of the jobs.
     pub compiled: Vec<Binary>,
-    /// What did not build.
+    /// Modules that did not build.
     pub failures: Vec<Failure>,
-    /// What was in the cache.
+    /// Binaries that came out of the cache.
     pub cached: Vec<Unit>,
-    /// What was made of another's binary.
+    /// Binaries that were made of another module's.
     pub folded: Vec<Unit>,
-    /// How many are the same code as another and were compiled all the same, by the reason.
+    /// Numbers of modules that are the same code as another and were compiled all the same, by reason.
     pub apart: BTreeMap<Apart, usize>,
-    /// What belongs to other shards.
+    /// Modules that belong to other shards.
     pub elsewhere: Vec<Unit>,
     /// Files of the compilers, as far as they are known.
     pub libraries: Vec<PathBuf>,
 }
 
-/// Which of the jobs are the same code, where that matters. Devices other than CPUs keep names in forms of their own.
+/// Finds jobs that are the same code, where that matters. Devices other than CPUs keep names in forms of their own.
 pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
     let renamed = |place: usize| targets.get(place).is_some_and(|target| target.march().is_some());
     if fold { Folding::new(jobs, &renamed) } else { Folding::default() }
@@ -110,12 +110,12 @@ pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
 /// `Environment` where the machine cannot compile; `Build` where the user ended it, or the first image that did not build.
 pub fn compile(
     global: &Global,
-    order: &Order<'_>,
+    order: &CompileOptions<'_>,
     jobs: Vec<Job<'_>>,
     name: &dyn Fn(Unit) -> String,
     watch: &mut Watch<'_>,
-) -> Result<Done> {
-    let mut done = Done::default();
+) -> Result<CompileResults> {
+    let mut done = CompileResults::default();
     if jobs.is_empty() {
         return Ok(done);
     }
@@ -125,7 +125,7 @@ pub fn compile(
     let mut keys: HashMap<Unit, Keys> = HashMap::new();
     if order.cache.is_some() || order.shard.is_some() {
         let wanted: Vec<usize> = jobs.iter().map(|job| job.target).collect();
-        let Identities { compilers, libraries } = identity::of(order.targets, &engines, &wanted)?;
+        let Identities { compilers, libraries } = identity::identify(order.targets, &engines, &wanted)?;
         done.libraries = libraries;
         let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
         keys = jobs.iter().filter_map(key).collect();
@@ -177,9 +177,9 @@ pub fn compile(
     Ok(done)
 }
 
-impl Done {
+impl CompileResults {
     /// Adds what became of one job.
-    fn take(&mut self, order: &Order<'_>, outcome: Outcome) -> Result<()> {
+    fn take(&mut self, order: &CompileOptions<'_>, outcome: Outcome) -> Result<()> {
         match outcome {
             Ok(artifact) => {
                 check_march(order.targets, &artifact)?;
@@ -195,7 +195,7 @@ impl Done {
 /// Has workers compile what is left.
 fn run(
     global: &Global,
-    order: &Order<'_>,
+    order: &CompileOptions<'_>,
     engines: &[Engine],
     left: &[Job<'_>],
     keys: &HashMap<Unit, Keys>,

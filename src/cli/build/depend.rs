@@ -82,7 +82,7 @@ fn escaped(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What `make` makes of it is asked in `tests/real/build_systems.rs`.
+    /// Escapes names for `make`; `tests/real/build_systems.rs` asks a real one.
     #[test]
     fn names_are_escaped_and_may_be_gone() {
         let names = ["in put.so", "a$b.so", "c#d.so"].map(escaped);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sycl_bundle::build::{Job, Unit};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
-/// For whom the commands are written.
+/// The engine that the commands are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Engine {
     /// Ninja
@@ -21,14 +21,14 @@ pub enum Engine {
     Make,
 }
 
-/// What is to be written instead of a build.
+/// A plan to write instead of building.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    /// For whom.
+    /// The engine that runs the plan.
     pub engine: Engine,
     /// The file to write; standard output without.
     pub to: Option<PathBuf>,
-    /// This program.
+    /// The path of this program.
     pub program: PathBuf,
     /// The arguments of `build`.
     pub arguments: Vec<OsString>,
@@ -119,7 +119,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// What all edges share, written as the engine wants it.
+/// Values that all edges share, as the engine writes them.
 struct Plan {
     program: String,
     build: String,

@@ -9,19 +9,19 @@ use sycl_bundle::build::target::{Backend, Target};
 use sycl_bundle::build::{Engine, Inventory, Offline, Open, inventory, offline};
 use sycl_bundle::error::Result;
 
-/// How long a compiler may take to say who it is.
+/// The longest that a compiler may take to identify itself.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The compilers of targets.
 #[derive(Debug, Default)]
 pub struct Identities {
-    /// By the place of the target.
+    /// Compilers by the place of the target.
     pub compilers: HashMap<usize, Compiler>,
-    /// Their files, as far as they are known.
+    /// Files of the compilers, as far as they are known.
     pub libraries: Vec<PathBuf>,
 }
 
-/// What an engine tells of itself.
+/// The answer of an engine about itself.
 enum Told {
     Devices(Inventory),
     Offline(Offline, Vec<String>),
@@ -31,7 +31,7 @@ enum Told {
 ///
 /// # Errors
 /// `Environment` where one does not answer.
-pub fn of(targets: &[Target], engines: &[Engine], wanted: &[usize]) -> Result<Identities> {
+pub fn identify(targets: &[Target], engines: &[Engine], wanted: &[usize]) -> Result<Identities> {
     let mut found = Identities::default();
     let mut known: Vec<(&Engine, Told)> = Vec::new();
     for (place, (target, engine)) in targets.iter().zip(engines).enumerate() {

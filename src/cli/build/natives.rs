@@ -87,7 +87,7 @@ fn same_march(mut natives: impl Iterator<Item = CpuArch>, march: CpuArch) -> Res
     Err(Error::new(ErrorKind::Usage, message).with_remedy(format!("select all images, or use --march {found}")))
 }
 
-/// What is added to a linked file's list for a target.
+/// The entry of a native image for a linked file's list.
 pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
     Addition {
         source: unit.0,

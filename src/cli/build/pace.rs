@@ -4,7 +4,7 @@ use crate::cli::cache::size;
 use std::time::Duration;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
-/// What bounds a build.
+/// Limits of a build.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Build systems")]
 pub struct PaceArgs {
@@ -14,8 +14,8 @@ pub struct PaceArgs {
     /// Compile all others where an image does not build: the default, which undoes --fail-fast
     #[arg(long, overrides_with = "fail_fast")]
     keep_going: bool,
-    /// How many further attempts follow one that ended the driver's process; by default 2. A repeated command
-    /// tries failed images again
+    /// The number of further attempts after one that ended the driver's process; by default 2. A repeated command tries
+    /// failed images again
     #[arg(long, value_name = "N")]
     pub retries: Option<u32>,
     /// Compile only so much at once that all workers together stay within this much memory (16GiB), by an estimate from

@@ -27,7 +27,7 @@ pub struct Plans<'a> {
     pub jobs: Vec<Job<'a>>,
     /// Images that cannot be read, each once.
     pub problems: Vec<Problem>,
-    /// How many images are compiled for each target.
+    /// The number of images that are compiled for each target.
     pub counts: Vec<usize>,
     /// The images whose native code has what they import in it.
     pub linked: HashSet<usize>,
@@ -104,7 +104,7 @@ impl Plans<'_> {
     }
 }
 
-/// What speaks against images on a target, by index: all that `check` is sure of but what linking mends.
+/// The first certain finding about each image on a target, by index; imports do not count, since linking resolves them.
 fn against(engine: &Engine<'_>, facts: &Facts) -> HashMap<usize, Finding> {
     let subject = Subject::new(facts);
     let one = |(at, image): (usize, &Examined<'_, '_>)| {

@@ -12,7 +12,7 @@ use sycl_bundle::error::Result;
 use sycl_bundle::policy::rules::{Rule, RuleSettings, Rules};
 use sycl_bundle::rewrite::specialize::{display_name, unknown_constant};
 
-/// What the command line says.
+/// The recipe's options on the command line.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "How to compile")]
 pub struct RecipeArgs {
@@ -25,7 +25,7 @@ pub struct RecipeArgs {
     /// Give a specialization constant its value, by its name in the source; a composite takes a list: 1.5,7 (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = |text: &str| Setting::parse_named(text).map_err(|error| error.to_string()))]
     spec: Vec<Setting>,
-    /// The same by the number that the module has for it (repeatable)
+    /// Set a specialization constant by the number that the module has for it (repeatable)
     #[arg(long, value_name = "ID=VALUE", value_parser = |text: &str| Setting::parse_id(text).map_err(|error| error.to_string()))]
     spec_id: Vec<Setting>,
     /// Give specialization constants that nothing else sets their defaults; without, images with such constants stay SPIR-V
@@ -47,7 +47,7 @@ pub struct RecipeArgs {
 pub struct Recipes {
     /// The rules; what the command line says comes last.
     pub rules: Rules,
-    /// How many of them are the file's.
+    /// The number of rules that the file holds.
     own: usize,
 }
 

@@ -1,6 +1,6 @@
 //! What does the user want kept of how each image was compiled?
 
-use super::compile::Done;
+use super::compile::CompileResults;
 use super::told::Batch;
 use super::watch::{Temps, Trace, Watch};
 use crate::cli::exit::Exit;
@@ -8,7 +8,7 @@ use crate::cli::output::{schema, write_atomically};
 use std::path::{Path, PathBuf};
 use sycl_bundle::build::Unit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::report::costs::{self, Costs, How, OfImage, OfKernel};
+use sycl_bundle::report::costs::{self, BinaryOrigin, Costs, ImageCost, KernelResources};
 use sycl_bundle::report::json::SchemaVersion;
 
 /// Files beside the output.
@@ -82,12 +82,18 @@ impl RecordArgs {
     ///
     /// # Errors
     /// `Environment` where it cannot be written.
-    pub fn reported(&self, batch: &Batch<'_, '_>, watch: &Watch<'_>, done: &Done, inputs: Vec<String>) -> Result<()> {
+    pub fn reported(
+        &self,
+        batch: &Batch<'_, '_>,
+        watch: &Watch<'_>,
+        done: &CompileResults,
+        inputs: Vec<String>,
+    ) -> Result<()> {
         let Some(path) = &self.report else { return Ok(()) };
         let about = |unit: Unit| {
             let cost = watch.costs.get(&unit);
-            let how = cost.map_or(How::Compiled, |cost| cost.how);
-            OfImage {
+            let how = cost.map_or(BinaryOrigin::Compiled, |cost| cost.how);
+            ImageCost {
                 image: batch.shown(unit),
                 file: batch.file(unit),
                 target: batch.target(unit),
@@ -104,16 +110,16 @@ impl RecordArgs {
         let compiled = done.compiled.iter().map(|binary| {
             let native = binary.native();
             let parts = native.iter().flat_map(|native| &native.parts);
-            let kernels = parts.flat_map(|part| part.kernels.iter().map(OfKernel::new)).collect();
-            OfImage { native_bytes: Some(binary.bytes.len() as u64), kernels, ..about(binary.unit()) }
+            let kernels = parts.flat_map(|part| part.kernels.iter().map(KernelResources::new)).collect();
+            ImageCost { native_bytes: Some(binary.bytes.len() as u64), kernels, ..about(binary.unit()) }
         });
-        let failed = done.failures.iter().map(|failure| OfImage {
-            how: How::Failed,
+        let failed = done.failures.iter().map(|failure| ImageCost {
+            how: BinaryOrigin::Failed,
             attempts: Some(failure.attempts),
             cause: Some(failure.to_string()),
             ..about(failure.unit())
         });
-        let mut images: Vec<OfImage> = compiled.chain(failed).collect();
+        let mut images: Vec<ImageCost> = compiled.chain(failed).collect();
         images.sort_by(|a, b| (&a.file, a.image, &a.target).cmp(&(&b.file, b.image, &b.target)));
         let costs = Costs { schema_version: SchemaVersion, inputs, images };
         write_atomically(path, costs.to_json().as_bytes(), None).map(drop)

@@ -1,6 +1,6 @@
 //! What does `build` do, from the command line to the output?
 
-use super::compile::{self, Done, Order};
+use super::compile::{self, CompileOptions, CompileResults};
 use super::plans::plans;
 use super::record::RecordArgs;
 use super::targets::{self, Asked};
@@ -179,8 +179,9 @@ impl Args {
             let Some(host) = hosts.first() else { continue };
             let devices = natives::devices(&wanted, &done.compiled);
             let mut additions = natives::additions(global, &wanted, plans, (&done.compiled, &devices));
-            let bare = if self.no_spirv { work.bare(plans, done, self.shard().is_some()) } else { HashSet::new() };
-            let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| bare.contains(image));
+            let drop_spirv =
+                if self.no_spirv { work.drops_spirv(plans, done, self.shard().is_some()) } else { HashSet::new() };
+            let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| drop_spirv.contains(image));
             let frozen = frozen.collect::<HashSet<usize>>().len();
             if frozen > 0 && self.writes() {
                 global.note(&format!(
@@ -196,7 +197,7 @@ impl Args {
                 additions: &additions,
                 march: wanted.iter().find_map(|wanted| wanted.target.march()),
                 targets: &names,
-                bare: &bare,
+                drop_spirv: &drop_spirv,
                 linked: &plans.linked,
             };
             let mode = group.files.first().and_then(|path| emit::mode_of(path));
@@ -213,7 +214,7 @@ impl Args {
                 dry_run: self.dry_run,
                 problems: problems.iter().map(ImageProblem::from).collect(),
                 bytes_before: sources.iter().map(Source::size).sum(),
-                without_spirv: work.shown(&bare),
+                without_spirv: work.shown(&drop_spirv),
                 bytes_after,
                 ..work.told(plans, done, emit == Emit::Embed, self.dry_run)
             };
@@ -343,8 +344,8 @@ impl Args {
     }
 
     /// Compiles what is planned.
-    fn compile(&self, batch: &Batch<'_, '_>, jobs: Vec<Job<'_>>, watch: &mut Watch<'_>) -> Result<Done> {
-        let Some((_, work)) = batch.parts.first() else { return Ok(Done::default()) };
+    fn compile(&self, batch: &Batch<'_, '_>, jobs: Vec<Job<'_>>, watch: &mut Watch<'_>) -> Result<CompileResults> {
+        let Some((_, work)) = batch.parts.first() else { return Ok(CompileResults::default()) };
         if work.wanted.iter().any(|wanted| wanted.target.march().is_some()) {
             self.install.apply()?;
         }
@@ -354,7 +355,7 @@ impl Args {
             return Err(error.with_remedy("set SYCL_BUNDLE_CACHE_DIR to a folder that all machines share"));
         }
         let targets = work.targets();
-        let order = Order {
+        let order = CompileOptions {
             targets: &targets,
             ocloc: self.ocloc.as_deref(),
             jobs: self.jobs,
@@ -374,14 +375,14 @@ impl Args {
         compile::compile(work.global, &order, jobs, &name, watch)
     }
 
-    /// What would come of what is planned, as far as that is known without the compilers.
-    pub(super) fn trial(&self, batch: &Batch<'_, '_>, jobs: &[Job<'_>]) -> Done {
+    /// The result of a trial, as far as it is known without the compilers.
+    pub(super) fn trial(&self, batch: &Batch<'_, '_>, jobs: &[Job<'_>]) -> CompileResults {
         let targets = batch.parts.first().map(|(_, work)| work.targets()).unwrap_or_default();
         let folding = compile::folding(!self.no_fold, &targets, jobs);
-        Done { folded: folding.clones, apart: folding.apart, ..Done::default() }
+        CompileResults { folded: folding.clones, apart: folding.apart, ..CompileResults::default() }
     }
 
-    /// What build systems ask for when the output is written.
+    /// Writes the files that build systems ask for, after the output.
     fn after(&self, output: &Path, inputs: &[PathBuf], libraries: &[PathBuf]) -> Result<()> {
         let prerequisites: Vec<PathBuf> = inputs.iter().chain(libraries).cloned().collect();
         self.depend.write(output, self.stamp.as_deref(), &prerequisites)

@@ -14,15 +14,15 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 /// A target, and what is known of its devices.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// What is compiled for.
+    /// The target to compile for.
     pub target: Target,
-    /// What tells which images it cannot run; none of live devices.
+    /// Facts that tell which images it cannot run; none of live devices.
     pub facts: Option<Facts>,
     /// Whether the user named it alone, and not as one of a family or range.
     pub named: bool,
 }
 
-/// What was said on the command line.
+/// Targets and devices as the command line names them.
 pub struct Asked<'a> {
     /// Spellings of targets.
     pub targets: &'a [String],

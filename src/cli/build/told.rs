@@ -1,6 +1,6 @@
 //! How is what was done told, by the names and numbers that the user knows?
 
-use super::compile::{Binary, Done};
+use super::compile::{Binary, CompileResults};
 use super::plans::Plans;
 use super::run::shown;
 use super::targets::Wanted;
@@ -13,11 +13,11 @@ use sycl_bundle::build::{Failure, Job, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::native::Stay;
-use sycl_bundle::report::built::{Built, Failed, OfTarget, Skipped, Slowest, Staying};
-use sycl_bundle::report::costs::How;
+use sycl_bundle::report::built::{Built, Failed, Skipped, Slowest, Staying, TargetCounts};
+use sycl_bundle::report::costs::BinaryOrigin;
 use sycl_bundle::report::name::shorten;
 
-/// What a build is about.
+/// The selected images and targets of a build, for its report.
 #[derive(Clone, Copy)]
 pub struct Work<'w, 'a> {
     /// The options of all verbs.
@@ -26,7 +26,7 @@ pub struct Work<'w, 'a> {
     pub wanted: &'w [Wanted],
     /// The selected images.
     pub images: &'w [Examined<'w, 'a>],
-    /// Their numbers.
+    /// Numbers by which the user knows the images.
     pub numbers: &'w Numbers,
 }
 
@@ -59,9 +59,9 @@ impl<'w, 'a> Batch<'w, 'a> {
     }
 
     /// Divides what was compiled among the files.
-    pub fn shares(&self, done: Done) -> Vec<Done> {
-        let mut shares: Vec<Done> = self.parts.iter().map(|_| Done::default()).collect();
-        let mut give = |image: usize, give: &mut dyn FnMut(&mut Done, usize)| {
+    pub fn shares(&self, done: CompileResults) -> Vec<CompileResults> {
+        let mut shares: Vec<CompileResults> = self.parts.iter().map(|_| CompileResults::default()).collect();
+        let mut give = |image: usize, give: &mut dyn FnMut(&mut CompileResults, usize)| {
             let at = self.place(image);
             if let (Some(share), Some((start, _))) = (shares.get_mut(at), self.parts.get(at)) {
                 give(share, image.saturating_sub(*start));
@@ -135,7 +135,7 @@ impl<'w, 'a> Batch<'w, 'a> {
 
     /// The image that took longest to compile in this run.
     pub fn slowest(&self, watch: &Watch<'_>) -> Option<Slowest> {
-        let compiled = watch.costs.iter().filter(|(_, cost)| cost.how == How::Compiled);
+        let compiled = watch.costs.iter().filter(|(_, cost)| cost.how == BinaryOrigin::Compiled);
         let timed = compiled.filter_map(|(unit, cost)| Some((*unit, cost.seconds?)));
         let (unit, seconds) = timed.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
         let (work, own) = self.find(unit)?;
@@ -177,7 +177,7 @@ impl<'w, 'a> Work<'w, 'a> {
         format!("{}.{}", self.numbers.shown(image), self.target(target).chars().map(safe).collect::<String>())
     }
 
-    /// What is compiled for.
+    /// The targets to compile for, without what the user said of them.
     pub fn targets(&self) -> Vec<Target> {
         self.wanted.iter().map(|wanted| wanted.target.clone()).collect()
     }
@@ -189,7 +189,7 @@ impl<'w, 'a> Work<'w, 'a> {
 
     /// The images that can do without their SPIR-V: they have native code for each target that can run them, and export
     /// nothing, which others could be linked with.
-    pub fn bare(&self, plans: &Plans<'_>, done: &Done, partial: bool) -> HashSet<usize> {
+    pub fn drops_spirv(&self, plans: &Plans<'_>, done: &CompileResults, partial: bool) -> HashSet<usize> {
         if partial {
             return HashSet::new();
         }
@@ -216,9 +216,9 @@ impl<'w, 'a> Work<'w, 'a> {
         numbers
     }
 
-    /// What was done, as far as plans and results tell.
-    pub fn told(&self, plans: &Plans<'_>, done: &Done, embeds: bool, dry_run: bool) -> Built {
-        let targets: Vec<OfTarget> =
+    /// The document of a build, from plans and results.
+    pub fn told(&self, plans: &Plans<'_>, done: &CompileResults, embeds: bool, dry_run: bool) -> Built {
+        let targets: Vec<TargetCounts> =
             (0..self.wanted.len()).filter_map(|place| self.of_target(place, plans, done, dry_run)).collect();
         let skipped = plans.each.iter().enumerate().flat_map(|(place, plan)| {
             plan.skipped.iter().map(move |(image, finding)| Skipped {
@@ -256,12 +256,12 @@ impl<'w, 'a> Work<'w, 'a> {
         }
     }
 
-    fn of_target(&self, place: usize, plans: &Plans<'_>, done: &Done, dry_run: bool) -> Option<OfTarget> {
+    fn of_target(&self, place: usize, plans: &Plans<'_>, done: &CompileResults, dry_run: bool) -> Option<TargetCounts> {
         let target = &self.wanted.get(place)?.target;
         let plan = plans.each.get(place)?;
         let of = |units: &[Unit]| units.iter().filter(|(_, target)| *target == place).count();
         let compiled = || done.compiled.iter().filter(|binary| binary.target == place);
-        Some(OfTarget {
+        Some(TargetCounts {
             target: target.name.clone(),
             spec: target.spec,
             compile_target: target.compile_target.clone(),
@@ -279,7 +279,7 @@ impl<'w, 'a> Work<'w, 'a> {
 
     /// The images that stay as they are, each reason with the targets for which it is one. A native image that a new one
     /// has replaced does not stay.
-    fn staying(&self, plans: &Plans<'_>, done: &Done, embeds: bool) -> Vec<Staying> {
+    fn staying(&self, plans: &Plans<'_>, done: &CompileResults, embeds: bool) -> Vec<Staying> {
         let tables = |image: usize| {
             let image = self.image(image)?.image;
             Some((image.target, image.origin?.tables))

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sycl_bundle::build::{Artifact, Event, Job, Outcome, Step, Unit};
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::report::costs::How;
+use sycl_bundle::report::costs::BinaryOrigin;
 
-/// What one image took.
+/// The cost of one image.
 #[derive(Debug, Clone, Copy)]
 pub struct Cost {
-    /// Where its binary is from.
-    pub how: How,
-    /// How long compiling took; of one that was folded, the other's time.
+    /// The origin of its binary.
+    pub how: BinaryOrigin,
+    /// The time that compiling took; of a folded image, the other's time.
     pub seconds: Option<f64>,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ impl<'w> Watch<'w> {
             Event::Started { .. } | Event::Retrying { .. } => {}
             Event::Finished(artifact) => {
                 let unit = artifact.unit();
-                self.costs.insert(unit, cost(How::Compiled, artifact));
+                self.costs.insert(unit, cost(BinaryOrigin::Compiled, artifact));
                 self.keep(unit, Some(&artifact.binary), &artifact.log);
             }
             Event::Failed(failure) => self.keep(failure.unit(), None, &failure.log),
@@ -80,7 +80,7 @@ impl<'w> Watch<'w> {
 
     /// An image came out of the cache.
     pub fn cached(&mut self, unit: Unit, begun: Instant, binary: &[u8]) {
-        self.costs.insert(unit, Cost { how: How::Cached, seconds: None, attempts: None });
+        self.costs.insert(unit, Cost { how: BinaryOrigin::Cached, seconds: None, attempts: None });
         if let Some(trace) = &mut self.trace {
             trace.add(unit, 0, begun, json!({ "cached": true, "bytes": binary.len() }));
         }
@@ -94,7 +94,7 @@ impl<'w> Watch<'w> {
             Err(failure) => return self.keep(failure.unit(), None, &failure.log),
         };
         let unit = artifact.unit();
-        self.costs.insert(unit, cost(How::Folded, artifact));
+        self.costs.insert(unit, cost(BinaryOrigin::Folded, artifact));
         if let Some(trace) = &mut self.trace {
             trace.add(unit, 0, begun, json!({ "folded": true, "bytes": artifact.binary.len() }));
         }
@@ -107,7 +107,7 @@ impl<'w> Watch<'w> {
     }
 }
 
-fn cost(how: How, artifact: &Artifact) -> Cost {
+fn cost(how: BinaryOrigin, artifact: &Artifact) -> Cost {
     Cost { how, seconds: Some(artifact.elapsed.as_secs_f64()), attempts: Some(artifact.attempts) }
 }
 

@@ -7,7 +7,7 @@ use super::super::sources::spare_others;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::error::{Error, Result};
-use sycl_bundle::report::gate::OfTarget;
+use sycl_bundle::report::gate::TargetFindings;
 use sycl_bundle::report::gate::baseline::{Baseline, Compared};
 use sycl_bundle::report::name::{display, shorten};
 use sycl_bundle::report::units::{count, counted};
@@ -47,9 +47,14 @@ impl BaselineArgs {
     ///
     /// # Errors
     /// `Environment` where the file cannot be written.
-    pub fn write(&self, global: &Global, targets: &mut [OfTarget], files: &[Arc<str>]) -> Result<Option<Compared>> {
+    pub fn write(
+        &self,
+        global: &Global,
+        targets: &mut [TargetFindings],
+        files: &[Arc<str>],
+    ) -> Result<Option<Compared>> {
         let Some(path) = &self.write_baseline else { return Ok(None) };
-        let baseline = Baseline::of(targets);
+        let baseline = Baseline::from_findings(targets);
         output::write_atomically(path, baseline.text().as_bytes(), None)?;
         let name = path.display().to_string();
         global.note(&format!("{} written to {name}", counted(baseline.len(), "finding")));
@@ -74,7 +79,7 @@ pub fn compare(
     global: &Global,
     name: &str,
     baseline: &Baseline,
-    targets: &mut [OfTarget],
+    targets: &mut [TargetFindings],
     files: &[Arc<str>],
     whole: bool,
 ) -> Compared {

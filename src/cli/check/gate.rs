@@ -8,7 +8,7 @@ pub use findings::Findings;
 
 use super::super::device_config::{DeviceConfigs, LiveTargets};
 use super::super::exit::Exit;
-use super::super::files::{How, each_file_with, report_problems};
+use super::super::files::{ReadOptions, each_file_with, report_problems};
 use super::super::global::Global;
 use super::super::output;
 use super::{Format, baseline, others, policy};
@@ -23,15 +23,16 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::baseline::Compared;
-use sycl_bundle::report::gate::{self as report, OfTarget, Trouble};
+use sycl_bundle::report::gate::{self as report, TargetFindings};
 use sycl_bundle::report::inspect::View;
+use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::select::{Pattern, Selector};
 
 /// The flags of the gate.
 #[derive(Debug, clap::Args)]
 pub struct GateArgs {
-    /// Where each kernel must run: targets, as `targets` lists them, in any spelling (repeatable); by default those of the
-    /// policy
+    /// The targets that each kernel must run on, as `targets` lists them, in any spelling (repeatable); by default
+    /// those of the policy
     #[arg(short = 't', long = "for", value_name = "TARGET,...", value_delimiter = ',',
           conflicts_with_all = ["declared", "external"])]
     pub targets: Vec<String>,
@@ -54,11 +55,11 @@ pub struct GateArgs {
     live: LiveTargets,
 }
 
-/// How the answer is printed.
+/// Options of printing the answer, and facts that are printed with it.
 struct Shape<'s> {
     format: Format,
     strict: bool,
-    problems: &'s [Trouble],
+    problems: &'s [FileProblem],
     compared: Option<&'s Compared>,
     providers: &'s [Provider],
 }
@@ -92,12 +93,12 @@ impl GateArgs {
             _ => Depth::All,
         };
         let mut findings = Findings::new(asked, states, policy, today, depth);
-        let mut problems: Vec<Trouble> = Vec::new();
-        let how = How { unhashed: true, ..How::default() };
+        let mut problems: Vec<FileProblem> = Vec::new();
+        let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
         let (mut open, mut count) = (false, 0usize);
-        let exit = each_file_with(global, files, &selector, how, |facts| {
+        let exit = each_file_with(global, files, &selector, options, |facts| {
             report_problems(global, facts);
-            problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
+            problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
             open |= are_open(&facts.images);
             count = count.saturating_add(1);
             findings.file(facts, &Lent::default(), wanted);
@@ -155,9 +156,9 @@ pub fn linked_elsewhere<'f>(
     }
     let arena = Arena::with_limit(u64::MAX);
     let offers = others::collect(global, files, &arena)?;
-    let mut findings = findings.again();
-    let how = How { unhashed: true, again: true, ..How::default() };
-    each_file_with(global, files, selector, how, |facts| {
+    let mut findings = findings.cleared();
+    let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
+    each_file_with(global, files, selector, options, |facts| {
         let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
         let mut lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
         findings.file(facts, &lent, &wanted);
@@ -167,7 +168,7 @@ pub fn linked_elsewhere<'f>(
     Ok((findings, providers))
 }
 
-fn print(global: &Global, targets: &[OfTarget], shape: &Shape<'_>) -> Result<()> {
+fn print(global: &Global, targets: &[TargetFindings], shape: &Shape<'_>) -> Result<()> {
     let names = Names { demangle: global.demangle };
     let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
     let mut out = output::stdout();

@@ -1,7 +1,7 @@
 //! `check --link`: do device symbols find their definitions across files?
 
 use super::super::exit::Exit;
-use super::super::files::{How, each_file, each_file_with, report_problems};
+use super::super::files::{ReadOptions, each_file, each_file_with, report_problems};
 use super::super::global::Global;
 use super::super::output;
 use super::Format;
@@ -15,8 +15,9 @@ use sycl_bundle::compat::link::{self, Piece};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::gate::{Trouble, links};
+use sycl_bundle::report::gate::links;
 use sycl_bundle::report::inspect::View;
+use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::report::link as report;
 use sycl_bundle::select::Selector;
 
@@ -27,10 +28,10 @@ use sycl_bundle::select::Selector;
 pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Format, strict: bool) -> Result<Exit> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut partial = false;
-    let mut problems: Vec<Trouble> = Vec::new();
+    let mut problems: Vec<FileProblem> = Vec::new();
     let exit = each_file(global, files, selector, |facts| {
         report_problems(global, facts);
-        problems.extend(facts.problems.iter().map(|problem| Trouble::of(facts.path, problem)));
+        problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
         let file: Arc<str> = facts.path.into();
         let codes = codes_where(&facts.images, |image| !image.imports.is_empty());
         partial |= facts.images.iter().any(|image| image.problem.is_some());
@@ -79,7 +80,7 @@ fn compare(global: &Global, files: &[PathBuf], selector: &Selector, pieces: &mut
     let mut places: HashMap<(Arc<str>, usize), &mut Piece> =
         pieces.iter_mut().map(|piece| ((piece.file.clone(), piece.image), piece)).collect();
     let files: Vec<PathBuf> = files.iter().filter(|file| **file != Path::new("-")).cloned().collect();
-    each_file_with(global, &files, selector, How { again: true, ..How::default() }, |facts| {
+    each_file_with(global, &files, selector, ReadOptions { silent: true, ..ReadOptions::default() }, |facts| {
         let file: Arc<str> = facts.path.into();
         for image in &facts.images {
             if let Some(piece) = places.get_mut(&(file.clone(), image.image.index)) {

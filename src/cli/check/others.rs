@@ -1,6 +1,6 @@
 //! Which images of all the files may those of one be linked to?
 
-use super::super::files::{How, each_file_with};
+use super::super::files::{ReadOptions, each_file_with};
 use super::super::global::Global;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use sycl_bundle::select::Selector;
 /// `Input` where the arena is full.
 pub fn collect<'k>(global: &Global, files: &[PathBuf], arena: &'k Arena) -> Result<Offers<'k>> {
     let mut offers = Offers::default();
-    let how = How { deferred: true, again: true, ..How::default() };
-    each_file_with(global, files, &Selector::default(), how, |facts| {
+    let options = ReadOptions { lazy: true, silent: true, ..ReadOptions::default() };
+    each_file_with(global, files, &Selector::default(), options, |facts| {
         let Some(bundle) = facts.bundle else { return Ok(()) };
         let file: Arc<str> = facts.path.into();
         // Where nothing is listed, the module itself tells.
@@ -60,8 +60,8 @@ pub fn each_linked(
     }
     let arena = Arena::with_limit(u64::MAX);
     let offers = collect(global, files, &arena)?;
-    let how = How { unhashed: true, again: true, ..How::default() };
-    each_file_with(global, files, &Selector::default(), how, |facts| {
+    let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
+    each_file_with(global, files, &Selector::default(), options, |facts| {
         let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
         let lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
         let mut images = std::mem::take(&mut facts.images);

@@ -14,7 +14,7 @@ use sycl_bundle::policy::date::Date;
 /// The day on which things are judged, in seconds since 1970, as reproducible builds set it.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
-/// Which policy holds.
+/// The choice of a policy.
 #[derive(Debug, clap::Args)]
 pub struct PolicyArgs {
     /// Hold the files to this policy; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above

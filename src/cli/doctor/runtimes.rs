@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use sycl_bundle::report::doctor::{Runtime, Trouble};
 
-/// Where the loader looks without being told.
+/// Folders in which the loader looks without being told.
 const SYSTEM: [&str; 4] = ["/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
 /// Variables that name a folder above `lib`.
 const PREFIXES: [&str; 3] = ["CMPLR_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"];
@@ -62,7 +62,7 @@ fn version(name: &str) -> Option<&str> {
     version.chars().all(|letter| letter.is_ascii_digit() || letter == '.').then_some(version)
 }
 
-/// What does not go together.
+/// Problems of runtimes that do not go together.
 pub fn judge(runtimes: &[Runtime]) -> Vec<Trouble> {
     let mut problems = Vec::new();
     let Some(first) = runtimes.first() else { return problems };

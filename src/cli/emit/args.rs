@@ -72,7 +72,7 @@ impl Emit {
     }
 }
 
-/// How images are written.
+/// Options of writing images.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Form of the output")]
 pub struct EmitArgs {
@@ -145,13 +145,13 @@ impl HostTriple {
         known.ok_or_else(|| "x86_64 or aarch64, then linux or windows, as in `x86_64-linux`".to_owned())
     }
 
-    /// That of this machine.
+    /// The triple of this machine.
     fn this() -> HostTriple {
         let machine = if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 };
         HostTriple { machine, format: ObjectFormat::Elf }
     }
 
-    /// As LLVM's tools call it.
+    /// The triple as LLVM spells it.
     pub fn triple(self) -> String {
         let machine = match self.machine {
             Machine::X86_64 => "x86_64",
@@ -172,15 +172,15 @@ pub struct Form {
     pub emit: Emit,
     /// For which system; none where nobody said.
     pub host: Option<HostTriple>,
-    /// Which image structures; none where nobody said.
+    /// The version of image structures; none where nobody said.
     pub version: Option<ImageVersion>,
-    /// Which entries; none where nobody said.
+    /// The form of entries; none where nobody said.
     pub entries: Option<EntryForm>,
     /// The level of zstd.
     pub compress: Option<i32>,
-    /// What is around a SYCLBIN.
+    /// The container around a SYCLBIN.
     pub envelope: Envelope,
-    /// What state it says.
+    /// The state that a SYCLBIN states.
     pub state: Option<State>,
     /// The version of an OffloadBinary.
     pub version_of_binary: Version,
@@ -194,7 +194,7 @@ impl Form {
 }
 
 impl EmitArgs {
-    /// What is to be written to a path: the form that is asked for, else the one that the path's name tells.
+    /// The form to write to a path: the form that is asked for, else the one that the path's name tells.
     ///
     /// # Errors
     /// `Usage` where nothing tells, and as [`EmitArgs::form`].
@@ -216,7 +216,7 @@ impl EmitArgs {
         Ok(form)
     }
 
-    /// What `build` is to write, which compresses what it adds to a linked file's own list too.
+    /// The form for `build`, which compresses what it adds to a linked file's own list too.
     ///
     /// # Errors
     /// As [`EmitArgs::form`].
@@ -228,7 +228,7 @@ impl EmitArgs {
         Ok(Form { compress: self.compress.then_some(ZSTD_LEVEL), ..form })
     }
 
-    /// What is to be written as `emit` to a path.
+    /// The form `emit` with the options for a path.
     ///
     /// # Errors
     /// `Usage` for a flag that means nothing for that form.

@@ -30,7 +30,7 @@ use sycl_bundle::rewrite::prepare::{Payload, entries, retarget, store, target_of
 use sycl_bundle::rewrite::shared::Machine;
 use sycl_bundle::rewrite::specialize;
 
-/// What was compiled, and from what.
+/// Native images, and the images that they were compiled from.
 pub struct Compiled<'c, 'a> {
     /// The (first) input.
     pub host: &'c Host<'c>,
@@ -42,10 +42,10 @@ pub struct Compiled<'c, 'a> {
     pub additions: &'c [Addition<'c>],
     /// The instruction set of those for CPUs, where there are some and one was asked for.
     pub march: Option<CpuArch>,
-    /// What was compiled for, for the output to say.
+    /// Names of the targets, for the output to state.
     pub targets: &'c [String],
     /// The images whose SPIR-V is not to be in the output.
-    pub bare: &'c HashSet<usize>,
+    pub drop_spirv: &'c HashSet<usize>,
     /// The images whose native code has what they import in it.
     pub linked: &'c HashSet<usize>,
 }
@@ -66,7 +66,7 @@ pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &P
             Cow::Borrowed(compiled.host.bytes)
         } else {
             let bytes = embed(compiled.host, compiled.bundle, &additions, &notes(compiled))?;
-            let bytes = if compiled.bare.is_empty() { bytes } else { without(compiled, bytes)? };
+            let bytes = if compiled.drop_spirv.is_empty() { bytes } else { without(compiled, bytes)? };
             one_march(&bytes)?;
             Cow::Owned(bytes)
         };
@@ -143,7 +143,7 @@ pub fn one_march(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// What the rewritten file says of its native images.
+/// Notes in the rewritten file about its native images.
 fn notes(compiled: &Compiled<'_, '_>) -> Vec<(String, String)> {
     let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
     let march = compiled.march.map(|march| ("march".to_owned(), march.name().to_owned()));
@@ -152,7 +152,7 @@ fn notes(compiled: &Compiled<'_, '_>) -> Vec<(String, String)> {
 }
 
 /// Whether nothing but the output registers the images.
-fn is_bare(compiled: &Compiled<'_, '_>) -> bool {
+fn is_unlinked(compiled: &Compiled<'_, '_>) -> bool {
     !matches!(compiled.host.kind, Kind::Elf | Kind::Pe)
 }
 
@@ -162,10 +162,11 @@ fn without(compiled: &Compiled<'_, '_>, bytes: Vec<u8>) -> Result<Vec<u8>> {
     let host = Host::read(&bytes)?;
     let bundle = Bundle::read(&host)?;
     let sources = original_indexes(&bundle, compiled.bundle);
-    let is_bare = |image: &&Image<'_>| {
-        image.format() == Format::SpirV && sources.get(&image.index).is_some_and(|own| compiled.bare.contains(own))
+    let is_unlinked = |image: &&Image<'_>| {
+        image.format() == Format::SpirV
+            && sources.get(&image.index).is_some_and(|own| compiled.drop_spirv.contains(own))
     };
-    let drop = bundle.images.iter().filter(is_bare).map(|image| image.index).collect();
+    let drop = bundle.images.iter().filter(is_unlinked).map(|image| image.index).collect();
     layers::edit(&bytes, &drop, &[], &notes(compiled)).map(|edited| edited.bytes)
 }
 
@@ -193,8 +194,8 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
         let target = target_of(examined).filter(|_| untold).unwrap_or(examined.image.target);
         let source = Image { entries: entries(examined), target, ..examined.image.clone() };
         let natives = natives.remove(&source.index).unwrap_or_default();
-        let stays = !compiled.bare.contains(&source.index);
-        if stays && (!registers || is_bare(compiled)) {
+        let stays = !compiled.drop_spirv.contains(&source.index);
+        if stays && (!registers || is_unlinked(compiled)) {
             images.push(source.clone());
         }
         let mut source = source;
@@ -236,7 +237,7 @@ fn origin(global: &Global, emit: Emit, compiled: &Compiled<'_, '_>) -> Origin {
         _ => 9,
     };
     let abi = compiled.host.sycl_abi.unwrap_or(guessed);
-    if emit == Emit::Shared && compiled.host.sycl_abi.is_none() && !is_bare(compiled) {
+    if emit == Emit::Shared && compiled.host.sycl_abi.is_none() && !is_unlinked(compiled) {
         global.note(&format!("the file names no SYCL runtime; the library will need libsycl.so.{abi}"));
     }
     let mut comments: Vec<String> = compiled.host.producer.iter().map(|producer| producer.name.clone()).collect();

@@ -9,7 +9,7 @@ use sycl_bundle::bundle::property_text;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::rewrite::extract::{self, Names};
 
-/// What the files of all images are called.
+/// Names of the files of all images.
 pub(super) fn names(images: &[Image<'_>], stem: &str, origin: &Origin) -> Vec<Names> {
     let name = |(number, image): (usize, &Image<'_>)| {
         let names = Names::for_prepared(stem, image.index, image);
@@ -83,7 +83,7 @@ pub(super) fn spirv(images: &[Image<'_>], origin: &Origin, path: &Path) -> Resul
     Ok(total)
 }
 
-/// What parts are named after, and where they are.
+/// The stem and folder of parts, which are named after the table.
 pub fn stem_and_folder(path: &Path) -> (String, &Path) {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     (stem, path.parent().unwrap_or(Path::new("")))

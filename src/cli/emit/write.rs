@@ -17,7 +17,7 @@ use sycl_bundle::rewrite::object_file::{ObjectOptions, object_file};
 use sycl_bundle::rewrite::prepare::{Payload, store};
 use sycl_bundle::rewrite::shared::{SharedOptions, shared_library};
 
-/// What is known of where images come from.
+/// The origin of images, as far as it is known.
 #[derive(Debug, Default)]
 pub struct Origin {
     /// The compilers that made them, and what this tool did to them: lines for `.comment`.

@@ -17,11 +17,16 @@ use sycl_bundle::compat::kernels::{Depth, kernels};
 use sycl_bundle::compat::offers::Lent;
 use sycl_bundle::error::Result;
 use sycl_bundle::report::FileFacts;
-use sycl_bundle::report::explain::{Built, Objection, Way};
+use sycl_bundle::report::explain::{Built, ImageChoice, Objection};
 use sycl_bundle::report::kernels::OnDevice;
 
 /// The way of each wanted kernel of a file's images on each target, in the order of targets and kernels.
-pub fn ways(path: &str, images: &[Examined<'_, '_>], asked: &[Named<'_>], wanted: &dyn Fn(&str) -> bool) -> Vec<Way> {
+pub fn choices(
+    path: &str,
+    images: &[Examined<'_, '_>],
+    asked: &[Named<'_>],
+    wanted: &dyn Fn(&str) -> bool,
+) -> Vec<ImageChoice> {
     if asked.is_empty() {
         return Vec::new();
     }
@@ -42,7 +47,7 @@ pub fn ways(path: &str, images: &[Examined<'_, '_>], asked: &[Named<'_>], wanted
         }
     }
     let gate = Gate::new(images, &codes, wanted);
-    let mut ways = Vec::new();
+    let mut choices = Vec::new();
     for one in asked {
         let subject = Subject::new(one.target).with_march(one.march);
         let judged = gate.judge(&subject, &Demand::default());
@@ -58,10 +63,10 @@ pub fn ways(path: &str, images: &[Examined<'_, '_>], asked: &[Named<'_>], wanted
             let choice = choose_among(images, places, name, &subject);
             let thrown = thrown(&choice, &looked, &subject);
             let findings = found.remove(*name).unwrap_or_default();
-            ways.push(Way::new(file.clone(), name, images, &subject, &choice, (thrown, findings)));
+            choices.push(ImageChoice::new(file.clone(), name, images, &subject, &choice, (thrown, findings)));
         }
     }
-    ways
+    choices
 }
 
 /// The live devices that are asked for, by the words on the command line.
@@ -76,7 +81,7 @@ pub fn devices(wanted: &[String]) -> Result<Option<(Live, &[String])>> {
     Ok(Some((live, wanted)))
 }
 
-/// What the devices' compilers make of the wanted kernels of a file.
+/// Asks the devices' compilers about the wanted kernels of a file.
 pub fn ask(
     global: &Global,
     facts: &FileFacts<'_>,
@@ -92,7 +97,7 @@ pub fn ask(
         let asker = Asker { live, place, device, jobs: None };
         let (answers, _) = asker.ask(global, bundle, (&facts.images, &Lent::default()), &all)?;
         for kernel in &all {
-            let failure = match answers.of(kernel) {
+            let failure = match answers.on_kernel(kernel) {
                 Some(OnDevice::Answers { .. }) => None,
                 Some(OnDevice::None { errc, reason }) => Some((*errc, reason.clone())),
                 None => Some((None, "the device was not asked".to_owned())),

@@ -79,7 +79,7 @@ pub fn page(command: Command, verb: Option<&str>) -> std::io::Result<Vec<u8>> {
     man.render_name_section(&mut page)?;
     man.render_synopsis_section(&mut page)?;
     man.render_description_section(&mut page)?;
-    let behind = Behind::of(behind.as_deref().unwrap_or_default());
+    let behind = AfterHelp::parse(behind.as_deref().unwrap_or_default());
     for paragraph in behind.prose {
         writeln!(page, ".PP\n{}", escaped(&paragraph))?;
     }
@@ -123,18 +123,18 @@ pub fn page(command: Command, verb: Option<&str>) -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// What stands behind the options in `--help`, sorted.
+/// The text behind the options in `--help`, sorted.
 #[derive(Default)]
-struct Behind {
+struct AfterHelp {
     prose: Vec<String>,
     /// Exit codes and what they mean.
     status: Vec<(String, String)>,
     examples: Vec<String>,
 }
 
-impl Behind {
-    fn of(text: &str) -> Behind {
-        let mut behind = Behind::default();
+impl AfterHelp {
+    fn parse(text: &str) -> AfterHelp {
+        let mut behind = AfterHelp::default();
         for paragraph in text.split("\n\n") {
             match paragraph.split_once('\n') {
                 Some(("Exit status:", list)) => behind.status = codes(list),
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_stands_behind_is_sorted() {
         let text = "Prose\nof two lines.\n\nExamples:\n  a -b 'c'\n  # two\n\nExit status:\n  4  some image\n     failed\n  5  x";
-        let behind = Behind::of(text);
+        let behind = AfterHelp::parse(text);
         assert_eq!(behind.prose, ["Prose\nof two lines."]);
         assert_eq!(behind.examples, ["a -b 'c'", "# two"]);
         let status: Vec<_> = behind.status.iter().map(|(code, text)| (code.as_str(), text.as_str())).collect();

@@ -1,7 +1,7 @@
 //! What is on a page that is being made, and which targets are in its matrix?
 
 use super::super::check::{AppliedPolicy, Asked, Findings, linked_elsewhere};
-use super::super::files::{How, each_file_with};
+use super::super::files::{ReadOptions, each_file_with};
 use super::super::global::Global;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ const KNOWN: [&str; 7] = [
     "intel_gpu_bmg_g21",
 ];
 
-/// By what a page's matrix is judged.
+/// The targets, the policy and the baseline by which the matrix of a page is judged.
 pub struct Rules {
     pub table: Cow<'static, TargetTable>,
     pub held: Option<AppliedPolicy>,
@@ -42,13 +42,13 @@ pub struct Draft<'d> {
     global: &'d Global,
     rules: &'d Rules,
     selector: &'d Selector,
-    /// What the user or the policy names; none for the default.
+    /// Targets that the user or the policy names; none for the default.
     named: Option<Vec<Asked<'d>>>,
     /// Names of targets that images of the files have.
     own: BTreeSet<String>,
     files: page::Files,
     findings: Option<Findings<'d>>,
-    /// How many files there are, and whether any has imports that nothing in it defines.
+    /// The number of files, and whether any has imports that nothing in it defines.
     count: usize,
     open: bool,
 }
@@ -86,8 +86,8 @@ impl<'d> Draft<'d> {
         // All files are judged for the targets of any. Standard input is read once, and has to be the first file.
         if draft.named.is_none() && paths.len() > 1 {
             let again: Vec<PathBuf> = paths.iter().filter(|path| *path != Path::new("-")).cloned().collect();
-            let how = How { deferred: true, unhashed: true, again: true, ..How::default() };
-            each_file_with(global, &again, &Selector::default(), how, |facts| {
+            let options = ReadOptions { lazy: true, skip_hash: true, silent: true, ..ReadOptions::default() };
+            each_file_with(global, &again, &Selector::default(), options, |facts| {
                 facts.bundle.into_iter().for_each(|bundle| draft.targets_of(bundle));
                 Ok(())
             })?;
@@ -128,7 +128,7 @@ impl<'d> Draft<'d> {
         page::library(&self.files, &targets, rules.held.as_ref(), Names { demangle: global.demangle }).map(Some)
     }
 
-    /// What is found so far. The targets are settled with the first file.
+    /// The findings so far. The targets are settled with the first file.
     fn begun(&mut self) -> Findings<'d> {
         if let Some(findings) = self.findings.take() {
             return findings;

@@ -59,8 +59,8 @@ impl Fixed {
         Ok(fixed)
     }
 
-    /// Those of an input whose image is fixed to `recorded` already.
-    fn of(&self, file: &str, recorded: Option<Vec<FixedTarget>>) -> Option<BTreeSet<String>> {
+    /// The fixed targets of an input whose image is fixed to `recorded` already.
+    fn of_input(&self, file: &str, recorded: Option<Vec<FixedTarget>>) -> Option<BTreeSet<String>> {
         let recorded: Option<BTreeSet<String>> = recorded.map(|all| all.iter().map(FixedTarget::label).collect());
         let asked = self.by_file.get(file).or(self.all.as_ref());
         match (asked, recorded) {
@@ -86,7 +86,7 @@ pub fn number_of(target: &str, epoch: Epoch) -> u32 {
 
 /// One piece of code.
 pub struct Unit<'k> {
-    /// What messages call it.
+    /// The name in messages.
     pub label: String,
     /// The image, linked where it is made of several.
     pub image: Image<'k>,
@@ -99,7 +99,7 @@ pub struct Unit<'k> {
 }
 
 impl<'k> Unit<'k> {
-    /// As the library takes it, once.
+    /// The input of the library, taken out of the unit.
     pub fn input(&mut self) -> Input<'_, 'k> {
         let sources = std::mem::take(&mut self.sources);
         Input { image: &self.image, label: &self.label, sources, epoch: self.epoch }
@@ -150,7 +150,7 @@ pub fn units<'k>(
                 code,
                 recorded: recorded.then(|| requirements.aspects.into_iter().collect()),
                 sub_groups: requirements.reqd_sub_group_sizes,
-                fixed_targets: fixed.of(file, requirements.fixed_targets),
+                fixed_targets: fixed.of_input(file, requirements.fixed_targets),
             }
         };
         let label = members.iter().map(|(_, label, _, _)| label.as_str()).collect::<Vec<_>>().join(", ");

@@ -1,10 +1,10 @@
 //! What is said of a build, for people?
 
-use super::{Built, Failed, OfTarget, Skipped, Staying};
+use super::{Built, Failed, Skipped, Staying, TargetCounts};
 use crate::report::{name, units};
 use std::collections::BTreeMap;
 
-/// How many images of one kind are named where not all are.
+/// The number of images of one kind that are named without `-v`.
 const NAMED: usize = 4;
 
 impl Built {
@@ -151,9 +151,9 @@ impl Built {
     }
 
     /// A table of the targets.
-    fn per_target(&self, targets: &[OfTarget]) -> Vec<String> {
+    fn per_target(&self, targets: &[TargetCounts]) -> Vec<String> {
         let head = ["Target", "Images", "Cached", "Skipped", "Staying", "Failed", "Native code"].map(str::to_owned);
-        let row = |one: &OfTarget| {
+        let row = |one: &TargetCounts| {
             let own = Some(&one.architecture).filter(|own| !one.target.replace('_', "-").ends_with(*own));
             let name = own.map_or(one.target.clone(), |own| format!("{} ({own})", one.target));
             let numbers = [one.compiled, one.cached, one.skipped, one.staying, one.failed].map(|n| n.to_string());
@@ -184,7 +184,7 @@ impl Built {
         std::iter::once(first).chain(rows.iter().map(|row| format!("  {}", line(row)))).collect()
     }
 
-    /// What targets cannot run: per target and reason, with a few images of each.
+    /// Lists the images that targets cannot run: per target and reason, with a few images of each.
     fn skipped_lines(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, lines: &mut Vec<String>) {
         let mut groups: Vec<((&str, &str), Vec<&Skipped>)> = Vec::new();
         for skipped in &self.skipped {

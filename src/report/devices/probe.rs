@@ -23,7 +23,7 @@ pub fn table(probes: &Probes, view: &View) -> String {
     render(&columns, &rows, view.width, view.color)
 }
 
-/// What a driver takes.
+/// The answers of a driver to probes.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Probe")]
 pub(super) struct Probed<'a> {
@@ -35,7 +35,7 @@ pub(super) struct Probed<'a> {
     results: Vec<Outcome<'a>>,
 }
 
-/// What a driver made of a version, a capability or an extension.
+/// The answer of a driver to one version, capability or extension.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ProbeResult")]
 struct Outcome<'a> {

@@ -39,7 +39,7 @@ pub fn profile(device: &Device, name: &str, probes: Option<&Probes>) -> String {
     if device.local_mem > 0 {
         let _ = writeln!(out, "    local-memory: {}", device.local_mem);
     }
-    let spirv = Spirv::of(device, probes);
+    let spirv = Spirv::from_device(device, probes);
     if let Some((major, minor)) = spirv.version {
         let _ = writeln!(out, "    spirv-version: {major}.{minor}");
     }
@@ -74,7 +74,7 @@ pub fn profile(device: &Device, name: &str, probes: Option<&Probes>) -> String {
     out
 }
 
-/// What the profile says of SPIR-V.
+/// The SPIR-V part of a profile.
 #[derive(Default)]
 struct Spirv {
     version: Option<(u8, u8)>,
@@ -85,7 +85,7 @@ struct Spirv {
 }
 
 impl Spirv {
-    fn of(device: &Device, probes: Option<&Probes>) -> Spirv {
+    fn from_device(device: &Device, probes: Option<&Probes>) -> Spirv {
         let mut open = vec!["matrix combinations: OpenCL has no query for them".to_owned()];
         let Some(probes) = probes else {
             return Spirv { version: newest(&device.il), open, ..Spirv::default() };

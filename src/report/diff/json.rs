@@ -19,7 +19,7 @@ pub fn schema() -> String {
     json::schema::<Document<'_, Vec<File<'_, Vec<Kernel<'_>>>>>>()
 }
 
-/// What changed between two builds of device code.
+/// Changes between two builds of device code.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "sycl-bundle diff --format json")]
 struct Document<'a, F> {

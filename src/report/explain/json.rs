@@ -5,7 +5,7 @@ use crate::compat::explain::said::Said;
 use crate::demangle::demangle;
 use crate::error::Result;
 use crate::report::check::Verdict;
-use crate::report::evidence::Why;
+use crate::report::evidence::AspectUse;
 use crate::report::json::{SchemaVersion, put_line};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,7 +26,7 @@ struct Document<'a> {
     /// The causes that the message tells; empty where nothing in it is known.
     sayings: Vec<Saying<'a>>,
     /// The choice of the runtime for each file, kernel and target.
-    choices: Vec<Way<'a>>,
+    choices: Vec<ImageChoice<'a>>,
     /// The results of the compilers of live devices.
     devices: Vec<Built<'a>>,
 }
@@ -43,14 +43,14 @@ struct Saying<'a> {
     /// The meaning.
     meaning: &'a str,
     /// The files, with the kernels and images that it is about.
-    files: Vec<OfFile<'a>>,
+    files: Vec<FileConcerns<'a>>,
     /// Sentences about what mends it.
     remedies: &'a [String],
 }
 
 /// A file that a message is about.
 #[derive(Serialize, JsonSchema)]
-struct OfFile<'a> {
+struct FileConcerns<'a> {
     /// The file.
     file: &'a str,
     /// A sentence about the file itself.
@@ -71,13 +71,13 @@ struct Concern<'a> {
     /// A sentence about it.
     message: &'a str,
     /// The use of the aspect; null where none is known.
-    evidence: Option<Why<'a>>,
+    evidence: Option<AspectUse<'a>>,
 }
 
 /// The choice of the runtime for a kernel on a target.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Choice")]
-struct Way<'a> {
+struct ImageChoice<'a> {
     /// The file.
     file: &'a str,
     /// The target.
@@ -89,7 +89,7 @@ struct Way<'a> {
     /// The verdict.
     verdict: Verdict,
     /// The images of the kernel, in the order of the file.
-    images: Vec<Seen<'a>>,
+    images: Vec<KernelImage<'a>>,
     /// The rule by which the adapter picks.
     rule: &'static str,
     /// The exception that the runtime throws; null where none is known to be thrown.
@@ -103,14 +103,14 @@ struct Way<'a> {
 /// An image of a kernel.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Image")]
-struct Seen<'a> {
+struct KernelImage<'a> {
     /// The number of the image.
     image: usize,
     /// The format of its payload.
     format: &'static str,
     /// The devices that it is for.
     devices: &'a str,
-    /// What becomes of it: not for the device; for the device, but another is picked; picked.
+    /// The role in the choice: not for the device; for the device, but another is picked; picked.
     #[schemars(extend("enum" = ["passed-over", "candidate", "chosen"]))]
     fate: &'static str,
     /// The reason why it is passed over.
@@ -145,7 +145,7 @@ struct Finding<'a> {
     /// A sentence about what mends it.
     remedy: &'a str,
     /// The use of the aspect; null where none is known.
-    evidence: Option<Why<'a>>,
+    evidence: Option<AspectUse<'a>>,
 }
 
 /// A trap.
@@ -185,16 +185,16 @@ struct Built<'a> {
 /// # Errors
 /// `Io` where the writer fails.
 pub fn json(out: &mut impl Write, all: &Explanation) -> Result<()> {
-    let sayings = all.told.iter().map(|told| Saying {
-        topic: told.saying.said.topic(),
-        line: &told.saying.line,
-        code: match &told.saying.said {
+    let sayings = all.lines.iter().map(|line| Saying {
+        topic: line.saying.said.topic(),
+        line: &line.saying.line,
+        code: match &line.saying.said {
             Said::Code(code) => code.names.first().copied(),
             _ => None,
         },
-        meaning: &told.meaning,
-        files: told.files.iter().map(of_file).collect(),
-        remedies: &told.remedies,
+        meaning: &line.meaning,
+        files: line.files.iter().map(of_file).collect(),
+        remedies: &line.remedies,
     });
     let built = all.built.iter().map(|one| Built {
         file: &one.file,
@@ -209,52 +209,52 @@ pub fn json(out: &mut impl Write, all: &Explanation) -> Result<()> {
     let document = Document {
         schema_version: SchemaVersion,
         sayings: sayings.collect(),
-        choices: all.ways.iter().map(way).collect(),
+        choices: all.choices.iter().map(choice).collect(),
         devices: built.collect(),
     };
     put_line(out, &document)
 }
 
-fn of_file(of: &super::OfFile) -> OfFile<'_> {
+fn of_file(of: &super::FileConcerns) -> FileConcerns<'_> {
     let concerns = of.concerns.iter().map(|one| Concern {
         image: one.image,
         kernel: one.kernel.as_deref(),
         demangled: one.kernel.as_deref().map(|name| demangle(name)),
         message: &one.message,
-        evidence: one.evidence.as_ref().map(Why::of),
+        evidence: one.evidence.as_ref().map(AspectUse::new),
     });
-    OfFile { file: &of.file, note: of.note.as_deref(), concerns: concerns.collect() }
+    FileConcerns { file: &of.file, note: of.note.as_deref(), concerns: concerns.collect() }
 }
 
-fn way(way: &super::Way) -> Way<'_> {
-    let images = way.images.iter().map(|seen| {
+fn choice(choice: &super::ImageChoice) -> ImageChoice<'_> {
+    let images = choice.images.iter().map(|seen| {
         let (fate, why) = match &seen.fate {
             Fate::PassedOver(why) => ("passed-over", Some(why.as_str())),
             Fate::Candidate => ("candidate", None),
             Fate::Chosen => ("chosen", None),
         };
-        Seen { image: seen.image, format: seen.format, devices: &seen.devices, fate, why }
+        KernelImage { image: seen.image, format: seen.format, devices: &seen.devices, fate, why }
     });
-    let findings = way.findings.iter().map(|found| Finding {
+    let findings = choice.findings.iter().map(|found| Finding {
         rule: found.against.matter.rule(),
         certain: found.against.certain,
         image: found.image,
         message: &found.against.message,
         aspect: found.against.aspect.as_deref(),
         remedy: &found.against.remedy,
-        evidence: found.evidence.as_ref().map(Why::of),
+        evidence: found.evidence.as_ref().map(AspectUse::new),
     });
-    let thrown = way.thrown.as_ref();
-    Way {
-        file: &way.file,
-        target: &way.target,
-        kernel: &way.kernel,
-        demangled: demangle(&way.kernel),
-        verdict: way.verdict,
+    let thrown = choice.thrown.as_ref();
+    ImageChoice {
+        file: &choice.file,
+        target: &choice.target,
+        kernel: &choice.kernel,
+        demangled: demangle(&choice.kernel),
+        verdict: choice.verdict,
         images: images.collect(),
-        rule: way.rule,
+        rule: choice.rule,
         throws: thrown.map(|one| Thrown { errc: one.errc, text: &one.text, certain: one.certain }),
         findings: findings.collect(),
-        traps: way.traps.iter().map(|one| trap(*one)).map(|(trap, message)| TrapEntry { trap, message }).collect(),
+        traps: choice.traps.iter().map(|one| trap(*one)).map(|(trap, message)| TrapEntry { trap, message }).collect(),
     }
 }

@@ -20,10 +20,10 @@ fn explanation() -> Explanation {
     };
     let message =
         said::read("Required aspect fp64 is not supported on the device\nopencl backend failed with error: 7 (X)");
-    let told = message.sayings.into_iter().map(|saying| Told {
+    let told = message.sayings.into_iter().map(|saying| MessageLine {
         meaning: cause::meaning(&saying.said),
         remedies: cause::remedies(&saying.said, cause::Known::default()),
-        files: vec![OfFile {
+        files: vec![FileConcerns {
             file: "a.so".into(),
             concerns: vec![Concern {
                 image: Some(3),
@@ -44,8 +44,8 @@ fn explanation() -> Explanation {
     };
     let found = Objection { against: Arc::new(against), image: Some(3), evidence: Some(evidence.clone()) };
     let fates = [Fate::PassedOver("Image was compiled for x.".into()), Fate::Candidate, Fate::Chosen];
-    let seen = |fate| Seen { image: 1, format: "spirv", devices: "spir64".into(), fate };
-    let way = Way {
+    let seen = |fate| KernelImage { image: 1, format: "spirv", devices: "spir64".into(), fate };
+    let choice = ImageChoice {
         file: "a.so".into(),
         target: "t".into(),
         kernel: "k".into(),
@@ -58,7 +58,7 @@ fn explanation() -> Explanation {
     };
     let built = |failure| Built { file: "a.so".into(), device: "D".into(), kernel: "k".into(), image: 1, failure };
     let built = vec![built(None), built(Some((Some("build"), "why".into())))];
-    Explanation { told: told.collect(), ways: vec![way], built }
+    Explanation { lines: told.collect(), choices: vec![choice], built }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What does an explanation say to people?
 
-use super::{Built, Explanation, Fate, Told, Way, trap};
+use super::{Built, Explanation, Fate, ImageChoice, MessageLine, trap};
 use crate::report::check::Verdict;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
@@ -12,13 +12,14 @@ use std::fmt::Write as _;
 /// Kernels that are named for each file; JSON has all.
 const EXAMPLES: usize = 5;
 /// Kernels whose way is told in full; JSON has all.
-const WAYS: usize = 16;
+const CHOICES: usize = 16;
 
 /// The explanation as text.
 pub fn text(all: &Explanation, view: &View) -> String {
-    let mut sections: Vec<String> = all.told.iter().map(|told| self::told(told, view)).collect();
-    sections.extend(all.ways.iter().take(WAYS).map(|way| self::way(way, view)));
-    let more = all.ways.len().saturating_sub(WAYS);
+    let mut sections: Vec<String> =
+        all.lines.iter().map(|line_of_message| self::line_of_message(line_of_message, view)).collect();
+    sections.extend(all.choices.iter().take(CHOICES).map(|choice| self::choice(choice, view)));
+    let more = all.choices.len().saturating_sub(CHOICES);
     if more > 0 {
         sections.push(format!("and {} more; `--format json` tells all, `--kernel` chooses\n", counted(more, "kernel")));
     }
@@ -26,13 +27,17 @@ pub fn text(all: &Explanation, view: &View) -> String {
     sections.join("\n")
 }
 
-fn told(told: &Told, view: &View) -> String {
+fn line_of_message(line_of_message: &MessageLine, view: &View) -> String {
     let names = Names { demangle: view.demangle };
     let mut out = String::new();
-    let _ =
-        writeln!(out, "{} ({})", shorten(&told.saying.line, view.width.saturating_sub(24)), told.saying.said.topic());
-    lines(&mut out, "  ", "  ", &told.meaning, view);
-    for of in &told.files {
+    let _ = writeln!(
+        out,
+        "{} ({})",
+        shorten(&line_of_message.saying.line, view.width.saturating_sub(24)),
+        line_of_message.saying.said.topic()
+    );
+    lines(&mut out, "  ", "  ", &line_of_message.meaning, view);
+    for of in &line_of_message.files {
         let images: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.image).collect();
         let kernels: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.kernel.as_ref()).collect();
         let file = shorten_path(&of.file, view.width / 2);
@@ -62,46 +67,46 @@ fn told(told: &Told, view: &View) -> String {
             let _ = writeln!(out, "    and {} more", count(more));
         }
     }
-    for remedy in &told.remedies {
+    for remedy in &line_of_message.remedies {
         lines(&mut out, "  help: ", "        ", remedy, view);
     }
     out
 }
 
-fn way(way: &Way, view: &View) -> String {
+fn choice(choice: &ImageChoice, view: &View) -> String {
     let names = Names { demangle: view.demangle };
     let mut out = String::new();
-    let verdict = match way.verdict {
+    let verdict = match choice.verdict {
         Verdict::Compatible => "runs",
         Verdict::Unknown => "unknown",
         Verdict::Incompatible => "cannot run",
     };
-    lines(&mut out, "", "  ", &format!("{} on {}: {verdict}", names.show(&way.kernel), way.target), view);
+    lines(&mut out, "", "  ", &format!("{} on {}: {verdict}", names.show(&choice.kernel), choice.target), view);
     let _ = writeln!(
         out,
         "  {}: {} of the kernel",
-        shorten_path(&way.file, view.width / 2),
-        counted(way.images.len(), "image")
+        shorten_path(&choice.file, view.width / 2),
+        counted(choice.images.len(), "image")
     );
-    for (at, seen) in way.images.iter().enumerate() {
-        if at >= WAYS {
-            let _ = writeln!(out, "    and {} more", count(way.images.len().saturating_sub(at)));
+    for (at, seen) in choice.images.iter().enumerate() {
+        if at >= CHOICES {
+            let _ = writeln!(out, "    and {} more", count(choice.images.len().saturating_sub(at)));
             break;
         }
         let fate = match &seen.fate {
             Fate::PassedOver(why) => format!("not for the device: {}", why.trim_end_matches('.')),
             Fate::Candidate => "for the device; another is picked".to_owned(),
-            Fate::Chosen => format!("picked: {}", way.rule),
+            Fate::Chosen => format!("picked: {}", choice.rule),
         };
         let what = format!("image {}, {} for {}", seen.image, seen.format, seen.devices);
         lines(&mut out, "    ", "      ", &format!("{what}: {fate}"), view);
     }
-    if let Some(thrown) = &way.thrown {
+    if let Some(thrown) = &choice.thrown {
         let sure =
             if thrown.certain { "the runtime throws" } else { "unless something else defines it, the runtime throws" };
         lines(&mut out, "  ", "    ", &format!("{sure} errc::{}: {}", thrown.errc, thrown.text), view);
     }
-    for found in &way.findings {
+    for found in &choice.findings {
         let sure = if found.against.certain { "" } else { "not known: " };
         lines(
             &mut out,
@@ -111,13 +116,13 @@ fn way(way: &Way, view: &View) -> String {
             view,
         );
         if let Some(found) = &found.evidence {
-            for line in evidence::text(&way.kernel, found, names).lines().skip(1) {
+            for line in evidence::text(&choice.kernel, found, names).lines().skip(1) {
                 lines(&mut out, "    ", "    ", line.trim(), view);
             }
         }
         lines(&mut out, "    help: ", "          ", &found.against.remedy, view);
     }
-    for one in &way.traps {
+    for one in &choice.traps {
         lines(&mut out, "  mind: ", "        ", trap(*one).1, view);
     }
     out

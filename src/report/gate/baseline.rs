@@ -4,7 +4,7 @@
 //! by images, offsets or lines. Findings that are alike are counted. What a policy says of whole files, its budgets and
 //! exceptions that have ended, is in no baseline: there the policy is what to change.
 
-use super::OfTarget;
+use super::TargetFindings;
 use crate::compat::gate::judged::Found;
 use crate::compat::gate::{Against, Clause, Matter, base_name, fingerprint_of};
 use crate::demangle::demangle;
@@ -48,7 +48,7 @@ pub struct Compared {
     pub file: String,
     /// Known findings that are no longer found.
     pub gone: Vec<Known>,
-    /// What excuses those that it knows.
+    /// The excuse of findings that the baseline has; compared by address.
     #[serde(skip)]
     why: Arc<str>,
 }
@@ -89,7 +89,7 @@ fn may_be_known(against: &Against) -> bool {
 
 impl Baseline {
     /// All findings that count.
-    pub fn of(targets: &[OfTarget]) -> Baseline {
+    pub fn from_findings(targets: &[TargetFindings]) -> Baseline {
         let mut known: HashMap<String, Known> = HashMap::new();
         for target in targets {
             let counting = |found: &Found<'_>| found.excused.is_none() && may_be_known(found.against);
@@ -118,7 +118,7 @@ impl Baseline {
         Baseline { findings }
     }
 
-    /// How many findings it holds.
+    /// The number of findings in the baseline.
     pub fn len(&self) -> usize {
         self.findings.iter().map(|one| one.count).fold(0, usize::saturating_add)
     }
@@ -160,7 +160,7 @@ impl Baseline {
 
     /// Marks what is known, which does not count any more; of alike findings as many are known as the baseline counts.
     /// `file` is what messages call the baseline. Tells what it holds and nobody found, of these targets and files.
-    pub fn apply(&self, file: &str, targets: &mut [OfTarget], files: &[Arc<str>]) -> Compared {
+    pub fn apply(&self, file: &str, targets: &mut [TargetFindings], files: &[Arc<str>]) -> Compared {
         let why: Arc<str> = format!("in the baseline {file}").into();
         let mut left: HashMap<&str, usize> =
             self.findings.iter().map(|one| (one.fingerprint.as_str(), one.count)).collect();

@@ -3,7 +3,7 @@
 //! Workflow commands (`::error file=...,line=...::message`); of each kind a step shows ten, so that findings that say the
 //! same of several kernels at one place are one.
 
-use super::{Finding, OfTarget};
+use super::{Finding, TargetFindings};
 use crate::report::evidence::Names;
 use crate::report::name::shorten;
 use crate::report::text::visible_lines;
@@ -17,7 +17,7 @@ const SHOWN: usize = 120;
 type Place<'f> = (&'f str, Option<(u32, u32)>);
 
 /// A line for each place and each thing that is found there.
-pub fn github(targets: &[OfTarget], names: Names) -> String {
+pub fn github(targets: &[TargetFindings], names: Names) -> String {
     let mut out = String::new();
     for target in targets {
         for group in target.groups() {

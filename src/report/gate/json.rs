@@ -1,8 +1,8 @@
 //! What did the gate find, as JSON?
 
 use super::baseline::Compared;
-use super::stream::{self, Share, Texts};
-use super::{Counts, Finding, OfTarget, verdict};
+use super::stream::{self, KernelTexts, Share};
+use super::{Counts, Finding, TargetFindings, verdict};
 use crate::compat::offers;
 use crate::demangle::demangle;
 use crate::error::Result;
@@ -53,7 +53,7 @@ fn provider(one: &offers::Provider) -> form::Provider<'_> {
 }
 
 /// The target's name; none for what holds whatever the target.
-fn name(target: &OfTarget) -> Option<&str> {
+fn name(target: &TargetFindings) -> Option<&str> {
     Some(target.target.as_str()).filter(|name| !name.is_empty())
 }
 
@@ -61,8 +61,8 @@ fn name(target: &OfTarget) -> Option<&str> {
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn jsonl(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compared>) -> Result<()> {
-    let names = Texts::of(targets);
+pub fn jsonl(out: &mut impl Write, targets: &[TargetFindings], compared: Option<&Compared>) -> Result<()> {
+    let names = KernelTexts::new(targets);
     let share = |out: &mut String, share: &Share<'_>| {
         for (kernel, _, finding) in share.findings() {
             let demangled = names.get(share, kernel, || demangle(finding.found.kernel).into_owned());
@@ -80,7 +80,7 @@ pub fn jsonl(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compa
 /// `Io` where the writer fails.
 pub fn json(
     out: &mut impl Write,
-    targets: &[OfTarget],
+    targets: &[TargetFindings],
     problems: &[FileProblem],
     compared: Option<&Compared>,
     providers: &[offers::Provider],
@@ -97,7 +97,7 @@ pub fn json(
         baseline: Some(compared),
     });
     let answers: Vec<[String; 2]> = targets.iter().map(|one| split(&answer(one))).collect();
-    let names = Texts::of(targets);
+    let names = KernelTexts::new(targets);
     let share = |out: &mut String, share: &Share<'_>| {
         let Some([head, tail]) = answers.get(share.nth) else { return };
         if share.opens {
@@ -130,7 +130,7 @@ fn line(first: bool) -> &'static str {
 }
 
 /// An answer without its findings.
-fn answer(one: &OfTarget) -> form::Answer<'_, Gap> {
+fn answer(one: &TargetFindings) -> form::Answer<'_, Gap> {
     let Counts { compatible, unknown, incompatible } = one.counts();
     let kernels = form::Kernels { compatible, unknown, incompatible, excused: one.excused_kernels() };
     let target = name(one);

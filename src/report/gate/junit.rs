@@ -3,8 +3,8 @@
 //! A suite for each target, a case for each kernel; what is sure is a failure, what is not known or excused is skipped, and
 //! with `strict` what is not known fails too. Elements and attributes are those that Jenkins' schema and GitLab take.
 
-use super::stream::{self, Share, Texts};
-use super::{Finding, OfTarget};
+use super::stream::{self, KernelTexts, Share};
+use super::{Finding, TargetFindings};
 use crate::compat::gate::judged::Item;
 use crate::compat::warnings::location;
 use crate::error::Result;
@@ -17,9 +17,9 @@ use std::io::Write;
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn junit(out: &mut impl Write, targets: &[OfTarget], names: Names, strict: bool) -> Result<()> {
+pub fn junit(out: &mut impl Write, targets: &[TargetFindings], names: Names, strict: bool) -> Result<()> {
     put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sycl-bundle check\">\n")?;
-    let texts = Texts::of(targets);
+    let texts = KernelTexts::new(targets);
     let share = |out: &mut String, share: &Share<'_>| {
         if share.opens {
             open(out, share.target, strict);
@@ -34,7 +34,7 @@ pub fn junit(out: &mut impl Write, targets: &[OfTarget], names: Names, strict: b
 }
 
 /// The begin of a target's suite.
-fn open(out: &mut String, target: &OfTarget, strict: bool) {
+fn open(out: &mut String, target: &TargetFindings, strict: bool) {
     let counts = |item: &Item| item.excused.is_none() && (item.against.certain || strict);
     let (mut failed, mut all) = (0usize, 0usize);
     for (_, kernels, items) in target.items() {
@@ -50,7 +50,7 @@ fn open(out: &mut String, target: &OfTarget, strict: bool) {
 }
 
 /// A case for each kernel.
-fn cases(out: &mut String, share: &Share<'_>, texts: &Texts, names: Names, strict: bool) {
+fn cases(out: &mut String, share: &Share<'_>, texts: &KernelTexts, names: Names, strict: bool) {
     let Some(of) = share.of else { return };
     let class = escaped(&of.file);
     for kernel in share.kernels.clone() {
@@ -71,7 +71,7 @@ fn cases(out: &mut String, share: &Share<'_>, texts: &Texts, names: Names, stric
     }
 }
 
-/// What is found of one kernel.
+/// Writes the findings of one kernel.
 fn case(out: &mut String, findings: &[Finding<'_>], names: Names, strict: bool) {
     let fails = |one: &&Finding<'_>| one.found.excused.is_none() && (one.found.against.certain || strict);
     let failing: Vec<&Finding<'_>> = findings.iter().filter(fails).collect();

@@ -109,7 +109,7 @@ pub fn sarif(linked: &Linked) -> String {
     text(&Document::new(described, results)) + "\n"
 }
 
-/// What a finding is known by from one build to the next: its rule, the name of the file, and the symbol.
+/// A text that identifies a finding from one build to the next: rule, name of the file, and symbol.
 fn fingerprint(finding: &Finding, file: &str) -> String {
     [finding.wrong.rule(), base_name(file), &finding.name].join("\u{1f}")
 }

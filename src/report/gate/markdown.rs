@@ -1,7 +1,7 @@
 //! What did the gate find, as a summary for a pull request?
 
 use super::table::EXAMPLES;
-use super::{Counts, OfTarget, word};
+use super::{Counts, TargetFindings, word};
 use crate::report::evidence::{self, Names};
 use crate::report::markdown::{code, escaped};
 use crate::report::name::shorten;
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const SHOWN: usize = 120;
 
 /// A table of the targets, and a section for each thing that was found.
-pub fn markdown(targets: &[OfTarget], names: Names) -> String {
+pub fn markdown(targets: &[TargetFindings], names: Names) -> String {
     let mut out = String::from(
         "### Device code\n\n| target | runs | unknown | cannot run | excused | verdict |\n|---|--:|--:|--:|--:|---|\n",
     );

@@ -6,7 +6,7 @@
 
 use super::baseline::Compared;
 use super::stream::{self, Share};
-use super::{Finding, OfFile, OfTarget};
+use super::{FileFindings, Finding, TargetFindings};
 use crate::compat::aspects::Evidence;
 use crate::compat::gate::Matter;
 use crate::demangle::demangle;
@@ -24,8 +24,8 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 ///
 /// # Errors
 /// `Io` where the writer fails.
-pub fn sarif(out: &mut impl Write, targets: &[OfTarget], compared: Option<&Compared>) -> Result<()> {
-    let items = targets.iter().flat_map(OfTarget::items).flat_map(|(_, _, items)| items);
+pub fn sarif(out: &mut impl Write, targets: &[TargetFindings], compared: Option<&Compared>) -> Result<()> {
+    let items = targets.iter().flat_map(TargetFindings::items).flat_map(|(_, _, items)| items);
     let mut rules: Vec<Matter> = items.map(|item| item.against.matter).collect();
     rules.sort_unstable();
     rules.dedup();
@@ -86,8 +86,8 @@ pub(super) fn rule(id: &str, title: &str, help: &str) -> Value {
     })
 }
 
-fn result(finding: &Finding<'_>, target: &OfTarget, rules: &[Matter], compared: Option<&Compared>) -> Value {
-    let Finding { of: OfFile { file, .. }, found } = finding;
+fn result(finding: &Finding<'_>, target: &TargetFindings, rules: &[Matter], compared: Option<&Compared>) -> Value {
+    let Finding { of: FileFindings { file, .. }, found } = finding;
     let matter = found.against.matter;
     let of_kernel = !found.kernel.is_empty();
     let kernel = of_kernel.then(|| format!("kernel {}", display(found.kernel)));

@@ -3,7 +3,7 @@
 //! What is written is cut into shares, each some kernels of a file on a target; shares become text in parallel and are
 //! written in order. What is the same on every target, as a kernel's name, is made once.
 
-use super::{Finding, OfFile, OfTarget};
+use super::{FileFindings, Finding, TargetFindings};
 use crate::compat::gate::kernels::Kernels;
 use crate::error::Result;
 use crate::report::json::stream::stream;
@@ -18,11 +18,11 @@ const KERNELS: usize = 16;
 /// Some kernels of a file on a target.
 pub(super) struct Share<'r> {
     /// The target.
-    pub target: &'r OfTarget,
+    pub target: &'r TargetFindings,
     /// The target's place.
     pub nth: usize,
     /// The file, none for a target without any.
-    pub of: Option<&'r OfFile>,
+    pub of: Option<&'r FileFindings>,
     /// The file's place among those of the target.
     pub file: usize,
     /// The places of the kernels.
@@ -38,7 +38,7 @@ pub(super) struct Share<'r> {
 impl<'r> Share<'r> {
     /// The findings, each with its kernel's place and whether it is the target's first.
     pub fn findings(&self) -> impl Iterator<Item = (usize, bool, Finding<'r>)> {
-        let of_kernel = |of: &'r OfFile, kernel: usize| {
+        let of_kernel = |of: &'r FileFindings, kernel: usize| {
             let first = self.first == Some((self.file, kernel));
             let all = of.judged.of(kernel).enumerate();
             all.map(move |(nth, found)| (kernel, first && nth == 0, Finding { of, found }))
@@ -53,7 +53,7 @@ impl<'r> Share<'r> {
 /// # Errors
 /// What `write` returns.
 pub(super) fn each<'r>(
-    targets: &'r [OfTarget],
+    targets: &'r [TargetFindings],
     put: impl Fn(&mut String, &Share<'r>) + Sync,
     write: impl FnMut(&str) -> Result<()>,
 ) -> Result<()> {
@@ -61,7 +61,7 @@ pub(super) fn each<'r>(
     for (nth, target) in targets.iter().enumerate() {
         let begin = shares.len();
         let files = target.files.iter().enumerate();
-        let of_file = |(file, of): (usize, &OfFile)| {
+        let of_file = |(file, of): (usize, &FileFindings)| {
             let kernels = of.judged.groups().filter_map(|(kernels, _)| kernels.first().copied());
             kernels.min().map(|kernel| (file, kernel))
         };
@@ -86,23 +86,23 @@ pub(super) fn each<'r>(
 }
 
 /// A text for each kernel, made when it is first asked for. Targets for which the same kernels are judged share it.
-pub(super) struct Texts(HashMap<usize, Vec<OnceLock<String>>>);
+pub(super) struct KernelTexts(HashMap<usize, Vec<OnceLock<String>>>);
 
-/// What tells kernels that targets share from others: where they are in memory.
+/// Identifies a set of kernels that targets share, by its address.
 fn key(kernels: &Arc<Kernels>) -> usize {
     Arc::as_ptr(kernels).addr()
 }
 
-impl Texts {
+impl KernelTexts {
     /// For the kernels of all files.
-    pub fn of(targets: &[OfTarget]) -> Texts {
+    pub fn new(targets: &[TargetFindings]) -> KernelTexts {
         let mut texts = HashMap::new();
         for of in targets.iter().flat_map(|target| &target.files) {
             let kernels = &of.judged.kernels;
             let none = || (0..kernels.len()).map(|_| OnceLock::new()).collect();
             texts.entry(key(kernels)).or_insert_with(none);
         }
-        Texts(texts)
+        KernelTexts(texts)
     }
 
     /// The text of a kernel of a share.

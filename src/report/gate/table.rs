@@ -1,7 +1,7 @@
 //! What did the gate find, for people?
 
 use super::matrix::{SOME, matrix};
-use super::{Counts, Group, OfTarget, word};
+use super::{Counts, Group, TargetFindings, word};
 use crate::report::draw::Drawing;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
@@ -16,7 +16,7 @@ pub const EXAMPLES: usize = 3;
 
 /// A line for each target, where they are drawn a line for each sort of kernels, then what was found, with the kernels that
 /// it is found of.
-pub fn table(targets: &[OfTarget], view: &View, drawing: Option<Drawing>) -> String {
+pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) -> String {
     let columns = [
         ("Target", Column::Text),
         ("Run", Column::Number),
@@ -25,7 +25,7 @@ pub fn table(targets: &[OfTarget], view: &View, drawing: Option<Drawing>) -> Str
         ("Excused", Column::Number),
         ("Verdict", Column::Text),
     ];
-    let row = |one: &OfTarget| {
+    let row = |one: &TargetFindings| {
         let Counts { compatible, unknown, incompatible } = one.counts();
         // They count as kernels that run, and do not run all the same.
         let excused = one.excused_kernels();
@@ -60,7 +60,7 @@ pub fn table(targets: &[OfTarget], view: &View, drawing: Option<Drawing>) -> Str
     out
 }
 
-fn section(out: &mut String, target: &OfTarget, group: &Group<'_>, view: &View) {
+fn section(out: &mut String, target: &TargetFindings, group: &Group<'_>, view: &View) {
     let names = Names { demangle: view.demangle };
     let _ = writeln!(out, "{}: {}", target.name(), group.heading());
     for line in wrap(&group.against.message, view.width.saturating_sub(2)) {

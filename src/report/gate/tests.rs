@@ -17,7 +17,7 @@ fn place(line: u32) -> Option<SourceLocation> {
 }
 
 /// Two kernels of three: one that cannot run, with its chain, one of which it is not known.
-fn answers() -> Vec<OfTarget> {
+fn answers() -> Vec<TargetFindings> {
     let item = |certain: bool| Item {
         against: Arc::new(Against {
             matter: Matter::Image(if certain { Rule::Aspect } else { Rule::SpirvVersion }),
@@ -45,11 +45,14 @@ fn answers() -> Vec<OfTarget> {
         items: vec![vec![item(true)], vec![item(false)], Vec::new()],
     };
     let proofs = Arc::new(Proofs::from_iter([((0, 0, Aspect::Fp64), evidence)]));
-    vec![OfTarget { target: "gpu".to_owned(), files: vec![OfFile { file: "a & b.so".into(), judged, proofs }] }]
+    vec![TargetFindings {
+        target: "gpu".to_owned(),
+        files: vec![FileFindings { file: "a & b.so".into(), judged, proofs }],
+    }]
 }
 
-/// What is found of the first kernel does not count.
-fn excuse(answers: &mut [OfTarget]) {
+/// Excuses the first finding of the first kernel.
+fn excuse(answers: &mut [TargetFindings]) {
     answers[0].files[0].judged.items[0][0].excused = Some("known".into());
 }
 
@@ -69,7 +72,7 @@ fn kernels_are_counted_once_and_the_excused_not_at_all() {
     assert_eq!(verdict(&answers), Verdict::Unknown);
 }
 
-/// What the schema of SARIF 2.1.0 requires of the members that are there.
+/// Holds SARIF to what the schema of 2.1.0 requires of the members that are there.
 #[test]
 fn sarif_has_what_the_schema_requires() {
     let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &answers(), None))).unwrap();
@@ -142,7 +145,7 @@ fn files_as_wholes_are_no_kernels() {
         remedy: "fewer".to_owned(),
     };
     let mut all = answers();
-    all.push(OfTarget { target: String::new(), files: vec![OfFile::whole("b.so".into(), vec![against])] });
+    all.push(TargetFindings { target: String::new(), files: vec![FileFindings::whole("b.so".into(), vec![against])] });
     assert_eq!((all[1].counts(), all[1].verdict()), (Counts::default(), Verdict::Incompatible));
     let document: serde_json::Value = serde_json::from_str(&written(|out| sarif(out, &all, None))).unwrap();
     let result = &document["runs"][0]["results"][2];
@@ -157,7 +160,7 @@ fn files_as_wholes_are_no_kernels() {
 
 #[test]
 fn what_a_baseline_holds_is_known_as_often_as_it_counts() {
-    let known = baseline::Baseline::of(&answers());
+    let known = baseline::Baseline::from_findings(&answers());
     assert_eq!(known.len(), 2);
     assert_eq!(baseline::Baseline::read("b", &known.text()).unwrap(), known);
     let mut all = answers();
@@ -188,8 +191,8 @@ fn the_matrix_leaves_blank_what_was_not_asked() {
         grouping: Arc::new(Grouping::new(vec![0])),
         items: vec![Vec::new()],
     };
-    let whole = OfFile::whole("a & b.so".into(), Vec::new());
-    answers.push(OfTarget { target: "cpu".to_owned(), files: vec![whole, of] });
+    let whole = FileFindings::whole("a & b.so".into(), Vec::new());
+    answers.push(TargetFindings { target: "cpu".to_owned(), files: vec![whole, of] });
     let view = View { width: 60, demangle: true, color: false };
     let ascii = matrix(&answers, &view, Drawing::Ascii, SOME);
     let lines: Vec<&str> = ascii.lines().collect();

@@ -124,8 +124,8 @@ struct Image<'a> {
     spirv: Option<Spirv<'a>>,
     /// Facts of compiled code; null for SPIR-V, and where nothing is known.
     native: Option<Native<'a>>,
-    /// How each Intel GPU runs the image's own code: as it is, or from the SPIR-V inside; GPUs that refuse it are not listed. Null
-    /// for code that is not Intel's GPUs'.
+    /// The way each Intel GPU runs the image's own code: as it is, or from the SPIR-V inside; GPUs that refuse it are
+    /// not listed. Null for code that is not for Intel GPUs.
     coverage: Option<BTreeMap<String, Coverage>>,
 }
 
@@ -222,7 +222,7 @@ impl<'a> Image<'a> {
             exports: &examined.exports,
             imports: &examined.imports,
             requirements: &examined.requirements,
-            properties: Sets::of(&image.properties, epoch),
+            properties: Sets::new(&image.properties, epoch),
             spirv: examined.module.as_ref().map(Spirv::from),
             native: examined.native.as_ref().map(Native::from),
             coverage: examined.native.as_ref().map(native::Native::coverage_by_gpu).filter(|gpus| !gpus.is_empty()),

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// The version of the form, raised only if a reader of the old one would fail.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What holds of every document.
+/// The promise that holds for every document.
 const STABLE: &str = "Additive changes only while `schema_version` is 1: readers ignore keys they do not know, and expect new words in lists of words.";
 
 /// The member `schema_version` of a document.

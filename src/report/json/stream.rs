@@ -12,14 +12,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Shares per thread that may be begun before the first of them is written.
 const AHEAD: usize = 4;
 
-/// What became of a share.
+/// The result of a share.
 #[derive(Default)]
 struct Done {
     text: String,
     problems: Vec<Problem>,
 }
 
-/// Where the work stands.
+/// The progress of all shares.
 #[derive(Default)]
 struct Line {
     /// The first share that nobody has taken.

@@ -81,7 +81,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<
     }
 }
 
-/// What in a document a schema forbids.
+/// Lists what in a document breaks a schema.
 pub(crate) fn against(schema: &str, document: &Value) -> Vec<String> {
     let schema: Value = serde_json::from_str(schema).unwrap();
     let mut wrong = Vec::new();

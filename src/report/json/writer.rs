@@ -57,11 +57,11 @@ pub(in crate::report) fn split<const PARTS: usize>(value: &impl Serialize) -> [S
 /// Writes values as `serde_json` does without spaces.
 struct Writer<'o> {
     out: &'o mut String,
-    /// Where the [`Gap`]s are.
+    /// Positions of the [`Gap`]s in `out`, in bytes.
     gaps: Vec<usize>,
 }
 
-/// Why a value cannot be written.
+/// The reason why a value cannot be written.
 #[derive(Debug)]
 struct Refused(String);
 

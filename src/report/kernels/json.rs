@@ -12,7 +12,7 @@ use crate::demangle::demangle;
 use crate::error::Result;
 use crate::native;
 use crate::report::devices::Queries;
-use crate::report::evidence::Why;
+use crate::report::evidence::AspectUse;
 use crate::report::json::stream::stream;
 use crate::report::json::writer::{Gap, push};
 use crate::report::json::{self, FileProblem, Members, Rows, SchemaVersion, put};
@@ -158,7 +158,7 @@ struct Aspects<'a> {
     /// Aspects that capabilities and types of the module declare, used or not; null for native code.
     capabilities: Option<Vec<&'static str>>,
     /// The way to the first use of each aspect that is or may be used.
-    evidence: Vec<Why<'a>>,
+    evidence: Vec<AspectUse<'a>>,
     /// Aspects that not all three have: declared, capabilities, used.
     differences: Vec<Differing<'a>>,
 }
@@ -289,7 +289,9 @@ impl<'a> Kernel<'a> {
             exports: module.map(|module| module.exports.as_slice()).unwrap_or_default(),
             clones: kernel.clones().collect(),
             native: kernel.native.iter().map(Native::from).collect(),
-            devices: Members(answers.map(|(key, one)| (key.as_str(), one.of(kernel).map(Device::from))).collect()),
+            devices: Members(
+                answers.map(|(key, one)| (key.as_str(), one.on_kernel(kernel).map(Device::from))).collect(),
+            ),
         }
     }
 }
@@ -343,7 +345,7 @@ impl<'a> From<&'a KernelFacts> for Aspects<'a> {
             possible: known.then_some(&kernel.possible),
             declared: &kernel.declared,
             capabilities: comparison.map(|one| one.declared.iter().map(|aspect| Aspect::name(*aspect)).collect()),
-            evidence: kernel.evidence.iter().map(Why::of).collect(),
+            evidence: kernel.evidence.iter().map(AspectUse::new).collect(),
             differences: comparison.iter().flat_map(|one| &one.differences).map(differing).collect(),
         }
     }
@@ -434,7 +436,7 @@ impl<W: Write> Document<W> {
                 put(out, text)
             })?;
         }
-        self.problems.extend(file.problems.iter().map(|problem| FileProblem::of(file.path, problem)));
+        self.problems.extend(file.problems.iter().map(|problem| FileProblem::new(file.path, problem)));
         Ok(())
     }
 

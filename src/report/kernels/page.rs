@@ -13,7 +13,7 @@ use crate::report::units::bytes;
 use crate::rewrite::specialize::display_name;
 use crate::spirv::kernel::Value;
 
-/// Where the values of fields stand.
+/// The column in which the values of fields begin.
 const COLUMN: usize = 22;
 
 /// All about one kernel.
@@ -84,7 +84,7 @@ pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> String
     }
     for answers in &file.devices {
         page.section(&format!("On {}", answers.device.name));
-        match answers.of(kernel) {
+        match answers.on_kernel(kernel) {
             Some(OnDevice::Answers { sycl, beyond }) => {
                 for answer in sycl {
                     let text = match &answer.value {
@@ -143,7 +143,7 @@ impl Page<'_> {
         }
     }
 
-    /// Why the aspects are used, and why what is stored, declared and found differs.
+    /// Lists the call chains to the uses of aspects, and where stored, declared and used aspects differ.
     fn evidence(&mut self, kernel: &KernelFacts) {
         if !kernel.evidence.is_empty() {
             self.section("Why these aspects");

@@ -15,19 +15,19 @@ use serde::Serialize;
 #[derive(Serialize)]
 struct Data<'d> {
     view: &'static str,
-    files: Vec<OfFile>,
+    files: Vec<FileRow>,
     names: Packed<'d>,
     texts: &'d [String],
-    /// Each with how many kernels gained and lost it.
+    /// Requirements, each with the numbers of kernels that gained and lost it.
     requirements: Vec<(String, usize, usize)>,
-    /// What changed of images, a line each.
+    /// Changes of images, a line each.
     images: Vec<String>,
     breaches: Vec<String>,
     kernels: Kernels,
 }
 
 #[derive(Serialize)]
-struct OfFile {
+struct FileRow {
     name: String,
     old: Option<String>,
     new: Option<String>,
@@ -47,7 +47,7 @@ struct Kernels {
     from: Vec<Option<usize>>,
     old: Vec<u64>,
     new: Vec<u64>,
-    /// What changed.
+    /// Changes of each kernel, as numbers of `texts`.
     changes: Vec<Vec<usize>>,
 }
 
@@ -78,7 +78,7 @@ pub fn builds(report: &Report, names: Names) -> Result<String> {
         });
         kernels.old.push(old);
         kernels.new.push(new);
-        kernels.changes.push(kernel.changes.iter().map(|change| texts.of(&line(change, kernel))).collect());
+        kernels.changes.push(kernel.changes.iter().map(|change| texts.intern(&line(change, kernel))).collect());
     }
     let breach = |one: &crate::compat::diff::budget::Breach| {
         let file = one.file.as_ref().map(|file| format!("{file}: ")).unwrap_or_default();
@@ -106,10 +106,10 @@ pub fn builds(report: &Report, names: Names) -> Result<String> {
     Ok(frame.html())
 }
 
-fn of_file(pair: &Pair) -> OfFile {
+fn of_file(pair: &Pair) -> FileRow {
     let targets = pair.diff.targets.iter();
     let shown = |path: &Option<String>| path.as_deref().map(visible);
-    OfFile {
+    FileRow {
         name: visible(&pair.name),
         old: shown(&pair.old),
         new: shown(&pair.new),

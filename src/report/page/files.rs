@@ -5,7 +5,7 @@
 use super::escape::{json, visible};
 use super::matrix::Matrix;
 use super::names::{Gathering, Packed, Table};
-use super::policy::OfPolicy;
+use super::policy::PolicySection;
 use super::texts::Texts;
 use crate::compat::examine::Examined;
 use crate::compat::kernels::bodies;
@@ -22,10 +22,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// Problems of a file that are shown.
 const PROBLEMS: usize = 20;
 
-/// What is known of files, of which the page is made when all have been seen.
+/// Facts about files, gathered file by file; the page is made when all have been added.
 #[derive(Debug, Default)]
 pub struct Files {
-    pub(super) all: Vec<OfFile>,
+    pub(super) all: Vec<FileRow>,
     images: Images,
     kernels: Kernels,
     texts: Texts,
@@ -36,7 +36,7 @@ pub struct Files {
 }
 
 #[derive(Debug, Default, Serialize)]
-pub(super) struct OfFile {
+pub(super) struct FileRow {
     pub path: String,
     container: String,
     producer: Option<String>,
@@ -71,14 +71,14 @@ struct Kernels {
     image: Vec<usize>,
     stored: Vec<u64>,
     size: Vec<u64>,
-    /// The same number for kernels that are the same code; none where that is not known.
+    /// A number that kernels with the same code share; none where the code is not known.
     code: Vec<Option<usize>>,
 }
 
 #[derive(Serialize)]
 struct Data<'d> {
     view: &'static str,
-    files: &'d [OfFile],
+    files: &'d [FileRow],
     names: Packed<'d>,
     texts: &'d [String],
     images: &'d Images,
@@ -86,7 +86,7 @@ struct Data<'d> {
     named: Vec<usize>,
     kernels: &'d Kernels,
     matrix: Matrix,
-    policy: Option<&'d OfPolicy>,
+    policy: Option<&'d PolicySection>,
 }
 
 impl Files {
@@ -99,14 +99,14 @@ impl Files {
             let image = one.image.map(|image| format!("image {image}: ")).unwrap_or_default();
             visible(&format!("{image}{}", one.error))
         };
-        let mut own = OfFile {
+        let mut own = FileRow {
             path: visible(facts.path),
             container: facts.host.map(|host| host.kind.name().to_owned()).unwrap_or_default(),
             producer: facts.host.and_then(|host| host.producer.as_ref()).map(|producer| visible(&producer.name)),
             bytes: facts.bytes,
             problems: facts.problems.iter().take(PROBLEMS).map(problem).collect(),
             raw: facts.path.to_owned(),
-            ..OfFile::default()
+            ..FileRow::default()
         };
         let more = facts.problems.len().saturating_sub(PROBLEMS);
         if more > 0 {
@@ -119,10 +119,10 @@ impl Files {
             let target = target(image);
             self.images.file.push(self.all.len());
             self.images.index.push(image.image.index);
-            self.images.state.push(self.texts.of(image.state.name()));
-            self.images.format.push(self.texts.of(image.format.name()));
-            self.images.target.push(self.texts.of(if target.is_empty() { "any device" } else { &target }));
-            self.images.requires.push(self.texts.of(&requires(&image.requirements)));
+            self.images.state.push(self.texts.intern(image.state.name()));
+            self.images.format.push(self.texts.intern(image.format.name()));
+            self.images.target.push(self.texts.intern(if target.is_empty() { "any device" } else { &target }));
+            self.images.requires.push(self.texts.intern(&requires(&image.requirements)));
             self.images.kernels.push(image.kernels.len());
             self.images.stored.push(stored);
             self.images.size.push(image.size);
@@ -156,7 +156,7 @@ impl Files {
     }
 
     pub(super) fn title(&self) -> String {
-        let base = |file: &OfFile| crate::compat::gate::base_name(&file.path).to_owned();
+        let base = |file: &FileRow| crate::compat::gate::base_name(&file.path).to_owned();
         match self.all.as_slice() {
             [only] => base(only),
             [first, rest @ ..] => format!("{} and {} more", base(first), counted(rest.len(), "file")),
@@ -165,7 +165,7 @@ impl Files {
     }
 
     pub(super) fn facts(&self) -> String {
-        let sum = |of: fn(&OfFile) -> u64| self.all.iter().map(of).fold(0u64, u64::saturating_add);
+        let sum = |of: fn(&FileRow) -> u64| self.all.iter().map(of).fold(0u64, u64::saturating_add);
         let (stored, size, whole) = (sum(|file| file.stored), sum(|file| file.size), sum(|file| file.bytes));
         let inflated = if stored == size { String::new() } else { format!(" ({} inflated)", bytes(size)) };
         let mut facts = vec![
@@ -187,8 +187,8 @@ impl Files {
         self.all.iter().position(|file| file.raw == path)
     }
 
-    /// What the page's scripts read.
-    pub(super) fn data(&self, table: &Table, matrix: Matrix, policy: Option<&OfPolicy>) -> Result<String> {
+    /// The data that the page's scripts read.
+    pub(super) fn data(&self, table: &Table, matrix: Matrix, policy: Option<&PolicySection>) -> Result<String> {
         let data = Data {
             view: "library",
             files: &self.all,
@@ -205,7 +205,7 @@ impl Files {
     }
 }
 
-/// What the code of each kernel of an image is known by, whatever its name.
+/// Hashes of the code of an image's kernels, without names.
 fn codes(image: &Examined<'_, '_>) -> HashMap<String, [u8; 32]> {
     let all: HashSet<&str> = image.kernels.iter().map(String::as_str).collect();
     bodies(image, &all).into_iter().collect()

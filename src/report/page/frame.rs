@@ -20,11 +20,11 @@ const STYLE: &str = include_str!("page.css");
 
 /// A page's parts.
 pub(super) struct Frame<'f> {
-    /// What it is about, as text.
+    /// The title, as text.
     pub title: String,
     /// A line below the title, as text.
     pub facts: String,
-    /// What stands there without scripts, as HTML.
+    /// The content for readers without scripts, as HTML.
     pub static_part: String,
     /// JSON that can stand in a `script` element.
     pub data: String,

@@ -12,8 +12,8 @@ use crate::compat::gate::judged::Item;
 use crate::compat::gate::{Against, Matter};
 use crate::compat::warnings::{called, location};
 use crate::report::evidence::Names;
-use crate::report::gate::sheet::{Cell, Stand, sheets};
-use crate::report::gate::{Finding, OfTarget};
+use crate::report::gate::rows::{Cell, Standing, rows_by_file};
+use crate::report::gate::{Finding, TargetFindings};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use std::sync::Arc;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Matrix {
     targets: Vec<String>,
-    /// What is said: whether it is sure, the rule, the sentence, what can be done, the aspect, why it does not count, and
-    /// whether only a policy is against it.
+    /// Distinct findings: whether it is certain, rule, message, remedy, aspect, excuse, and whether only a policy
+    /// forbids it.
     reasons: Vec<Reason>,
-    /// What is said of a kernel on a target: 0 runs, 1 unknown, 2 cannot run, 3 excused, 4 not asked; and the reasons,
-    /// those that count first.
+    /// Distinct cells: 0 runs, 1 unknown, 2 cannot run, 3 excused, 4 not asked; and the numbers of `reasons`, those
+    /// that count first.
     cells: Vec<(u8, Vec<usize>)>,
     /// Of each class the cell for each target.
     classes: Vec<Vec<usize>>,
@@ -34,7 +34,7 @@ pub(super) struct Matrix {
     file: Vec<usize>,
     name: Vec<usize>,
     class: Vec<usize>,
-    /// Why kernels need aspects: the row, the aspect, the text.
+    /// Call chains to the uses of aspects: the row, and the numbers of aspect and chain in `texts`.
     why: Vec<(usize, usize, usize)>,
     texts: Vec<String>,
 }
@@ -42,32 +42,32 @@ pub(super) struct Matrix {
 #[derive(Debug, Serialize)]
 struct Reason(bool, &'static str, String, String, Option<usize>, Option<usize>, bool);
 
-/// What is gathered once, and known by its number.
+/// Numbers of distinct values, by value.
 #[derive(Default)]
-struct Known {
-    reasons: HashMap<Said, usize>,
+struct Interned {
+    reasons: HashMap<ReasonKey, usize>,
     cells: HashMap<(u8, Vec<usize>), usize>,
     classes: HashMap<Vec<usize>, usize>,
     texts: Texts,
 }
 
-/// What tells reasons apart.
-type Said = (bool, &'static str, String, String, Option<Arc<str>>);
+/// The parts by which findings are distinct.
+type ReasonKey = (bool, &'static str, String, String, Option<Arc<str>>);
 
-pub(super) fn matrix(targets: &[&OfTarget], files: &Files, table: &Table, names: Names) -> Matrix {
+pub(super) fn matrix(targets: &[&TargetFindings], files: &Files, table: &Table, names: Names) -> Matrix {
     let mut matrix = Matrix { targets: targets.iter().map(|one| visible(one.name())).collect(), ..Matrix::default() };
-    let mut known = Known::default();
-    for sheet in sheets(targets) {
-        let Some(file) = files.place(sheet.file) else { continue };
+    let mut interned = Interned::default();
+    for file_rows in rows_by_file(targets) {
+        let Some(file) = files.place(file_rows.file) else { continue };
         // Targets have groups of their own; kernels that are of one group on each are of one class.
         let mut classes: HashMap<Vec<Option<usize>>, usize> = HashMap::new();
-        for kernel in &sheet.rows {
+        for kernel in &file_rows.rows {
             let Some(name) = table.place(kernel.name) else { continue };
-            let all: Vec<Option<Cell<'_>>> = sheet.cells(kernel).collect();
+            let all: Vec<Option<Cell<'_>>> = file_rows.cells(kernel).collect();
             let key: Vec<_> = all.iter().map(|cell| cell.and_then(|cell| cell.group())).collect();
             let class = *classes.entry(key).or_insert_with(|| {
-                let cells = all.iter().map(|cell| matrix.cell(&mut known, *cell)).collect();
-                matrix.class(&mut known, cells)
+                let cells = all.iter().map(|cell| matrix.cell(&mut interned, *cell)).collect();
+                matrix.class(&mut interned, cells)
             });
             let row = matrix.name.len();
             matrix.file.push(file);
@@ -78,53 +78,53 @@ pub(super) fn matrix(targets: &[&OfTarget], files: &Files, table: &Table, names:
             });
             let why: BTreeMap<&'static str, &Evidence> = why.map(|why| (why.aspect.name(), why)).collect();
             for (aspect, why) in why {
-                matrix.why.push((row, known.texts.of(aspect), known.texts.of(&way(why, names))));
+                matrix.why.push((row, interned.texts.intern(aspect), interned.texts.intern(&chain_text(why, names))));
             }
         }
     }
-    matrix.texts = known.texts.all().to_vec();
+    matrix.texts = interned.texts.all().to_vec();
     matrix
 }
 
 impl Matrix {
-    fn class(&mut self, known: &mut Known, cells: Vec<usize>) -> usize {
-        *known.classes.entry(cells).or_insert_with_key(|cells| {
+    fn class(&mut self, interned: &mut Interned, cells: Vec<usize>) -> usize {
+        *interned.classes.entry(cells).or_insert_with_key(|cells| {
             self.classes.push(cells.clone());
             self.classes.len().saturating_sub(1)
         })
     }
 
     /// The number of what is said of a kernel on a target.
-    fn cell(&mut self, known: &mut Known, cell: Option<Cell<'_>>) -> usize {
+    fn cell(&mut self, interned: &mut Interned, cell: Option<Cell<'_>>) -> usize {
         let items = cell.map(|cell| cell.items()).unwrap_or_default();
-        let stand = cell.map_or(Stand::NotAsked, |cell| cell.stand());
+        let stand = cell.map_or(Standing::NotAsked, |cell| cell.standing());
         let (counting, excused): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.excused.is_none());
-        let reasons = counting.iter().chain(&excused).map(|item| self.reason(known, item)).collect();
-        *known.cells.entry((stand as u8, reasons)).or_insert_with_key(|cell| {
+        let reasons = counting.iter().chain(&excused).map(|item| self.reason(interned, item)).collect();
+        *interned.cells.entry((stand as u8, reasons)).or_insert_with_key(|cell| {
             self.cells.push(cell.clone());
             self.cells.len().saturating_sub(1)
         })
     }
 
-    fn reason(&mut self, known: &mut Known, item: &Item) -> usize {
+    fn reason(&mut self, interned: &mut Interned, item: &Item) -> usize {
         let Against { matter, certain, message, remedy, aspect } = &*item.against;
         let (rule, excused) = (matter.rule(), item.excused.clone());
-        let said = (*certain, rule, message.clone(), remedy.clone(), excused);
-        if let Some(place) = known.reasons.get(&said) {
+        let key = (*certain, rule, message.clone(), remedy.clone(), excused);
+        if let Some(place) = interned.reasons.get(&key) {
             return *place;
         }
-        let mut text = |text: &str| known.texts.of(text);
+        let mut text = |text: &str| interned.texts.intern(text);
         let (aspect, excused) = (aspect.as_deref().map(&mut text), item.excused.as_deref().map(&mut text));
         let policy = matches!(matter, Matter::Policy(_));
         self.reasons.push(Reason(*certain, rule, visible(message), visible(remedy), aspect, excused, policy));
         let place = self.reasons.len().saturating_sub(1);
-        known.reasons.insert(said, place);
+        interned.reasons.insert(key, place);
         place
     }
 }
 
-/// The way from a kernel to the use of an aspect, without the kernel itself, which thousands would be different by.
-fn way(evidence: &Evidence, names: Names) -> String {
+/// The call chain from a kernel to the use of an aspect, without its first frame, so that kernels share one text.
+fn chain_text(evidence: &Evidence, names: Names) -> String {
     let mut out = String::new();
     if let Some(place) = evidence.chain.first().and_then(|step| step.call.as_ref()) {
         out.push_str(&format!("called at {} ", location(place)));

@@ -19,7 +19,7 @@ pub(super) struct Gathering {
 /// Sorted names.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// As they are shown, and mangled.
+    /// Names as they are shown, and mangled.
     sorted: Vec<(String, String)>,
     places: HashMap<String, usize>,
     /// Of each, the number of its family.
@@ -33,7 +33,7 @@ pub(super) struct Table {
 pub(super) struct Packed<'t> {
     /// Of each name how many UTF-16 units it shares with the one before, and the rest.
     shown: Vec<(usize, String)>,
-    /// The same of mangled names, where they differ from those shown.
+    /// Mangled names in the form of `shown`; empty where names are shown mangled.
     mangled: Vec<(usize, String)>,
     /// Of each name the number of its family.
     family: &'t [usize],

@@ -7,7 +7,7 @@ use super::escape::visible;
 use crate::demangle::demangle;
 use crate::policy::{AppliedPolicy, Exception};
 use crate::report::evidence::Names;
-use crate::report::gate::{Finding, OfFile, OfTarget};
+use crate::report::gate::{FileFindings, Finding, TargetFindings};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -17,18 +17,18 @@ const NAMED: usize = 10;
 
 /// The policy as it stands in the page.
 #[derive(Debug, Serialize)]
-pub(super) struct OfPolicy {
+pub(super) struct PolicySection {
     pub file: String,
     /// The day on which exceptions were judged.
     pub day: Option<String>,
-    pub exceptions: Vec<OfException>,
-    pub findings: Vec<OfFinding>,
+    pub exceptions: Vec<ExceptionRow>,
+    pub findings: Vec<FindingRow>,
 }
 
 /// An exception.
 #[derive(Debug, Serialize)]
-pub(super) struct OfException {
-    /// What it is about.
+pub(super) struct ExceptionRow {
+    /// The rule and the kernels that it excuses.
     pub what: String,
     /// The targets; all where there are none.
     pub targets: Vec<String>,
@@ -37,13 +37,13 @@ pub(super) struct OfException {
     pub until: String,
     /// Whether that has passed.
     pub ended: bool,
-    /// How many kernels it excuses something of.
+    /// The number of kernels with a finding that it excuses.
     pub kernels: usize,
 }
 
 /// Something that is found of whole files, or whatever the target.
 #[derive(Debug, Serialize)]
-pub(super) struct OfFinding {
+pub(super) struct FindingRow {
     /// The target, where it is about one.
     pub target: Option<String>,
     pub certain: bool,
@@ -52,7 +52,7 @@ pub(super) struct OfFinding {
     pub remedy: String,
     /// The files and kernels of which it is, as far as they are named; none where it is of the policy.
     pub places: Vec<String>,
-    /// How many more there are.
+    /// The number of places that are not named.
     pub more: usize,
 }
 
@@ -63,10 +63,10 @@ impl AppliedPolicy {
         format!("held to {}{day}", self.policy.file)
     }
 
-    pub(super) fn of(&self, targets: &[OfTarget], names: Names) -> OfPolicy {
+    pub(super) fn section(&self, targets: &[TargetFindings], names: Names) -> PolicySection {
         let AppliedPolicy { policy, today } = self;
         let kernels = self.excused(targets);
-        let exception = |(at, one): (usize, &Exception)| OfException {
+        let exception = |(at, one): (usize, &Exception)| ExceptionRow {
             what: visible(&one.describe()),
             targets: one.targets.iter().map(|target| visible(target)).collect(),
             reason: visible(&one.reason),
@@ -74,7 +74,7 @@ impl AppliedPolicy {
             ended: today.is_some_and(|today| one.until < today),
             kernels: kernels.get(at).copied().unwrap_or_default(),
         };
-        OfPolicy {
+        PolicySection {
             file: visible(&policy.file),
             day: today.map(|day| day.to_string()),
             exceptions: policy.exceptions.iter().enumerate().map(exception).collect(),
@@ -83,7 +83,7 @@ impl AppliedPolicy {
     }
 
     /// Of how many kernels each exception excuses something.
-    fn excused(&self, targets: &[OfTarget]) -> Vec<usize> {
+    fn excused(&self, targets: &[TargetFindings]) -> Vec<usize> {
         let mut found: Vec<HashSet<(&str, &str)>> = vec![HashSet::new(); self.policy.exceptions.len()];
         let mut shown: HashMap<&str, Cow<'_, str>> = HashMap::new();
         for target in targets {
@@ -105,18 +105,18 @@ impl AppliedPolicy {
         found.iter().map(HashSet::len).collect()
     }
 
-    /// What is found of whole files for a target; all where it is for none.
-    fn findings(&self, target: &OfTarget, names: Names) -> Vec<OfFinding> {
+    /// The findings about whole files for a target; all findings where there is no target.
+    fn findings(&self, target: &TargetFindings, names: Names) -> Vec<FindingRow> {
         let general = target.target.is_empty();
-        let files: Vec<OfFile> = target.files.iter().filter(|of| general || of.is_whole()).cloned().collect();
-        let own = OfTarget { target: target.target.clone(), files };
+        let files: Vec<FileFindings> = target.files.iter().filter(|of| general || of.is_whole()).cloned().collect();
+        let own = TargetFindings { target: target.target.clone(), files };
         let place = |one: &Finding<'_>| match (&*one.of.file, &**one.found.kernel) {
             (file, _) if file == self.policy.file => None,
             (file, "") => Some(visible(file)),
             (file, kernel) => Some(visible(&format!("{file}: {}", names.show(kernel)))),
         };
         let groups = own.groups().into_iter();
-        let found = groups.map(|group| OfFinding {
+        let found = groups.map(|group| FindingRow {
             target: (!general).then(|| visible(&target.target)),
             certain: group.against.certain,
             rule: group.against.matter.rule(),

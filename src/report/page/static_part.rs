@@ -2,10 +2,10 @@
 
 use super::escape::html;
 use super::files::Files;
-use super::policy::OfPolicy;
+use super::policy::PolicySection;
 use crate::report::diff::{Counts, Report};
 use crate::report::evidence::Names;
-use crate::report::gate::{self, OfTarget};
+use crate::report::gate::{self, TargetFindings};
 use crate::report::name::family;
 use crate::report::units::{bytes, count, share};
 use std::collections::HashMap;
@@ -15,7 +15,12 @@ use std::fmt::Write as _;
 const ROWS: usize = 50;
 
 /// Files, targets with how many kernels run there, and the largest templates.
-pub(super) fn library(files: &Files, targets: &[&OfTarget], policy: Option<&OfPolicy>, names: Names) -> String {
+pub(super) fn library(
+    files: &Files,
+    targets: &[&TargetFindings],
+    policy: Option<&PolicySection>,
+    names: Names,
+) -> String {
     let mut out = String::new();
     let rows = files.all.iter().map(|file| {
         let of = share(file.stored, file.bytes);
@@ -49,8 +54,8 @@ pub(super) fn library(files: &Files, targets: &[&OfTarget], policy: Option<&OfPo
     out
 }
 
-/// What a policy finds beyond single kernels on targets, and what it excuses.
-fn held(out: &mut String, policy: &OfPolicy) {
+/// Adds the policy's findings beyond single kernels on targets, and its exceptions.
+fn held(out: &mut String, policy: &PolicySection) {
     let rows = policy.findings.iter().map(|one| {
         let target = one.target.clone().unwrap_or_default();
         vec![one.rule.to_owned(), target, one.message.clone(), one.places.join(", ")]
@@ -63,7 +68,7 @@ fn held(out: &mut String, policy: &OfPolicy) {
     table(out, "Exceptions", &["What", "Targets", "Reason", "Until", "Kernels"], rows);
 }
 
-/// What became of the kernels of each file, and what they gained and lost.
+/// Tables of the files that differ, with the fate of their kernels, and of the requirements gained and lost.
 pub(super) fn builds(report: &Report) -> String {
     let mut out = String::new();
     let rows = report.pairs.iter().filter(|pair| pair.differs()).map(|pair| {

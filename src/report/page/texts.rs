@@ -12,7 +12,7 @@ pub(super) struct Texts {
 
 impl Texts {
     /// The number of a text.
-    pub(super) fn of(&mut self, text: &str) -> usize {
+    pub(super) fn intern(&mut self, text: &str) -> usize {
         if let Some(known) = self.places.get(text) {
             return *known;
         }

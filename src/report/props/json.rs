@@ -121,7 +121,7 @@ struct Set<'s, 'b> {
 
 impl<'b> Sets<'b> {
     /// All property sets of an image.
-    pub fn of(all: &'b Properties<'b>, epoch: Epoch) -> Sets<'b> {
+    pub fn new(all: &'b Properties<'b>, epoch: Epoch) -> Sets<'b> {
         Sets { shown: &all.sets, all, epoch }
     }
 

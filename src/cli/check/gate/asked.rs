@@ -14,7 +14,7 @@ use sycl_bundle::select::Pattern;
 pub struct Asked<'t> {
     pub target: &'t Target,
     pub march: Option<CpuArch>,
-    /// What the policy demands for it.
+    /// The policy's demands for the target.
     pub demanded: Option<TargetDemands>,
     /// Whether kernels must be compiled for it.
     pub native: bool,
@@ -26,7 +26,8 @@ impl<'t> Asked<'t> {
         Asked { target, march: None, demanded: None, native: false }
     }
 
-    /// The same with what a policy demands of it; compiled for it already where that or `native` says so.
+    /// Adds what a policy demands of the target; kernels must be compiled for it already where that or `native` says
+    /// so.
     pub fn under(mut self, policy: Option<&Policy>, native: bool) -> Asked<'t> {
         self.demanded = policy.and_then(|policy| policy.demanded(&self.target.name, self.march)).cloned();
         self.native(native)
@@ -62,7 +63,8 @@ pub fn named<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) 
     Ok(asked)
 }
 
-/// What is asked of targets: of those that are named, else of those of the policy, which may be none; `native` of all.
+/// The targets to judge with their demands: those that are named, else those of the policy, which may be none; `native`
+/// is demanded of all.
 pub fn held<'t>(
     global: &Global,
     named: Vec<Asked<'t>>,
@@ -84,7 +86,7 @@ pub fn held<'t>(
     named.into_iter().map(under).collect()
 }
 
-/// The same where something must be asked.
+/// The targets to judge, like [`held`], where there must be one.
 ///
 /// # Errors
 /// `Usage` where that is nothing.

@@ -17,21 +17,21 @@ use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::budget::{self, BudgetFinding};
 use sycl_bundle::policy::date::Date;
 use sycl_bundle::report::FileFacts;
-use sycl_bundle::report::gate::{OfFile, OfTarget};
+use sycl_bundle::report::gate::{FileFindings, TargetFindings};
 use sycl_bundle::select::Pattern;
 
-/// What is found as files go by.
+/// Findings, gathered file by file.
 pub struct Findings<'f> {
     asked: Vec<Asked<'f>>,
     states: Vec<State>,
     policy: Option<&'f Policy>,
     today: Option<Date>,
     depth: Depth,
-    /// What is found for each target.
-    targets: Vec<OfTarget>,
-    /// What is found whatever the target.
-    general: Vec<OfFile>,
-    /// Why each exception excuses, and whether it has.
+    /// Findings for each target.
+    targets: Vec<TargetFindings>,
+    /// Findings that are about no target.
+    general: Vec<FileFindings>,
+    /// The reason of each exception, and whether it excused anything.
     excuses: Vec<(Arc<str>, bool)>,
     /// The globs of kernels that must run and that some kernel matches.
     met: Vec<String>,
@@ -49,7 +49,7 @@ impl<'f> Findings<'f> {
         today: Option<Date>,
         depth: Depth,
     ) -> Self {
-        let target = |one: &Asked<'_>| OfTarget { target: one.target.name.clone(), files: Vec::new() };
+        let target = |one: &Asked<'_>| TargetFindings { target: one.target.name.clone(), files: Vec::new() };
         let targets = asked.iter().map(target).collect();
         let excuses = policy.iter().flat_map(|policy| &policy.exceptions).map(|one| (one.excuse().into(), false));
         let excuses = excuses.collect();
@@ -57,8 +57,8 @@ impl<'f> Findings<'f> {
         Findings { asked, states, policy, today, depth, targets, general, excuses, met, any: false, files }
     }
 
-    /// The same with nothing found yet.
-    pub fn again(self) -> Self {
+    /// Drops all findings, to judge the files anew.
+    pub fn cleared(self) -> Self {
         Findings::new(self.asked, self.states, self.policy, self.today, self.depth)
     }
 
@@ -105,9 +105,9 @@ impl<'f> Findings<'f> {
             let proofs = Arc::new(gate.proofs(&judged.iter().collect::<Vec<_>>(), self.depth));
             for ((at, judged), whole) in members.iter().zip(judged).zip(whole) {
                 let Some(target) = self.targets.get_mut(*at) else { continue };
-                target.files.push(OfFile { file: file.clone(), judged, proofs: proofs.clone() });
+                target.files.push(FileFindings { file: file.clone(), judged, proofs: proofs.clone() });
                 if !whole.is_empty() {
-                    target.files.push(OfFile::whole(file.clone(), whole));
+                    target.files.push(FileFindings::whole(file.clone(), whole));
                 }
             }
             let names = gate.kernels();
@@ -123,17 +123,17 @@ impl<'f> Findings<'f> {
                 found.into_iter().partition(|one| one.kernel.is_some());
             if !whole.is_empty() {
                 let whole = whole.into_iter().map(|one| one.against).collect();
-                self.general.push(OfFile::whole(file.clone(), whole));
+                self.general.push(FileFindings::whole(file.clone(), whole));
             }
             if !kernels.is_empty() {
                 let numbers = own_images.iter().map(|image| image.image.index).collect();
-                self.general.push(OfFile { file, judged: alone(kernels, numbers), proofs: Arc::default() });
+                self.general.push(FileFindings { file, judged: alone(kernels, numbers), proofs: Arc::default() });
             }
         }
     }
 
     /// All that was found, by target. `whole` says that nothing was left out, so that what is not there is missing.
-    pub fn end(mut self, global: &Global, whole: bool) -> Vec<OfTarget> {
+    pub fn end(mut self, global: &Global, whole: bool) -> Vec<TargetFindings> {
         let Some(policy) = self.policy else { return self.targets };
         let file: Arc<str> = policy.file.as_str().into();
         if whole {
@@ -142,16 +142,16 @@ impl<'f> Findings<'f> {
                 let nowhere = one.globs().iter().filter(|glob| !self.met.iter().any(|met| met == glob.text()));
                 let missing: Vec<Against> = nowhere.map(missing).collect();
                 if !missing.is_empty() {
-                    target.files.push(OfFile::whole(file.clone(), missing));
+                    target.files.push(FileFindings::whole(file.clone(), missing));
                 }
             }
         }
         let expired = self.today.map(|today| policy.expired(today)).unwrap_or_default();
         if !expired.is_empty() {
-            self.general.push(OfFile::whole(file, expired));
+            self.general.push(FileFindings::whole(file, expired));
         }
         if !self.general.is_empty() || !policy.budget.is_open() {
-            self.targets.insert(0, OfTarget { target: String::new(), files: self.general });
+            self.targets.insert(0, TargetFindings { target: String::new(), files: self.general });
         }
         self.targets
     }
@@ -170,7 +170,7 @@ impl<'f> Findings<'f> {
     }
 }
 
-/// What is asked of kernels for a target.
+/// The subject and the demand on kernels for a target.
 fn demand<'t>(one: &Asked<'t>, states: &[State]) -> (Subject<'t>, Demand) {
     let forbidden = one.demanded.as_ref().map(|demanded| demanded.forbidden.clone()).unwrap_or_default();
     let subject = Subject::new(one.target).with_march(one.march);

@@ -1,63 +1,63 @@
-//! Which kernels were judged for any of some targets, and where does each stand in what was judged for each?
+//! Which kernels of a file were judged for any target, and what is the verdict on each for each target?
 //!
 //! Targets that a policy asks about the same kernels share these; there are few such sets.
 
-use super::{OfFile, OfTarget, certain};
+use super::{FileFindings, TargetFindings, certain};
 use crate::compat::gate::judged::Item;
 use crate::compat::gate::kernels::Kernels;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The kernels of a file.
-pub(in crate::report) struct Sheet<'r> {
+pub(in crate::report) struct FileRows<'r> {
     /// The file.
     pub file: &'r Arc<str>,
     /// The kernels that were judged for any target, each once.
     pub rows: Vec<Row<'r>>,
     /// Of each target what was judged, and which of the sets of kernels that was.
-    targets: Vec<Option<(&'r OfFile, usize)>>,
+    targets: Vec<Option<(&'r FileFindings, usize)>>,
 }
 
 /// A kernel.
 pub(in crate::report) struct Row<'r> {
-    /// Its mangled name.
+    /// The mangled name.
     pub name: &'r Arc<str>,
-    /// Its place in each set of kernels.
+    /// The kernel's index in each of the file's sets of kernels; none where a set lacks it.
     places: Vec<Option<usize>>,
 }
 
 /// A kernel on a target that it was judged for.
 #[derive(Clone, Copy)]
 pub(in crate::report) struct Cell<'r> {
-    /// What was judged.
-    pub of: &'r OfFile,
+    /// The file's findings for the target.
+    pub of: &'r FileFindings,
     /// The kernel's place there.
     pub kernel: usize,
 }
 
-/// How a kernel stands on a target.
+/// The verdict on a kernel for a target, as a cell of the matrix shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::report) enum Stand {
-    /// It runs, and nothing speaks against it.
+pub(in crate::report) enum Standing {
+    /// The kernel runs, and has no finding.
     Runs,
-    /// It cannot be told.
+    /// The findings leave it open.
     Unknown,
-    /// It does not run, or is against a policy.
+    /// The kernel does not run, or breaks a policy.
     Cannot,
-    /// All that speaks against it is excused, so that it counts as one that runs.
+    /// Every finding is excused, so that the kernel counts as one that runs.
     Excused,
     /// A policy does not ask about it.
     NotAsked,
 }
 
 impl<'r> Cell<'r> {
-    /// How it stands.
-    pub fn stand(&self) -> Stand {
+    /// The verdict on the kernel for the target.
+    pub fn standing(&self) -> Standing {
         match certain(self.items()) {
-            Some(true) => Stand::Cannot,
-            Some(false) => Stand::Unknown,
-            None if self.items().is_empty() => Stand::Runs,
-            None => Stand::Excused,
+            Some(true) => Standing::Cannot,
+            Some(false) => Standing::Unknown,
+            None if self.items().is_empty() => Standing::Runs,
+            None => Standing::Excused,
         }
     }
 
@@ -66,14 +66,14 @@ impl<'r> Cell<'r> {
         self.of.judged.grouping.of(self.kernel)
     }
 
-    /// What is said of it.
+    /// The findings of the kernel for the target.
     pub fn items(&self) -> &'r [Item] {
         let items = self.group().and_then(|group| self.of.judged.items.get(group));
         items.map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-impl<'r> Sheet<'r> {
+impl<'r> FileRows<'r> {
     /// A kernel on each target; none where it is not asked about.
     pub fn cells(&self, row: &Row<'r>) -> impl Iterator<Item = Option<Cell<'r>>> {
         self.targets.iter().map(|target| {
@@ -83,24 +83,24 @@ impl<'r> Sheet<'r> {
     }
 }
 
-/// A sheet for each file of which kernels were judged.
-pub(in crate::report) fn sheets<'r>(targets: &[&'r OfTarget]) -> Vec<Sheet<'r>> {
-    let files: Vec<Vec<&OfFile>> =
+/// The rows of each file of which kernels were judged.
+pub(in crate::report) fn rows_by_file<'r>(targets: &[&'r TargetFindings]) -> Vec<FileRows<'r>> {
+    let files: Vec<Vec<&FileFindings>> =
         targets.iter().map(|one| one.files.iter().filter(|of| !of.is_whole()).collect()).collect();
     let most = files.iter().map(Vec::len).max().unwrap_or(0);
-    (0..most).filter_map(|at| sheet(files.iter().map(|own| own.get(at).copied()))).collect()
+    (0..most).filter_map(|at| rows_of_file(files.iter().map(|own| own.get(at).copied()))).collect()
 }
 
-fn sheet<'r>(files: impl Iterator<Item = Option<&'r OfFile>>) -> Option<Sheet<'r>> {
+fn rows_of_file<'r>(files: impl Iterator<Item = Option<&'r FileFindings>>) -> Option<FileRows<'r>> {
     let mut sets: Vec<&Arc<Kernels>> = Vec::new();
-    let mut set = |of: &'r OfFile| {
+    let mut set = |of: &'r FileFindings| {
         let kernels = &of.judged.kernels;
         sets.iter().position(|known| Arc::ptr_eq(known, kernels)).unwrap_or_else(|| {
             sets.push(kernels);
             sets.len().saturating_sub(1)
         })
     };
-    let targets: Vec<Option<(&OfFile, usize)>> = files.map(|of| of.map(|of| (of, set(of)))).collect();
+    let targets: Vec<Option<(&FileFindings, usize)>> = files.map(|of| of.map(|of| (of, set(of)))).collect();
     let file = &targets.iter().flatten().next()?.0.file;
     let mut rows: Vec<Row<'r>> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
@@ -115,5 +115,5 @@ fn sheet<'r>(files: impl Iterator<Item = Option<&'r OfFile>>) -> Option<Sheet<'r
             }
         }
     }
-    Some(Sheet { file, rows, targets })
+    Some(FileRows { file, rows, targets })
 }
