@@ -4,6 +4,7 @@ use super::exit::{Exit, report};
 use super::format::Summary;
 use super::global::Global;
 use super::input::Input;
+use super::package::LinkedFile;
 use super::sources::{replaces_input, same_file};
 use super::{emit, output};
 use std::collections::{BTreeSet, HashSet};
@@ -15,6 +16,7 @@ use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::edited::Edited;
 use sycl_bundle::report::json::SchemaVersion;
+use sycl_bundle::rewrite::embed::record::{Layer, Record};
 use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::{layers, pe};
 
@@ -39,6 +41,25 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
+    /// The output, as the command line names it.
+    pub fn output(&self) -> Option<&Path> {
+        self.output.as_deref()
+    }
+
+    /// The place of the copy of a file in a package.
+    pub fn of_package(&self, file: &LinkedFile) -> Target {
+        let in_place = file.input == file.output;
+        Target { output: file.output.clone(), in_place, drop_signature: self.drop_signature, format: self.format }
+    }
+
+    /// Shows what was done.
+    ///
+    /// # Errors
+    /// `Io` where standard output cannot be written to.
+    pub fn tell(&self, global: &Global, result: &Edited) -> Result<()> {
+        tell(global, self.format, result)
+    }
+
     /// The file to write and how; none where only the schema is printed.
     pub fn target(&self, file: &Path) -> Option<Target> {
         let output = self.output.clone().or_else(|| self.in_place.then(|| file.to_owned()))?;
@@ -62,6 +83,8 @@ pub struct Target {
 /// A linked file that is to be changed.
 pub struct Linked {
     path: PathBuf,
+    /// The path as the user knows it.
+    name: String,
     input: Input,
     /// The file without its signature, where it had one.
     unsigned: Option<Vec<u8>>,
@@ -99,7 +122,12 @@ impl Linked {
             }
             unsigned = Some(pe::remove(input.bytes()).context(named)?);
         }
-        Ok(Linked { path: path.to_owned(), input, unsigned })
+        Ok(Linked { path: path.to_owned(), name: named(), input, unsigned })
+    }
+
+    /// Gives the file the name that the user knows it by.
+    pub fn named(self, name: &str) -> Linked {
+        Linked { name: name.to_owned(), ..self }
     }
 
     /// The bytes to change.
@@ -107,9 +135,9 @@ impl Linked {
         self.unsigned.as_deref().unwrap_or(self.input.bytes())
     }
 
-    /// The path as the user gave it.
+    /// The path as the user knows it.
     pub fn name(&self) -> String {
-        self.path.display().to_string()
+        self.name.clone()
     }
 
     /// Changes the list of images, writes the copy and says what was done.
@@ -124,6 +152,54 @@ impl Linked {
         add: &[OutImage<'_>],
         may_lose: bool,
     ) -> Result<Exit> {
+        let (result, exit) = self.edit(global, target, drop, add, may_lose)?;
+        tell(global, target.format, &result)?;
+        Ok(exit)
+    }
+
+    /// Takes away what earlier runs added, and writes the file as it was before them, byte for byte.
+    ///
+    /// # Errors
+    /// `NoMatch` where nothing was added, `Input` where the file was changed since.
+    pub fn restore(&self, target: &Target) -> Result<Edited> {
+        let named = || self.name();
+        let images = |bytes: &[u8]| -> Result<usize> { Ok(Bundle::read(&Host::read(bytes)?)?.images.len()) };
+        let original = restored(self.bytes()).context(named)?;
+        let Some(original) = original else {
+            let error = Error::new(ErrorKind::NoMatch, "no earlier run has added images to it");
+            return Err(error.context(named()));
+        };
+        let (images_before, images_after) = (images(self.bytes()).context(named)?, images(&original).context(named)?);
+        output::write_atomically(&target.output, &original, emit::mode_of(&self.path))?;
+        let removed = images_before.saturating_sub(images_after);
+        Ok(Edited {
+            schema_version: SchemaVersion,
+            input: self.name(),
+            output: target.output.display().to_string(),
+            images_before,
+            removed,
+            images_after,
+            removed_bytes: (self.bytes().len() as u64).saturating_sub(original.len() as u64),
+            lifted: removed,
+            signature_dropped: self.unsigned.is_some(),
+            bytes_before: self.input.bytes().len() as u64,
+            bytes_after: original.len() as u64,
+            ..Edited::default()
+        })
+    }
+
+    /// Changes the list of images and writes the copy. The exit code is that for images which are damaged.
+    ///
+    /// # Errors
+    /// What cannot be rewritten or written.
+    pub fn edit(
+        &self,
+        global: &Global,
+        target: &Target,
+        drop: &HashSet<usize>,
+        add: &[OutImage<'_>],
+        may_lose: bool,
+    ) -> Result<(Edited, Exit)> {
         let host = Host::read(self.bytes()).context(|| self.name())?;
         let before = Bundle::read(&host).context(|| self.name())?;
         let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
@@ -158,8 +234,7 @@ impl Linked {
             report(global, &error.context(self.name()));
         }
         let result = self.result(target, &images, drop, add, &edited);
-        self.tell(global, target, &result)?;
-        Ok(if damaged { Exit::Input } else { Exit::Done })
+        Ok((result, if damaged { Exit::Input } else { Exit::Done }))
     }
 
     fn result(
@@ -184,6 +259,7 @@ impl Linked {
             schema_version: SchemaVersion,
             input: self.name(),
             output: target.output.display().to_string(),
+            files: Vec::new(),
             images_before: images.len(),
             removed: gone.len(),
             added: add.len(),
@@ -199,22 +275,34 @@ impl Linked {
             bytes_after: edited.bytes.len() as u64,
         }
     }
+}
 
-    fn tell(&self, global: &Global, target: &Target, result: &Edited) -> Result<()> {
-        if target.format == Summary::Json {
-            let mut out = output::stdout();
-            return writeln!(out, "{}", result.to_json())
-                .and_then(|()| out.flush())
-                .map_err(|error| output::lost(&error));
-        }
-        if !global.quiet {
-            let shown = |name: &str| {
-                if global.demangle { sycl_bundle::report::name::display(name) } else { name.to_owned() }
-            };
-            output::say(&result.summary(global.verbose > 0, &shown));
-        }
-        Ok(())
+/// The file from before all earlier runs that added images; none where no run did.
+fn restored(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+    let mut restored: Option<Vec<u8>> = None;
+    loop {
+        let before = {
+            let host = Host::read(restored.as_deref().unwrap_or(bytes))?;
+            let layer = |layer| Record::locate(&host, layer).map(|(record, _)| record);
+            let Some(record) = layer(Layer::Native).or_else(|| layer(Layer::Images)) else { return Ok(restored) };
+            record.restore(restored.as_deref().unwrap_or(bytes))?
+        };
+        restored = Some(before);
     }
+}
+
+fn tell(global: &Global, format: Summary, result: &Edited) -> Result<()> {
+    if format == Summary::Json {
+        let mut out = output::stdout();
+        return writeln!(out, "{}", result.to_json()).and_then(|()| out.flush()).map_err(|error| output::lost(&error));
+    }
+    if !global.quiet {
+        let shown = |name: &str| {
+            if global.demangle { sycl_bundle::report::name::display(name) } else { name.to_owned() }
+        };
+        output::say(&result.summary(global.verbose > 0, &shown));
+    }
+    Ok(())
 }
 
 /// The kernels that are in no image any more.

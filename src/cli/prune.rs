@@ -1,9 +1,10 @@
 //! `prune`: how do images leave a linked file?
 
-use super::edited::{Linked, TargetArgs};
-use super::exit::Exit;
+use super::edited::{Linked, Target, TargetArgs};
+use super::exit::{Exit, report};
 use super::global::Global;
 use super::output;
+use super::package::Package;
 use super::selection::{self, Selection};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,14 +13,18 @@ use sycl_bundle::bundle::image::Image;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
-use sycl_bundle::report::edited;
-use sycl_bundle::select::Pattern;
+use sycl_bundle::report::edited::{self, Edited};
+use sycl_bundle::select::{Pattern, Selector};
 
 const AFTER_HELP: &str = "\
 Removed images are in the file's list of images no more. What an earlier `build` or `embed`
 added leaves the file: where nothing of it is left, the result is the file from before it, byte
 for byte. Payloads that the linker put there become zeros, since no other byte of the file may
 move; names and property sets stay. Code is never touched.
+
+Of a wheel or a folder all linked files are changed in which an image matches; a wheel is packed
+again. --restore takes away all that earlier runs added, and checks that the file is then what it
+was, byte for byte.
 
 With --drop, --keep and selectors an image must fulfil all that is given to be removed. The last
 image cannot be removed, and the last of a kernel with --lose-kernels only: runtimes crash
@@ -30,6 +35,8 @@ Examples:
   sycl-bundle prune libfoo.so --keep 'intel_gpu_*' -o out/libfoo.so
   sycl-bundle prune libfoo.so --drop spir64 --kernel '*float16*' --lose-kernels -o out/libfoo.so
   sycl-bundle prune foo.pyd --state input --drop-signature -o out/foo.pyd
+  sycl-bundle prune foo-1.0-cp311-cp311-linux_x86_64.whl --keep spir64 -o out/
+  sycl-bundle prune site-packages/foo --restore --in-place
 
 Exit status:
   0  done
@@ -42,15 +49,18 @@ Exit status:
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// A linked executable or library, ELF or PE
+    /// Linked executables and libraries, ELF or PE; wheels, folders
     #[arg(required_unless_present = "schema")]
-    host: Option<PathBuf>,
+    files: Vec<PathBuf>,
     /// Remove images for a target whose name matches (repeatable)
     #[arg(long, value_name = "GLOB")]
     drop: Vec<String>,
     /// Keep images for a target whose name matches (repeatable)
     #[arg(long, value_name = "GLOB")]
     keep: Vec<String>,
+    /// Remove all images that earlier runs of `build` and `embed` added
+    #[arg(long, conflicts_with_all = ["drop", "keep"])]
+    restore: bool,
     /// Remove images even where a kernel is then in none, and cannot be launched
     #[arg(long)]
     lose_kernels: bool,
@@ -64,18 +74,66 @@ pub struct Args {
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
-        let target = self.host.as_deref().and_then(|host| self.target.target(host));
-        let (Some(host), Some(target), false) = (&self.host, target, self.target.schema) else {
+        if self.target.schema {
             return output::schema(&edited::schema());
-        };
+        }
         let selector = self.selection.selector()?;
-        if self.drop.is_empty() && self.keep.is_empty() && selector.is_all() {
-            return Err(Error::new(ErrorKind::Usage, "nothing says which images to remove")
-                .with_remedy("name targets with --drop or --keep, or select images with --image, --kernel, --state"));
+        if self.drop.is_empty() && self.keep.is_empty() && selector.is_all() && !self.restore {
+            return Err(Error::new(ErrorKind::Usage, "nothing says which images to remove").with_remedy(
+                "name targets with --drop or --keep, select images with --image, --kernel, --state, or take --restore",
+            ));
+        }
+        if self.restore && !selector.is_all() {
+            let error = Error::new(ErrorKind::Usage, "--restore takes away all that was added, and selects nothing");
+            return Err(error.with_remedy("use --drop, --keep and selectors without it"));
+        }
+        let Some(package) = Package::open(global, &self.files, self.target.output())? else {
+            let [file] = self.files.as_slice() else {
+                let error = Error::new(ErrorKind::Usage, "several files have several outputs");
+                return Err(error.with_remedy("name a folder with `-o out/`, or say --in-place"));
+            };
+            let Some(target) = self.target.target(file) else { return output::schema(&edited::schema()) };
+            let (edited, exit) = self.prune(global, &Linked::open(file, &target)?, &target, &selector)?;
+            self.target.tell(global, &edited)?;
+            return Ok(exit);
+        };
+        let (mut all, mut exit, mut nothing) = (Edited::default(), package.exit, None);
+        for file in &package.files {
+            let target = self.target.of_package(file);
+            let edited = Linked::open(&file.input, &target)
+                .and_then(|linked| self.prune(global, &linked.named(&file.name), &target, &selector));
+            match edited {
+                Ok((edited, damaged)) => {
+                    all.add(edited);
+                    exit = if damaged == Exit::Done { exit } else { damaged };
+                }
+                // Other files may have what is asked for.
+                Err(error) if error.kind() == ErrorKind::NoMatch => nothing = nothing.or(Some(error)),
+                Err(error) => {
+                    exit = Exit::for_error(&error);
+                    report(global, &error);
+                }
+            }
+        }
+        if let (Some(nothing), true, Exit::Done) = (nothing, all.files.is_empty(), exit) {
+            return Err(nothing);
+        }
+        let written = package.finish(global)?;
+        all.output = match written.as_slice() {
+            [one] => one.display().to_string(),
+            _ => self.target.output().map(|path| path.display().to_string()).unwrap_or_default(),
+        };
+        self.target.tell(global, &all)?;
+        Ok(exit)
+    }
+
+    /// Removes images from one file.
+    fn prune(&self, global: &Global, linked: &Linked, target: &Target, selector: &Selector) -> Result<(Edited, Exit)> {
+        if self.restore {
+            return Ok((linked.restore(target)?, Exit::Done));
         }
         let globs = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>();
         let (drop, keep) = (globs(&self.drop)?, globs(&self.keep)?);
-        let linked = Linked::open(host, &target)?;
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let bundle = Bundle::read(&host).context(|| linked.name())?;
         for (option, texts, patterns) in [("drop", &self.drop, &drop), ("keep", &self.keep, &keep)] {
@@ -85,7 +143,7 @@ impl Args {
                 }
             }
         }
-        let images = selection::keep(&selector, examine(&bundle)).context(|| linked.name())?;
+        let images = selection::keep(selector, examine(&bundle)).context(|| linked.name())?;
         let any = |patterns: &[Pattern], image: &Image<'_>| patterns.iter().any(|pattern| matches(pattern, image));
         let gone: HashSet<usize> = images
             .iter()
@@ -96,7 +154,7 @@ impl Args {
         if gone.is_empty() {
             return Err(Error::new(ErrorKind::NoMatch, "no image fulfils all that is asked").context(linked.name()));
         }
-        linked.change(global, &target, &gone, &[], self.lose_kernels)
+        linked.edit(global, target, &gone, &[], self.lose_kernels)
     }
 }
 

@@ -23,6 +23,9 @@ pub struct Edited {
     pub input: String,
     /// The file that was written.
     pub output: String,
+    /// Files of a package, each changed on its own; those without a matching image are not among them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Edited>,
     /// Images in the input's lists.
     pub images_before: usize,
     /// Images that were removed.
@@ -52,6 +55,34 @@ pub struct Edited {
 }
 
 impl Edited {
+    /// Adds what came of one file of a package.
+    pub fn add(&mut self, file: Edited) {
+        let counts = [
+            (&mut self.images_before, file.images_before),
+            (&mut self.removed, file.removed),
+            (&mut self.added, file.added),
+            (&mut self.images_after, file.images_after),
+            (&mut self.lifted, file.lifted),
+        ];
+        for (own, other) in counts {
+            *own = own.saturating_add(other);
+        }
+        let sizes = [
+            (&mut self.removed_bytes, file.removed_bytes),
+            (&mut self.zeroed_bytes, file.zeroed_bytes),
+            (&mut self.left_bytes, file.left_bytes),
+            (&mut self.bytes_before, file.bytes_before),
+            (&mut self.bytes_after, file.bytes_after),
+        ];
+        for (own, other) in sizes {
+            *own = own.saturating_add(other);
+        }
+        self.signature_dropped |= file.signature_dropped;
+        self.kernels_without_image.extend(file.kernels_without_image.iter().cloned());
+        self.symbols_without_image.extend(file.symbols_without_image.iter().cloned());
+        self.files.push(file);
+    }
+
     /// The document as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
@@ -96,6 +127,14 @@ impl Edited {
         };
         names("kernels that have no image any more and cannot be launched", &self.kernels_without_image);
         names("imported symbols that no image defines any more", &self.symbols_without_image);
+        for file in &self.files {
+            let (before, after) = (bytes(file.bytes_before), bytes(file.bytes_after));
+            lines.push(format!(
+                "  {}: {}, {before} before, {after} after",
+                file.input,
+                counted(file.images_after, "image")
+            ));
+        }
         let (before, after) = (bytes(self.bytes_before), bytes(self.bytes_after));
         lines.push(format!("{}: {}, {before} before, {after} after", self.output, counted(self.images_after, "image")));
         lines.join("\n")

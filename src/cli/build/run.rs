@@ -224,13 +224,13 @@ impl Args {
                 None => built = Some(own),
             }
         }
-        let mut exit = exit;
+        let (mut exit, mut written) = (exit, Vec::new());
         if let Some(package) = package {
             if package.exit != Exit::Done {
                 exit = package.exit;
             }
             if self.writes() {
-                package.finish(global)?;
+                written = package.finish(global)?;
             }
         }
         if self.writes() {
@@ -243,7 +243,11 @@ impl Args {
         }
         let built = Built {
             inputs,
-            output: output.display().to_string(),
+            // Of a package the one file that was written, or the folder.
+            output: match written.as_slice() {
+                [one] => one.display().to_string(),
+                _ => output.display().to_string(),
+            },
             seconds,
             slowest,
             saved_seconds: watch.seconds(),

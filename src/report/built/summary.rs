@@ -38,7 +38,7 @@ impl Built {
         }
         if let Some(slowest) = &self.slowest {
             let name = slowest.kernel.as_deref().map(kernel).unwrap_or_default();
-            let image = image(slowest.image, slowest.file.as_deref());
+            let image = self.image(slowest.image, slowest.file.as_deref());
             let name = format!("{image} {}", name::shorten(&name, 60)).trim_end().to_owned();
             let target = if self.targets.len() > 1 { format!(" for {}", slowest.target) } else { String::new() };
             lines.push(format!("  slowest: {name}{target}, {:.1} s", slowest.seconds));
@@ -70,7 +70,7 @@ impl Built {
                 let name = if name.is_empty() { String::new() } else { format!(" {}", name::shorten(&name, 60)) };
                 let some = self.targets.len() > staying.targets.len();
                 let targets = if some { format!(" (for {})", staying.targets.join(", ")) } else { String::new() };
-                let image = image(staying.image, staying.file.as_deref());
+                let image = self.image(staying.image, staying.file.as_deref());
                 lines.push(format!("    {image}{name}{targets}: {}", staying.reason));
             }
             if all.len() > shown {
@@ -90,14 +90,18 @@ impl Built {
                 count(self.without_spirv.len(), "image")
             ));
         }
-        for file in self.files.iter().filter(|file| file.bytes_after > 0) {
+        let (native, others): (Vec<_>, Vec<_>) = self.files.iter().partition(|file| file.compiled > 0);
+        for file in native {
             let (before, after) = (size(file.bytes_before), size(file.bytes_after));
-            lines.push(format!(
-                "  {}: {} of {} native, {before} before, {after} after",
-                file.input,
-                file.compiled,
-                count(file.images, "image")
-            ));
+            let path = name::below(&file.input, &self.inputs);
+            let images = count(file.images, "image");
+            lines.push(match file.bytes_after {
+                0 => format!("  {path}: {} of {images}", file.compiled),
+                _ => format!("  {path}: {} of {images} native, {before} before, {after} after", file.compiled),
+            });
+        }
+        if !others.is_empty() {
+            lines.push(format!("  {} without native code", count(others.len(), "file")));
         }
         if self.bytes_after > 0 {
             let (before, after) = (size(self.bytes_before), size(self.bytes_after));
@@ -108,6 +112,12 @@ impl Built {
 }
 
 impl Built {
+    /// An image in a message, with its file in a package.
+    fn image(&self, number: usize, file: Option<&str>) -> String {
+        let of_file = |file| format!("image {number} of {}", name::below(file, &self.inputs));
+        file.map_or_else(|| format!("image {number}"), of_file)
+    }
+
     /// Says of each image why it did not build. What happened to many alike, as a compiler that crashes on all of them, is
     /// said once.
     fn failed_lines(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, lines: &mut Vec<String>) {
@@ -135,13 +145,13 @@ impl Built {
                 let names: Vec<String> = failed.kernels.iter().map(|name| kernel(name)).collect();
                 let names = name::shorten(&names.join(", "), 60).into_owned();
                 if whole {
-                    let image = image(failed.image, failed.file.as_deref());
+                    let image = self.image(failed.image, failed.file.as_deref());
                     lines.push(format!("  {image} {names} did not build{target} and stays as it is: {cause}"));
                     let said = failed.log.lines().filter(|line| !line.trim().is_empty());
                     let shown = if verbose { usize::MAX } else { 12 };
                     lines.extend(said.take(shown).map(|line| format!("    | {line}")));
                 } else {
-                    lines.push(format!("    {} {names}", image(failed.image, failed.file.as_deref())));
+                    lines.push(format!("    {} {names}", self.image(failed.image, failed.file.as_deref())));
                 }
             }
             if !whole {
@@ -199,17 +209,12 @@ impl Built {
             if verbose {
                 lines.extend(all.iter().map(|one| {
                     let name = one.kernel.as_deref().map(kernel).unwrap_or_default();
-                    let image = image(one.image, one.file.as_deref());
+                    let image = self.image(one.image, one.file.as_deref());
                     format!("    {image} {}", name::shorten(&name, 60)).trim_end().to_owned()
                 }));
             }
         }
     }
-}
-
-/// An image in a message, with its file in a package.
-fn image(number: usize, file: Option<&str>) -> String {
-    file.map_or_else(|| format!("image {number}"), |file| format!("image {number} of {file}"))
 }
 
 fn count(number: usize, what: &str) -> String {
