@@ -22,7 +22,7 @@ use sycl_bundle::container::place::Place;
 use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::device;
 use sycl_bundle::error::ErrorKind;
-use sycl_bundle::native::Native;
+use sycl_bundle::native::{Native, bitcode};
 use sycl_bundle::rewrite::embed::record::Record;
 use sycl_bundle::rewrite::embed::{self as embedding, Addition, FORMAT_NATIVE};
 use sycl_bundle::rewrite::image_data::OutImage;
@@ -203,6 +203,12 @@ pub fn native(bytes: &[u8]) -> bool {
         }
         _ => (Format::sniff(bytes), bytes),
     };
+    if format == Format::LlvmBitcode
+        && let Ok(module) = bitcode::Module::read(bytes)
+    {
+        // Bodies of functions are read for this alone.
+        assert!(module.stopped.is_none_or(|error| error.offset().is_some()));
+    }
     let Some(native) = Native::read(bytes, format, Place::file(0)) else { return false };
     assert!(native.problems.iter().all(|problem| problem.offset().is_some()), "{:?}", native.problems);
     let _ = native.devices();

@@ -93,6 +93,9 @@ pub const MAX_NATIVE_PROBLEMS: usize = 100;
 /// Abbreviations of one block of LLVM bitcode. LLVM writes under a hundred.
 pub const MAX_ABBREVIATIONS: usize = 1024;
 
+/// Values, and nodes and operands of metadata, that are kept of one module of LLVM bitcode.
+pub const MAX_BITCODE_METADATA: usize = 1 << 24;
+
 /// Values in the metadata of a native payload.
 pub const MAX_METADATA_VALUES: usize = 1 << 22;
 

@@ -3,6 +3,7 @@
 //! One pass over the payload of every image, in parallel: size, hash, SPIR-V facts, kernels, requirements. A damaged
 //! payload costs that image its facts, not the file.
 
+use super::bitcode::{requirements, symbols};
 use super::built_in::can_be_imported;
 use super::digest::digests;
 use crate::bundle::Bundle;
@@ -15,6 +16,7 @@ use crate::container::place::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Problem};
 use crate::native::Native;
+use crate::native::bitcode;
 use crate::native::coverage::Coverage;
 use crate::spirv::Module;
 use rayon::prelude::*;
@@ -37,6 +39,8 @@ pub struct Examined<'b, 'a> {
     pub native: Option<Native>,
     /// The facts of a SPIR-V payload.
     pub module: Option<Module>,
+    /// The code of an LLVM bitcode payload.
+    pub bitcode: Option<bitcode::Module>,
     /// Mangled kernel names: listed entries that are not exported functions, or a bare module's entry points.
     pub kernels: Vec<String>,
     /// Symbols that other images may import.
@@ -58,7 +62,14 @@ impl Examined<'_, '_> {
     /// Whether the image is explicit SIMD, by its property or its code.
     pub fn is_esimd(&self) -> bool {
         let flag = self.image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number());
-        flag == Some(1) || self.module.as_ref().is_some_and(|module| module.used_aspects.contains("ext_intel_esimd"))
+        flag == Some(1) || self.used_aspects().any(|aspect| aspect == "ext_intel_esimd")
+    }
+
+    /// Returns the aspects that the module's types and instructions use, without a look along its calls.
+    pub fn used_aspects(&self) -> impl Iterator<Item = &str> {
+        let functions = self.bitcode.iter().flat_map(|module| &module.functions);
+        let of_bitcode = functions.flat_map(|function| &function.uses).map(|found| &*found.aspect);
+        self.module.iter().flat_map(|module| &module.used_aspects).copied().chain(of_bitcode)
     }
 
     /// The sub-group sizes that the kernels require: those recorded, then others of the module's execution modes. Of
@@ -100,7 +111,12 @@ impl Examined<'_, '_> {
         match self.module.as_ref().and_then(|module| module.source_language) {
             Some(OPENCL_C) => false,
             Some(language) if CPP.contains(&language) => true,
-            _ => self.image.origin.is_some() || self.kernels.iter().any(sycl),
+            _ => {
+                let mut functions = self.bitcode.iter().flat_map(|module| &module.functions);
+                self.image.origin.is_some()
+                    || self.kernels.iter().any(sycl)
+                    || functions.any(|function| function.source.is_some())
+            }
         }
     }
 
@@ -172,6 +188,9 @@ pub fn examine_image<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> Examined<'b,
     examined
 }
 
+/// Name of a module in errors.
+const SPIRV: &str = "SPIR-V module";
+
 /// Examines an image but for the hash of its contents, and returns the contents beside it.
 fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a, [u8]>) {
     let (contents, mut problem) = match image.contents() {
@@ -184,16 +203,23 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
     let module = match format {
         Format::SpirV => match Module::parse(&contents) {
             Ok(module) => {
-                problem = module.stopped.as_ref().map(|error| in_file(image, error));
+                problem = module.stopped.as_ref().map(|error| in_file(image, error, SPIRV));
                 Some(module)
             }
             Err(error) => {
-                problem = Some(in_file(image, &error));
+                problem = Some(in_file(image, &error, SPIRV));
                 None
             }
         },
         _ => None,
     };
+    let bitcode = match format {
+        Format::LlvmBitcode => bitcode::Module::read(&contents).ok(),
+        _ => None,
+    };
+    if let Some(error) = bitcode.as_ref().and_then(|module| module.stopped.as_ref()) {
+        problem = Some(in_file(image, error, "LLVM bitcode"));
+    }
     let place = Place::file(image.offset);
     let inflated = image.inflated || image.compression().is_some();
     let native = Native::read(&contents, format, if inflated { place.inflated() } else { place });
@@ -204,6 +230,7 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
         Some(module) if unlisted => {
             (module.kernels().map(str::to_owned).collect(), module.exports.clone(), module.imports.clone())
         }
+        None if let Some(module) = bitcode.as_ref().filter(|_| unlisted) => symbols(module),
         None if unlisted => {
             let kernels = native.as_ref().map(Native::kernel_names).unwrap_or_default();
             (owned(kernels), owned(image.exports()), owned(image.imports()))
@@ -221,12 +248,17 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
         march: CpuArch::of_binary(&contents),
         native,
         module,
+        requirements: match &bitcode {
+            // What is recorded beside it counts alone.
+            Some(module) if image.properties.set(set::REQUIREMENTS).is_empty() => requirements(module, epoch),
+            _ => Requirements::read(image, epoch),
+        },
+        bitcode,
         kernels,
         exports,
         imports,
         unlisted_imports,
         state,
-        requirements: Requirements::read(image, epoch),
         problem,
     };
     (examined, contents)
@@ -234,15 +266,15 @@ fn walk<'b, 'a>(image: &'b Image<'a>, epoch: Epoch) -> (Examined<'b, 'a>, Cow<'a
 
 /// The error of a module, placed in the file where the module is stored as it is.
 #[cold]
-fn in_file(image: &Image<'_>, error: &Error) -> Error {
+fn in_file(image: &Image<'_>, error: &Error, what: &str) -> Error {
     let message = error.message();
     let message = message.split(" (at offset").next().unwrap_or_default();
     match (image.inflated || image.compression().is_some(), error.offset()) {
-        (false, Some(offset)) => Error::at(image.offset.saturating_add(offset), format!("SPIR-V module: {message}")),
+        (false, Some(offset)) => Error::at(image.offset.saturating_add(offset), format!("{what}: {message}")),
         (true, Some(offset)) => {
-            Error::at(image.offset, format!("SPIR-V module, {offset:#x} bytes into what inflates: {message}"))
+            Error::at(image.offset, format!("{what}, {offset:#x} bytes into what inflates: {message}"))
         }
-        (_, None) => Error::at(image.offset, format!("SPIR-V module: {message}")),
+        (_, None) => Error::at(image.offset, format!("{what}: {message}")),
     }
 }
 

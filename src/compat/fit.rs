@@ -10,8 +10,8 @@ mod spirv;
 #[cfg(test)]
 pub(super) mod tests;
 
+use super::bitcode;
 use super::examine::Examined;
-use crate::bundle::format::Format;
 use crate::device::cpu::CpuArch;
 use crate::device::target::{Backend, Target};
 
@@ -161,23 +161,24 @@ impl Fit {
 
 /// Judges an image by all rules, with the aspects that its module shows.
 pub fn fit(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Fit {
-    let used = image.module.iter().flat_map(|module| &module.used_aspects).copied();
-    fit_with(image, subject, used)
+    fit_with(image, subject, image.used_aspects())
 }
 
 /// Judges an image by all rules, with the aspects that its code is known to use.
 pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl Iterator<Item = &'u str>) -> Fit {
     let mut fit = runtime_checks(image, subject.target);
     // The runtime goes by what is recorded; the device's compiler by what the code does.
-    if let Some(module) = &image.module {
+    if image.module.is_some() || image.bitcode.is_some() {
         let recorded = &image.requirements.aspects;
         device::aspects(used.filter(|used| !recorded.iter().any(|own| own == used)), subject.target, &mut fit);
         device::shown_sizes(image, subject.target, &mut fit);
+    }
+    if let Some(module) = &image.module {
         spirv::check(module, subject, &mut fit);
     }
     format::check(image, subject, &mut fit);
-    if image.format == Format::LlvmBitcode && image.image.properties.aspect_numbers().is_none() {
-        fit.gap(Rule::Unread, "the image is LLVM bitcode, and nothing is recorded of what its code needs");
+    if let Some(why) = image.bitcode.as_ref().and_then(bitcode::unread) {
+        fit.gap(Rule::Unread, why);
     }
     if let Some(problem) = &image.problem {
         fit.gap(Rule::Damaged, format!("the image could not be read to its end: {}", problem.message()));

@@ -5,6 +5,7 @@
 //! are called, which aspects are declared, where else the kernel is, and which others are the same code.
 
 use super::aspects::{Code, Comparison, Evidence, Graph, Sets, compare_kernel};
+use super::bitcode;
 use super::examine::Examined;
 use crate::bundle::decode::{self, Decoded};
 use crate::bundle::format::Format;
@@ -13,6 +14,7 @@ use crate::bundle::property::set;
 use crate::bundle::{Bundle, spec_constants};
 use crate::limits;
 use crate::native::Kernel as NativeKernel;
+use crate::native::bitcode::Module;
 use crate::spirv::calls::Reach;
 use crate::spirv::index::Index;
 use crate::spirv::kernel::argument::Argument;
@@ -254,11 +256,14 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
     // What does not inflate or is no module is a problem that has been told.
     let contents = if examined.format == Format::SpirV { image.contents().ok() } else { None };
     let read = contents.as_ref().and_then(|contents| kernel::kernels(contents).ok());
-    let (index, modules) = read.map_or((None, Vec::new()), |(index, kernels)| (Some(index), kernels));
+    let of_bitcode = || examined.bitcode.as_ref().map(bitcode::kernels).unwrap_or_default();
+    let (index, modules) = read.map_or_else(|| (None, of_bitcode()), |(index, kernels)| (Some(index), kernels));
     let mut by_name: HashMap<String, Kernel> =
         modules.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect();
     let mut compiled: HashMap<&str, Vec<(String, NativeKernel)>> = HashMap::new();
-    for part in examined.native.iter().flat_map(|native| &native.parts) {
+    // Of bitcode its module says all there is.
+    let native = examined.native.iter().filter(|_| examined.bitcode.is_none());
+    for part in native.flat_map(|native| &native.parts) {
         let device = if part.devices.is_empty() { part.stated.clone() } else { part.devices.join(", ") };
         for kernel in &part.kernels {
             compiled.entry(&kernel.name).or_default().push((device.clone(), kernel.clone()));
@@ -269,7 +274,13 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
         let facts = one(examined, name, by_name.remove(name), index.as_ref().zip(numbers.as_mut()));
         KernelFacts { native: compiled.remove(name.as_str()).unwrap_or_default(), ..facts }
     });
-    OfImage { kernels: facts.collect(), code: index.as_ref().map(|index| Code::read(index).of_image(image)) }
+    let kernels = facts.collect();
+    let code = match (&index, &examined.bitcode) {
+        (Some(index), _) => Some(Code::read(index).of_image(image)),
+        (None, Some(module)) => Some(bitcode::code(module).of_image(image)),
+        (None, None) => None,
+    };
+    OfImage { kernels, code }
 }
 
 /// `body` is asked for where kernels are compared.
@@ -292,23 +303,34 @@ fn one(
             .and_then(|value| value.number())
             .is_some_and(|flag| flag != 0);
     let assert_used = image.properties.get("SYCL/assert used", name).is_some();
+    let of_bitcode = |module: &Module, hint: bool| {
+        bitcode::work_group_size(module, name, hint).map(|size| examined.in_source_order(&size))
+    };
     let facts = KernelFacts {
         name: name.to_owned(),
         image: image.index,
         arguments: arguments(passed, mask),
         from_source,
-        reqd_work_group_size: work_group(examined, attributes),
-        work_group_size_hint: attributes
-            .and_then(|attributes| attributes.work_group_size_hint)
-            .map(|size| source_order(examined, size)),
-        reqd_sub_group_size: attributes.and_then(|attributes| attributes.sub_group_size).or(examined
-            .requirements
-            .reqd_sub_group_sizes
-            .first()
-            .copied()
-            .map(SubGroup::Size)),
+        reqd_work_group_size: match &examined.bitcode {
+            Some(module) => of_bitcode(module, false),
+            None => work_group(examined, attributes),
+        },
+        work_group_size_hint: match &examined.bitcode {
+            Some(module) => of_bitcode(module, true),
+            None => attributes
+                .and_then(|attributes| attributes.work_group_size_hint)
+                .map(|size| source_order(examined, size)),
+        },
+        reqd_sub_group_size: attributes.and_then(|attributes| attributes.sub_group_size).or_else(|| {
+            // Bitcode says it of each kernel.
+            let recorded = examined.bitcode.is_none().then_some(&examined.requirements.reqd_sub_group_sizes);
+            recorded?.first().copied().map(SubGroup::Size)
+        }),
         spec_constants: module.map(|module| named(examined, &module.spec_constants)).unwrap_or_default(),
-        declared: examined.requirements.aspects.clone(),
+        declared: match &examined.bitcode {
+            Some(module) => bitcode::recorded_aspects(module, name, &examined.requirements),
+            None => examined.requirements.aspects.clone(),
+        },
         recorded: !image.properties.sets.is_empty(),
         esimd,
         asserts: assert_used || module.is_some_and(|module| module.asserts),

@@ -20,6 +20,7 @@
 //! ```
 
 pub mod aspects;
+mod bitcode;
 pub mod built_in;
 pub mod choice;
 pub mod diff;

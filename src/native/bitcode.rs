@@ -4,22 +4,40 @@
 //! convention, which for kernels is one of their own; names stand in the string table. Everything else is for LLVM.
 //! Record numbers are those of `llvm/Bitcode/LLVMBitCodes.h`, conventions those of `llvm/IR/CallingConv.h`.
 
+mod function;
+mod metadata;
+mod module;
+mod types;
+
 use super::bitstream::{Cursor, Item};
 use super::{Kernel, Part, Read, bounded};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::error::{Error, Result};
 
+pub use metadata::{Inlined, Place};
+pub use module::{Argument, Call, Function, Module, Numbered, Recorded, Use, Variable};
+
 mod block {
     pub const MODULE: u64 = 8;
+    pub const ATTRIBUTES: u64 = 9;
+    pub const ATTRIBUTE_GROUPS: u64 = 10;
+    pub const CONSTANTS: u64 = 11;
+    pub const FUNCTION: u64 = 12;
     pub const IDENTIFICATION: u64 = 13;
+    pub const SYMBOLS: u64 = 14;
+    pub const METADATA: u64 = 15;
+    pub const ATTACHMENTS: u64 = 16;
+    pub const TYPES: u64 = 17;
+    pub const METADATA_KINDS: u64 = 22;
     pub const STRTAB: u64 = 23;
 }
 
 /// `PTX_Kernel`, `SPIR_KERNEL`, `AMDGPU_KERNEL`.
 const KERNEL_CONVENTIONS: [u64; 3] = [71, 76, 91];
 
-pub(super) fn read(data: &[u8]) -> Result<Read> {
+/// Returns the stream in a file, and where it begins.
+fn stream(data: &[u8]) -> Result<(usize, &[u8])> {
     // A wrapper `{0x0b17c0de, version, offset, size, cpu}` may stand around it.
     let (at, len) = match bytes::u32_at(data, 0) {
         Some(0x0b17_c0de) => {
@@ -33,6 +51,56 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     if bytes::u32_at(stream, 0) != Some(0xdec0_4342) {
         return Err(Error::at(at as u64, "this is no LLVM bitcode"));
     }
+    Ok((at, stream))
+}
+
+impl Module {
+    /// Reads the first module of a bitcode file, with the bodies of its functions.
+    ///
+    /// # Errors
+    /// `Input` where the file is no bitcode. A stream that breaks later is not an error: see [`Module::stopped`].
+    pub fn read(data: &[u8]) -> Result<Module> {
+        let (at, stream) = stream(data)?;
+        let mut top = Cursor::new(stream);
+        top.skip(4);
+        let (mut module, mut strings, mut stopped) = (None, None, None);
+        loop {
+            match top.next() {
+                Ok(Some(Item::Block(block::MODULE, inner))) => module = module.or(Some(inner)),
+                Ok(Some(Item::Block(block::STRTAB, inner))) => strings = strings.or(table(inner).ok().flatten()),
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    stopped = Some(error);
+                    break;
+                }
+            }
+        }
+        let module = module.map(|inner| module::Reader::read(inner, strings.unwrap_or_default()));
+        let mut module = module.unwrap_or_default();
+        let stopped = module.stopped.take().or(stopped);
+        module.stopped = stopped.map(|error| {
+            let offset = error.offset().unwrap_or(0).saturating_add(at as u64);
+            error.without_offset().with_offset(offset)
+        });
+        Ok(module)
+    }
+}
+
+/// Returns the string table of its block.
+fn table<'a>(mut block: Cursor<'a>) -> Result<Option<&'a [u8]>> {
+    while let Some(item) = block.next()? {
+        if let Item::Record(record) = item
+            && record.code == 1
+        {
+            return Ok(Some(record.blob));
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn read(data: &[u8]) -> Result<Read> {
+    let (at, stream) = stream(data)?;
     let mut module = Bitcode { part: Part::new(Format::LlvmBitcode, data.len()), functions: Vec::new(), strings: &[] };
     let mut problems = Vec::new();
     if let Err(error) = module.top(stream) {
@@ -69,15 +137,7 @@ impl<'a> Bitcode<'a> {
                     self.part.producer = text_record(inner, 1)?.map(|text| text.to_owned());
                 }
                 Item::Block(block::MODULE, inner) => self.module(inner)?,
-                Item::Block(block::STRTAB, mut inner) => {
-                    while let Some(item) = inner.next()? {
-                        if let Item::Record(record) = item
-                            && record.code == 1
-                        {
-                            self.strings = record.blob;
-                        }
-                    }
-                }
+                Item::Block(block::STRTAB, inner) => self.strings = table(inner)?.unwrap_or(self.strings),
                 _ => {}
             }
         }

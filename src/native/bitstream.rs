@@ -55,7 +55,8 @@ pub struct Cursor<'a> {
     width: u32,
     block: u64,
     abbreviations: Vec<Abbreviation>,
-    registered: HashMap<u64, Vec<Abbreviation>>,
+    /// Abbreviations for blocks of an id; those within inherit them.
+    registered: Rc<HashMap<u64, Vec<Abbreviation>>>,
     /// Operands that may yet be decoded.
     budget: usize,
 }
@@ -70,7 +71,7 @@ impl<'a> Cursor<'a> {
             width: 2,
             block: u64::MAX,
             abbreviations: Vec::new(),
-            registered: HashMap::new(),
+            registered: Rc::default(),
             budget: data.len().saturating_mul(8),
         }
     }
@@ -128,7 +129,7 @@ impl<'a> Cursor<'a> {
         let abbreviations = self.registered.get(&id).cloned().unwrap_or_default();
         // Fields without bits cost nothing in the stream: a block's own bits bound what its records may come to.
         let budget = end.saturating_sub(self.at);
-        let registered = HashMap::new();
+        let registered = self.registered.clone();
         let inner = Cursor { data: self.data, end, at: self.at, width, block: id, abbreviations, registered, budget };
         self.at = end;
         Ok((id, inner))
@@ -146,7 +147,7 @@ impl<'a> Cursor<'a> {
                 2 => {
                     let abbreviation = info.define()?;
                     if let Some(block) = block {
-                        let registered = self.registered.entry(block).or_default();
+                        let registered = Rc::make_mut(&mut self.registered).entry(block).or_default();
                         if registered.len() >= limits::MAX_ABBREVIATIONS {
                             return Err(info.error("more abbreviations than a block has"));
                         }
@@ -264,6 +265,12 @@ impl<'a> Cursor<'a> {
         if self.end.saturating_sub(self.at) < width as usize {
             return Err(self.error("a value that passes the end of its block"));
         }
+        // Most values stand within eight bytes.
+        if let Some(word) = crate::bytes::u64_at(self.data, self.at / 8).filter(|_| width <= 56) {
+            value = word >> (self.at % 8) & ((1 << width) - 1);
+            self.at = self.at.saturating_add(width as usize);
+            return Ok(value);
+        }
         while got < width {
             let (byte, bit) = (self.at / 8, (self.at % 8) as u32);
             let bits = (8 - bit).min(width - got);
@@ -276,7 +283,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number in groups of that many bits, the highest of which says whether another one follows.
-    fn vbr(&mut self, width: u32) -> Result<u64> {
+    pub(super) fn vbr(&mut self, width: u32) -> Result<u64> {
         let high = 1u64 << (width - 1);
         let (mut value, mut shift) = (0u64, 0u32);
         loop {
@@ -297,7 +304,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[cold]
-    fn error(&self, what: &str) -> Error {
+    pub(super) fn error(&self, what: &str) -> Error {
         let block = if self.block == u64::MAX { String::new() } else { format!(" in block {}", self.block) };
         Error::at(self.byte(), format!("bitcode holds {what}{block}"))
     }

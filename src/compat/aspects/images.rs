@@ -2,13 +2,14 @@
 
 use super::Code;
 use crate::bundle::format::Format;
+use crate::compat::bitcode;
 use crate::compat::examine::Examined;
 use crate::spirv::Module;
 use crate::spirv::index::Index;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
-/// The code of examined images, in their order; that of an image that is no SPIR-V, or does not inflate, is empty, so that
+/// The code of examined images, in their order; that of an image that is no SPIR-V and no bitcode, or does not inflate, is empty, so that
 /// places are those of the images.
 pub fn codes(images: &[Examined<'_, '_>]) -> Vec<Code> {
     images.par_iter().map(|image| code(image).unwrap_or_default()).collect()
@@ -19,8 +20,11 @@ pub fn codes_where(images: &[Examined<'_, '_>], wanted: impl Fn(&Examined<'_, '_
     images.par_iter().map(|image| wanted(image).then(|| code(image)).flatten().unwrap_or_default()).collect()
 }
 
-/// The code of an image; none where it is no SPIR-V, or does not inflate.
+/// The code of an image; none where it is no SPIR-V and no bitcode, or does not inflate.
 pub fn code(image: &Examined<'_, '_>) -> Option<Code> {
+    if let Some(module) = &image.bitcode {
+        return Some(bitcode::code(module).of_image(image.image));
+    }
     let contents = if image.format == Format::SpirV { image.image.contents().ok()? } else { return None };
     Some(Code::read(&Index::read(&contents).ok()?).of_image(image.image))
 }

@@ -21,10 +21,11 @@ pub fn codes(images: &[Examined<'_, '_>]) -> Vec<Code> {
 
 /// Whether nothing that the image's code can do needs an aspect that is not recorded.
 fn settled(image: &Examined<'_, '_>) -> bool {
-    image.module.as_ref().is_none_or(|module| {
-        let recorded = |used: &&str| image.requirements.aspects.iter().any(|own| own == used);
-        !module.may_use_others && module.used_aspects.iter().all(recorded)
-    })
+    image.bitcode.is_none()
+        && image.module.as_ref().is_none_or(|module| {
+            let recorded = |used: &&str| image.requirements.aspects.iter().any(|own| own == used);
+            !module.may_use_others && module.used_aspects.iter().all(recorded)
+        })
 }
 
 /// The places of images that import what another one defines, and of those that define it; and of those that define or

@@ -20,7 +20,7 @@ pub mod spool;
 
 use super::property_sets::text;
 use crate::bundle::aspect::Epoch;
-use crate::bundle::format::Declared;
+use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
 use crate::compat::aspects::Code;
@@ -108,6 +108,12 @@ pub struct Outcome<'k> {
 pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) -> Result<Outcome<'k>> {
     if must_stay_whole(input.image) {
         return Ok(Outcome { images: vec![input.image.clone()], warnings: Vec::new() });
+    }
+    if input.image.format() == Format::LlvmBitcode {
+        let error = Error::input("this is LLVM bitcode, which is not split here, only read");
+        return Err(
+            error.with_remedy("split it with sycl-post-link, or translate it first: llvm-spirv IN.bc -o OUT.spv")
+        );
     }
     let index = Index::read(input.image.stored)?;
     split_indexed(arena, input, index, options)

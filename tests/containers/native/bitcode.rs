@@ -1,9 +1,113 @@
 //! Is LLVM bitcode read as three releases of LLVM write it?
 
+use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Format;
+use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::compat::fit::{Rule, Subject, Verdict, fit};
+use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
+use sycl_bundle::container::Host;
+use sycl_bundle::device;
+use sycl_bundle::native::bitcode::Module;
 
 use super::read;
-use super::tools::{bitcode, bitcode_recipe};
+use super::tools::{bitcode, bitcode_recipe, sycl_recipe, typed_recipe};
+
+/// The releases whose assemblers write the files.
+const ASSEMBLERS: [&str; 3] = ["llvm-14:llvm-as", "llvm-19:llvm-as", "llvm-22:llvm-as"];
+
+/// Looks at a module as the verbs do.
+fn looked<T>(file: &[u8], look: impl Fn(&Examined<'_, '_>, &[KernelFacts]) -> T) -> T {
+    let host = Host::read(file).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let images = examine(&bundle);
+    let all = kernels(&bundle, &images, Depth { clones: true, evidence: true });
+    look(&images[0], &all)
+}
+
+#[test]
+fn kernels_their_arguments_and_what_they_use() {
+    for assembler in ASSEMBLERS {
+        looked(&sycl_recipe(assembler).bytes("sycl.bc"), |image, all| {
+            assert!(image.problem.is_none(), "{:?}", image.problem);
+            let used: Vec<_> = all.iter().map(|one| (one.name.as_str(), one.used.join(" "))).collect();
+            let expected = [
+                ("_ZTS4chain", "fp64"),
+                ("_ZTS5plain", ""),
+                ("_ZTS7atomics", "atomic64"),
+                ("_ZTS6direct", "atomic64"),
+                ("_ZTS5types", "fp16"),
+                ("_ZTS8assembly", ""),
+            ];
+            assert_eq!(used, expected.map(|(name, used)| (name, used.to_owned())), "{assembler}");
+            let chain = &all[0];
+            assert_eq!(chain.declared, ["gpu"]);
+            assert_eq!(chain.reqd_work_group_size, Some(vec![4, 8]));
+            assert_eq!(chain.local_memory(), Some(64));
+            assert_eq!(chain.module.as_ref().unwrap().imports, ["outside"]);
+            assert_eq!(chain.attributes(), "reqd_work_group_size(8,4,1) intel_reqd_sub_group_size(16)");
+            assert!(all[1].reqd_sub_group_size.is_none(), "a size is each kernel's own");
+            let arguments = |kernel: &KernelFacts| -> Vec<String> {
+                let one = |(_, argument): (usize, &sycl_bundle::spirv::kernel::argument::Argument)| {
+                    let name = argument.name.as_deref().unwrap_or("?");
+                    format!("{name} {} {} {:?}", argument.address_space, argument.type_name, argument.size)
+                };
+                kernel.passed().map(one).collect()
+            };
+            let own = ["out global void* Some(8)", "x private float Some(4)", "p private struct pair Some(16)"];
+            assert_eq!(arguments(chain), own);
+            assert_eq!(arguments(&all[1]), ["out global float* Some(8)", "n private uint Some(4)"]);
+            // Down the calls, through what was inlined, to the instruction rather than to the parameter.
+            let evidence = &chain.evidence[0];
+            assert_eq!(evidence.instruction, "fmul double");
+            let steps = evidence.chain.iter().map(|step| {
+                let place = step.call.as_ref();
+                format!("{} {}", step.function, place.map_or(0, |place| place.line))
+            });
+            assert_eq!(steps.collect::<Vec<_>>(), ["_ZTS4chain 0", "_Z6helperf 10", "narrow 20"]);
+            let place = evidence.place.as_ref().unwrap();
+            assert_eq!((place.file.as_str(), place.line, place.column), ("/src/one.cpp", 5, 7));
+        });
+    }
+}
+
+#[test]
+fn metadata_is_what_the_image_requires() {
+    for assembler in ASSEMBLERS {
+        looked(&sycl_recipe(assembler).bytes("sycl.bc"), |image, _| {
+            let required = &image.requirements;
+            // Names of the module's own table; the compiler's own aspects are negative numbers.
+            assert_eq!(required.aspects, ["cpu", "gpu", "usm_shared_allocations"], "{assembler}");
+            assert_eq!(required.reqd_sub_group_sizes, [16]);
+            assert_eq!(required.reqd_work_group_sizes, [[4, 8]]);
+            let fixed: Vec<String> = required.fixed_targets.iter().flatten().map(|one| one.label()).collect();
+            assert_eq!(fixed, ["intel_gpu_pvc", "spir64_x86_64"]);
+            assert_eq!(image.exports, ["exported"]);
+            assert_eq!(image.imports, ["outside", "global"]);
+            // Inline assembly is code that nobody has read.
+            let pvc = device::table().target("intel_gpu_pvc").unwrap();
+            let gaps = fit(image, &Subject::new(pvc)).gaps;
+            let unread = gaps.iter().find(|gap| gap.rule == Rule::Unread).unwrap();
+            assert!(unread.message.contains("_ZTS8assembly"), "{}", unread.message);
+        });
+        let module = Module::read(&sycl_recipe(assembler).bytes("sycl.bc")).unwrap();
+        let source = |name: &str| module.functions.iter().find(|one| one.name == name).unwrap().source.clone();
+        assert_eq!(source("_ZTS4chain").as_deref(), Some("one.cpp"));
+        assert_eq!(source("exported").as_deref(), Some("two.cpp"));
+        assert_eq!(source("outside"), None);
+    }
+}
+
+#[test]
+fn pointers_of_llvm_14_say_to_what() {
+    looked(&typed_recipe().bytes("typed.bc"), |image, all| {
+        let passed: Vec<_> = all[0].passed().map(|(_, one)| (one.type_name.as_str(), one.access)).collect();
+        assert_eq!(passed, [("image2d_t", Some("read_only")), ("float*", None), ("struct node*", None)]);
+        assert_eq!(all[0].used, ["fp16", "ext_intel_legacy_image"]);
+        let verdict = |name: &str| fit(image, &Subject::new(device::table().target(name).unwrap())).verdict();
+        assert_eq!(verdict("intel_gpu_dg1"), Verdict::Runs);
+        assert_eq!(verdict("intel_gpu_pvc"), Verdict::CannotRun);
+    });
+}
 
 #[test]
 fn kernels_triple_and_producer() {

@@ -1,11 +1,16 @@
 //! Does any damage to a real payload end in an answer, with a place for what is wrong?
 
+use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::offload_bundle::{self, NewPart};
+use sycl_bundle::compat::examine::{Examined, examine};
+use sycl_bundle::compat::kernels::{Depth, kernels};
+use sycl_bundle::container::Host;
 use sycl_bundle::container::place::Place;
 use sycl_bundle::native::Native;
+use sycl_bundle::native::bitcode::Module;
 
-use super::tools::{bitcode, code_object, cubin, ocloc, ptx};
+use super::tools::{bitcode, code_object, cubin, ocloc, ptx, sycl_recipe};
 use crate::support::built::Recipe;
 
 /// One of each format.
@@ -21,6 +26,7 @@ fn payloads() -> Vec<Vec<u8>> {
         ocloc(&["-device", "skl", "--format", "patchtokens"]),
         ocloc(&["-device", "skl,dg1", "--format", "zebin"]),
         bitcode(),
+        sycl_recipe("llvm-22:llvm-as").bytes("sycl.bc"),
         cubin,
         fatbin.bytes("kernels.fatbin"),
         ptx("sm_80").into_bytes(),
@@ -36,6 +42,20 @@ fn ask(payload: &[u8], format: Format) {
         assert!(problem.offset().is_some(), "without a place: {problem}");
     }
     assert!(native.kernel_names().len() <= payload.len() + 64);
+    if format == Format::LlvmBitcode
+        && let Ok(module) = Module::read(payload)
+    {
+        let own = |image: &Examined<'_, '_>| image.problem.iter().all(|problem| problem.offset().is_some());
+        let host = Host::read(payload);
+        let bundle = host.as_ref().ok().and_then(|host| Bundle::read(host).ok());
+        // Kernels, their calls and what they use, by way of the verbs, where the file still is what it was.
+        if let Some(bundle) = bundle {
+            let images = examine(&bundle);
+            assert!(images.iter().all(own), "a problem without a place");
+            let all = kernels(&bundle, &images, Depth { clones: true, evidence: true });
+            assert!(all.len() <= module.functions.len());
+        }
+    }
 }
 
 #[test]

@@ -40,6 +40,20 @@ pub fn bitcode_recipe(assembler: &str) -> Recipe {
     recipe.run([assembler, "kernels.ll", "-o", "kernels.bc"])
 }
 
+/// The recipe of `sycl.bc`, which one `llvm-as` makes of what DPC++ writes about optional features.
+pub fn sycl_recipe(assembler: &str) -> Recipe {
+    let recipe = Recipe::new("bitcode-sycl").input("sycl.ll", text("sycl.ll")).output("sycl.bc");
+    // Opaque pointers were an option once.
+    let option = if assembler.starts_with("llvm-14") { Some("-opaque-pointers") } else { None };
+    recipe.run([assembler].into_iter().chain(option).chain(["sycl.ll", "-o", "sycl.bc"]))
+}
+
+/// The recipe of `typed.bc`, with pointers that say to what.
+pub fn typed_recipe() -> Recipe {
+    let recipe = Recipe::new("bitcode-typed").input("typed.ll", text("typed.ll")).output("typed.bc");
+    recipe.run(["llvm-14:llvm-as", "typed.ll", "-o", "typed.bc"])
+}
+
 /// Assembles the LLVM kernels.
 pub fn bitcode() -> Vec<u8> {
     bitcode_recipe("llvm-22:llvm-as").bytes("kernels.bc")
