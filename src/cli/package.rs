@@ -47,6 +47,8 @@ pub struct Package {
     pub files: Vec<LinkedFile>,
     /// Exit code that reading the inputs calls for; what was damaged has been said.
     pub exit: Exit,
+    /// Whether anything is written.
+    writes: bool,
     wheels: Vec<Wheel>,
 }
 
@@ -60,12 +62,13 @@ enum Place<'p> {
 }
 
 impl Package {
-    /// Finds the linked files. None where the inputs are single files with one output, which the verb reads itself.
+    /// Finds the linked files. None where the inputs are single files with one output, which the verb reads itself. Folders of
+    /// outputs are made where the verb `writes`.
     ///
     /// # Errors
     /// `Usage` where the outputs have no place, `NoDeviceCode` where no linked file has device code, `Environment` where a
     /// library cannot be unpacked.
-    pub fn open(global: &Global, inputs: &[PathBuf], output: Option<&Path>) -> Result<Option<Package>> {
+    pub fn open(global: &Global, inputs: &[PathBuf], output: Option<&Path>, writes: bool) -> Result<Option<Package>> {
         let holds_files = |path: &PathBuf| path.is_dir() || kind_of(path).is_some_and(package::is_package);
         let is_folder = |path: &Path| path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let several = inputs.iter().any(holds_files) || (output.is_none() && inputs.len() > 1);
@@ -79,11 +82,10 @@ impl Package {
                 _ => Place::Folder(path),
             },
         };
+        let mut package = Package { files: Vec::new(), exit: Exit::Done, writes, wheels: Vec::new() };
         if let Place::Folder(folder) = place {
-            let made = std::fs::create_dir_all(folder);
-            made.map_err(|error| output::cannot_write(folder, &error))?;
+            package.make(folder)?;
         }
-        let mut package = Package { files: Vec::new(), exit: Exit::Done, wheels: Vec::new() };
         for input in inputs {
             package.add(global, input, place)?;
         }
@@ -93,6 +95,12 @@ impl Package {
         }
         package.check_outputs(place)?;
         Ok(Some(package))
+    }
+
+    /// Makes a folder for outputs.
+    fn make(&self, folder: &Path) -> Result<()> {
+        let made = if self.writes { std::fs::create_dir_all(folder) } else { Ok(()) };
+        made.map_err(|error| output::cannot_write(folder, &error))
     }
 
     /// Adds the linked files of an input.
@@ -144,7 +152,7 @@ impl Package {
                 Place::InPlace | Place::File(_) => input.clone(),
             };
             if let (Place::Folder(_), Some(parent)) = (place, output.parent()) {
-                std::fs::create_dir_all(parent).map_err(|error| output::cannot_write(parent, &error))?;
+                self.make(parent)?;
             }
             self.files.push(LinkedFile { name: input.display().to_string(), input, output });
         }
@@ -162,8 +170,9 @@ impl Package {
             Place::File(file) => file.to_owned(),
         };
         let folder = folder_of(&output);
-        std::fs::create_dir_all(folder).map_err(|error| output::cannot_write(folder, &error))?;
-        let scratch = output::scratch_folder(folder)?;
+        self.make(folder)?;
+        let temporary = std::env::temp_dir();
+        let scratch = output::scratch_folder(if self.writes { folder } else { &temporary })?;
         let mut copies = HashMap::new();
         let prefix = format!("{}!", wheel.display());
         let (mut files, mut exit) = (Vec::new(), Exit::Done);

@@ -7,7 +7,7 @@ use super::output;
 use super::package::Package;
 use super::selection::{self, Selection};
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::compat::examine::examine;
@@ -87,7 +87,7 @@ impl Args {
             let error = Error::new(ErrorKind::Usage, "--restore takes away all that was added, and selects nothing");
             return Err(error.with_remedy("use --drop, --keep and selectors without it"));
         }
-        let Some(package) = Package::open(global, &self.files, self.target.output())? else {
+        let Some(package) = Package::open(global, &self.files, self.target.output(), true)? else {
             let [file] = self.files.as_slice() else {
                 let error = Error::new(ErrorKind::Usage, "several files have several outputs");
                 return Err(error.with_remedy("name a folder with `-o out/`, or say --in-place"));
@@ -119,9 +119,11 @@ impl Args {
             return Err(nothing);
         }
         let written = package.finish(global)?;
+        let shown = |path: &Path| path.display().to_string();
+        all.input = self.files.first().map(|path| shown(path)).unwrap_or_default();
         all.output = match written.as_slice() {
-            [one] => one.display().to_string(),
-            _ => self.target.output().map(|path| path.display().to_string()).unwrap_or_default(),
+            [one] => shown(one),
+            _ => self.target.output().map_or_else(|| all.input.clone(), shown),
         };
         self.target.tell(global, &all)?;
         Ok(exit)

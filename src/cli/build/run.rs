@@ -3,7 +3,7 @@
 use super::compile::{self, CompileOptions, CompileResults};
 use super::plans::plans;
 use super::record::RecordArgs;
-use super::targets::{self, Asked};
+use super::targets::{self, Asked, Wanted};
 use super::told::{Batch, Work};
 use super::watch::Watch;
 use super::{Args, natives};
@@ -19,6 +19,7 @@ use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use sycl_bundle::build::target::Backend;
 use sycl_bundle::build::{Job, RETRIES, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
@@ -27,6 +28,7 @@ use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
 use sycl_bundle::report::built::{self, Alone, Built};
 use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
 use sycl_bundle::rewrite::embed::{Addition, possible};
+use sycl_bundle::rewrite::pe;
 
 impl Args {
     /// Runs the verb.
@@ -86,7 +88,7 @@ impl Args {
         }
         let mut emit = Emit::Embed;
         for hosts in &hosts {
-            emit = choose_form(form, output, hosts)?;
+            emit = choose_form(form, output, hosts, &wanted)?;
         }
         let form = self.form.form_of_build(emit, output)?;
         let mut restored = Vec::new();
@@ -124,7 +126,7 @@ impl Args {
         let earlier_parts = compiled::check_parts(emit, output, first_images, wanted.len(), &paths)?;
         if self.writes() && emit == Emit::Embed {
             for (((hosts, bundle), plans), group) in hosts.iter().zip(&bundles).zip(&all_plans).zip(&groups) {
-                let Some(host) = hosts.first() else { continue };
+                let Some(host) = hosts.first().filter(|host| host.kind == Kind::Elf) else { continue };
                 let target = |job: &Job<'_>| wanted.get(job.target).map(|wanted| &wanted.target);
                 let planned: Vec<Addition<'_>> = plans
                     .jobs
@@ -280,7 +282,7 @@ impl Args {
         if (output.is_none() && !self.in_place) || self.form.emit.is_some_and(|emit| emit != Emit::Embed) {
             return Ok(None);
         }
-        let package = Package::open(global, &self.files, output)?;
+        let package = Package::open(global, &self.files, output, self.writes())?;
         if package.is_some() && (self.depend.asked() || self.draft.is_some() || self.pace.unit.is_some()) {
             let message = "a package has several outputs, and dependencies and plans are of one";
             return Err(Error::new(ErrorKind::Usage, message).with_remedy("name one library, or use --stamp"));
@@ -457,6 +459,29 @@ impl<'g> Group<'g> {
     }
 }
 
+/// Checks that linked files can hold what is compiled. Code for GPUs is the same on both systems; whether Intel's CPU driver
+/// on Windows takes what the one on Linux makes is not known.
+fn embed_into(hosts: &[Host<'_>], wanted: &[Wanted]) -> Result<Emit> {
+    let usage = |message: &str, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
+    let windows = hosts.iter().any(|host| host.kind == Kind::Pe);
+    let for_gpus = |wanted: &Wanted| matches!(wanted.target.backend, Backend::Ocloc { .. });
+    if windows && !wanted.iter().all(for_gpus) {
+        return usage(
+            "the CPU driver of this machine compiles for Linux, so its code is not for a Windows file",
+            "name GPUs alone (-t pvc), or compile for CPUs on Windows and add that with `sycl-bundle embed`",
+        );
+    }
+    for host in hosts.iter().filter(|host| host.kind == Kind::Pe) {
+        if pe::size(host.bytes)? > 0 {
+            return usage(
+                "the file is signed, and the signature would be wrong once the file is changed",
+                "build with `--emit table`, and add the table with `sycl-bundle embed --drop-signature`",
+            );
+        }
+    }
+    Ok(Emit::Embed)
+}
+
 /// A kernel's name as the user wants it.
 pub fn shown(global: &Global, mangled: &str) -> String {
     if global.demangle { sycl_bundle::report::name::display(mangled) } else { mangled.to_owned() }
@@ -466,9 +491,9 @@ pub fn shown(global: &Global, mangled: &str) -> String {
 ///
 /// # Errors
 /// `Usage` for a form that cannot be made of these.
-fn choose_form(asked: Option<Emit>, output: &Path, hosts: &[Host<'_>]) -> Result<Emit> {
-    let linked = hosts.iter().any(|host| matches!(host.kind, Kind::Elf | Kind::Pe));
-    let elf = hosts.iter().all(|host| host.kind == Kind::Elf);
+fn choose_form(asked: Option<Emit>, output: &Path, hosts: &[Host<'_>], wanted: &[Wanted]) -> Result<Emit> {
+    let is_linked = |host: &Host<'_>| matches!(host.kind, Kind::Elf | Kind::Pe);
+    let (linked, all_linked) = (hosts.iter().any(is_linked), hosts.iter().all(is_linked));
     let usage = |message: &str, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
     if hosts.len() > 1 && linked {
         return usage("a linked file makes an output of its own", "build linked files one by one");
@@ -477,17 +502,13 @@ fn choose_form(asked: Option<Emit>, output: &Path, hosts: &[Host<'_>]) -> Result
         // A linked file may be called anything but an object, a table or a SYCLBIN.
         None => Ok(match Emit::by_extension(output) {
             Some(emit @ (Emit::Object | Emit::Syclbin | Emit::Table)) => emit,
-            Some(Emit::Shared) if !elf => Emit::Shared,
-            _ if elf => Emit::Embed,
+            Some(Emit::Shared) if !all_linked => Emit::Shared,
+            _ if all_linked => embed_into(hosts, wanted)?,
             _ => Emit::Table,
         }),
-        // Whether Intel's driver on Windows takes what the one on Linux makes is not known.
-        Some(Emit::Embed) if hosts.iter().any(|host| host.kind == Kind::Pe) => usage(
-            "the driver compiles for Linux, so the native code is not for a Windows file's own list",
-            "compile on Windows, and put the images into the list with `sycl-bundle embed`",
-        ),
-        Some(Emit::Embed) if !elf => {
-            usage("only a linked ELF file can be embedded into", "use --emit table or --emit shared")
+        Some(Emit::Embed) if all_linked => embed_into(hosts, wanted),
+        Some(Emit::Embed) => {
+            usage("only a linked ELF or PE file can be embedded into", "use --emit table or --emit shared")
         }
         Some(Emit::Spirv) => usage("what is compiled is no SPIR-V", "use --emit table, or `extract --emit spirv`"),
         Some(emit) => Ok(emit),

@@ -24,6 +24,7 @@ use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::rewrite::embed::{Addition, embed, original_indexes};
 use sycl_bundle::rewrite::extract::Names;
+use sycl_bundle::rewrite::image_data::{OutImage, out_image};
 use sycl_bundle::rewrite::layers;
 use sycl_bundle::rewrite::object_file::ObjectFormat;
 use sycl_bundle::rewrite::prepare::{Payload, entries, retarget, store, target_of};
@@ -55,6 +56,9 @@ pub struct Compiled<'c, 'a> {
 /// # Errors
 /// What cannot be rewritten or written; `NoDeviceCode` where there is nothing to put into a library.
 pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<u32>) -> Result<u64> {
+    if form.emit == Emit::Embed && compiled.host.kind == Kind::Pe {
+        return write_pe(form, compiled, path, mode);
+    }
     if form.emit == Emit::Embed {
         let arena = Arena::with_limit(u64::MAX);
         let additions = match form.compress {
@@ -83,6 +87,24 @@ pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &P
         form.host = host(compiled.host);
     }
     write::write(global, &form, images, &origin(global, form.emit, compiled), path)
+}
+
+/// Writes a linked Windows file with the native images in its list, in place of those that it had of the same targets.
+fn write_pe(form: &Form, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<u32>) -> Result<u64> {
+    let arena = Arena::with_limit(u64::MAX);
+    // Images for a list of their own are the native ones alone.
+    let mut natives = images(&arena, Emit::Shared, compiled)?;
+    if natives.is_empty() {
+        return write::to(path, compiled.host.bytes, mode);
+    }
+    if let Some(level) = form.compress {
+        natives.iter_mut().try_for_each(|image| store(&arena, image, Payload::Zstd(level)))?;
+    }
+    let new: Vec<OutImage<'_>> = natives.iter().map(out_image).collect();
+    let mut drop = layers::replaced(compiled.bundle, &new);
+    drop.extend(compiled.drop_spirv.iter().copied());
+    let edited = layers::edit(compiled.host.bytes, &drop, &new, &notes(compiled))?;
+    write::to(path, &edited.bytes, mode)
 }
 
 /// Whether the parts of a table would replace files that are no parts of an earlier one, before anything is compiled.
