@@ -118,7 +118,7 @@ impl Args {
                 let name = |place: usize| listed.iter().find(|(own, _)| *own == place).map(|(_, device)| &device.name);
                 let one = |(place, probes): &(usize, Probes)| {
                     let name = name(*place).map(String::as_str).unwrap_or_default();
-                    format!("{}{}", view.heading(&format!("Device {place}: {name}")), page::probe::table(probes, &view))
+                    format!("{}{}", view.heading(&format!("Device {place}: {name}")), page::probe_table(probes, &view))
                 };
                 probes.iter().map(one).collect::<Vec<_>>().join("\n")
             }

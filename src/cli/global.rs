@@ -3,7 +3,7 @@
 //! The one place that asks the environment about the terminal.
 
 use std::io::{IsTerminal as _, Write as _};
-use sycl_bundle::report::draw::Drawing;
+use sycl_bundle::report::table::Drawing;
 use sycl_bundle::report::text::visible_lines;
 
 /// Columns where the terminal does not tell.

@@ -1,14 +1,13 @@
 //! What does an error message mean, and how does the runtime choose an image for a kernel?
 
 mod json;
-#[cfg(test)]
-mod tests;
-mod text;
-
-pub use json::{json, schema};
-pub use text::text;
 
 use super::check::Verdict;
+use super::evidence::{self, Names};
+use super::inspect::View;
+use super::name::{shorten, shorten_path};
+use super::text::wrap;
+use super::units::{count, counted};
 use crate::compat::aspects::Evidence;
 use crate::compat::choice::{Choice, Trap};
 use crate::compat::examine::Examined;
@@ -18,7 +17,10 @@ use crate::compat::explain::trace::{Concern, devices};
 use crate::compat::fit::Subject;
 use crate::compat::gate::Against;
 use crate::device::target::{Backend, DeviceType};
+use std::fmt::Write as _;
 use std::sync::Arc;
+
+pub use json::{json, schema};
 
 /// All that is told.
 #[derive(Debug, Default)]
@@ -202,6 +204,225 @@ fn trap(trap: Trap) -> (&'static str, &'static str) {
         ),
         Trap::NativeImports => {
             ("native-imports", "The image is native CPU code that imports symbols, which nothing resolves.")
+        }
+    }
+}
+
+/// Kernels that are named for each file; JSON has all.
+const EXAMPLES: usize = 5;
+/// Kernels whose way is told in full; JSON has all.
+const CHOICES: usize = 16;
+
+/// The explanation as text.
+pub fn text(all: &Explanation, view: &View) -> String {
+    let mut sections: Vec<String> = all.lines.iter().map(|line| line_text(line, view)).collect();
+    sections.extend(all.choices.iter().take(CHOICES).map(|one| choice_text(one, view)));
+    let more = all.choices.len().saturating_sub(CHOICES);
+    if more > 0 {
+        sections.push(format!("and {} more; `--format json` tells all, `--kernel` chooses\n", counted(more, "kernel")));
+    }
+    sections.extend(all.built.iter().map(|one| built_text(one, view)));
+    sections.join("\n")
+}
+
+fn line_text(one: &MessageLine, view: &View) -> String {
+    let names = Names { demangle: view.demangle };
+    let mut out = String::new();
+    let _ = writeln!(out, "{} ({})", shorten(&one.saying.line, view.width.saturating_sub(24)), one.saying.said.topic());
+    lines(&mut out, "  ", "  ", &one.meaning, view);
+    for of in &one.files {
+        let images: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.image).collect();
+        let kernels: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.kernel.as_ref()).collect();
+        let file = shorten_path(&of.file, view.width / 2);
+        match (of.concerns.is_empty(), &of.note) {
+            (true, Some(note)) => lines(&mut out, "  ", "    ", &format!("{file}: {note}"), view),
+            (true, None) => {}
+            (false, note) => {
+                let about = format!("{} in {}", counted(kernels.len(), "kernel"), counted(images.len(), "image"));
+                let note = note.as_ref().map(|note| format!("; {note}")).unwrap_or_default();
+                lines(&mut out, "  ", "    ", &format!("{file}: {about}{note}"), view);
+            }
+        }
+        for concern in of.concerns.iter().take(EXAMPLES) {
+            let image = concern.image.map(|image| format!("image {image}: ")).unwrap_or_default();
+            let kernel = concern.kernel.as_ref().map(|kernel| format!("{}: ", names.show(kernel))).unwrap_or_default();
+            let left = view.width.saturating_sub(image.len().saturating_add(concern.message.len()).saturating_add(6));
+            let kernel = shorten(&kernel, left.max(view.width / 3)).into_owned();
+            lines(&mut out, "    ", "      ", &format!("{image}{kernel}{}", concern.message), view);
+            if let (Some(kernel), Some(found)) = (&concern.kernel, &concern.evidence) {
+                for line in evidence::text(kernel, found, names).lines().skip(1) {
+                    lines(&mut out, "      ", "      ", line.trim(), view);
+                }
+            }
+        }
+        let more = of.concerns.len().saturating_sub(EXAMPLES);
+        if more > 0 {
+            let _ = writeln!(out, "    and {} more", count(more));
+        }
+    }
+    for remedy in &one.remedies {
+        lines(&mut out, "  help: ", "        ", remedy, view);
+    }
+    out
+}
+
+fn choice_text(choice: &ImageChoice, view: &View) -> String {
+    let names = Names { demangle: view.demangle };
+    let mut out = String::new();
+    let verdict = match choice.verdict {
+        Verdict::Compatible => "runs",
+        Verdict::Unknown => "unknown",
+        Verdict::Incompatible => "cannot run",
+    };
+    lines(&mut out, "", "  ", &format!("{} on {}: {verdict}", names.show(&choice.kernel), choice.target), view);
+    let _ = writeln!(
+        out,
+        "  {}: {} of the kernel",
+        shorten_path(&choice.file, view.width / 2),
+        counted(choice.images.len(), "image")
+    );
+    for (at, seen) in choice.images.iter().enumerate() {
+        if at >= CHOICES {
+            let _ = writeln!(out, "    and {} more", count(choice.images.len().saturating_sub(at)));
+            break;
+        }
+        let fate = match &seen.fate {
+            Fate::PassedOver(why) => format!("not for the device: {}", why.trim_end_matches('.')),
+            Fate::Candidate => "for the device; another is picked".to_owned(),
+            Fate::Chosen => format!("picked: {}", choice.rule),
+        };
+        let what = format!("image {}, {} for {}", seen.image, seen.format, seen.devices);
+        lines(&mut out, "    ", "      ", &format!("{what}: {fate}"), view);
+    }
+    if let Some(thrown) = &choice.thrown {
+        let sure =
+            if thrown.certain { "the runtime throws" } else { "unless something else defines it, the runtime throws" };
+        lines(&mut out, "  ", "    ", &format!("{sure} errc::{}: {}", thrown.errc, thrown.text), view);
+    }
+    for found in &choice.findings {
+        let sure = if found.against.certain { "" } else { "not known: " };
+        lines(
+            &mut out,
+            "  ",
+            "    ",
+            &format!("{sure}{} ({})", found.against.message, found.against.matter.rule()),
+            view,
+        );
+        if let Some(found) = &found.evidence {
+            for line in evidence::text(&choice.kernel, found, names).lines().skip(1) {
+                lines(&mut out, "    ", "    ", line.trim(), view);
+            }
+        }
+        lines(&mut out, "    help: ", "          ", &found.against.remedy, view);
+    }
+    for one in &choice.traps {
+        lines(&mut out, "  mind: ", "        ", trap(*one).1, view);
+    }
+    out
+}
+
+fn built_text(built: &Built, view: &View) -> String {
+    let mut out = String::new();
+    let kernel = Names { demangle: view.demangle }.show(&built.kernel);
+    let answer = match &built.failure {
+        None => "its compiler builds the kernel".to_owned(),
+        Some((Some(errc), why)) => format!("errc::{errc}: {why}"),
+        Some((None, why)) => why.clone(),
+    };
+    let image = format!("image {} of {}", built.image, built.file);
+    lines(&mut out, "", "  ", &format!("{kernel} on {} ({image}): {answer}", built.device), view);
+    out
+}
+
+/// A text broken at the width, its first line behind `first`, the others behind `rest`.
+fn lines(out: &mut String, first: &str, rest: &str, text: &str, view: &View) {
+    for (at, line) in wrap(text, view.width.saturating_sub(rest.len().max(first.len()))).iter().enumerate() {
+        let _ = writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::aspects::{Aspect, Evidence, Step};
+    use crate::compat::explain::{cause, said};
+    use crate::compat::fit::Rule;
+    use crate::compat::gate::{Against, Matter};
+    use crate::report::inspect::View;
+    use crate::report::json::tests::against;
+    use serde_json::Value;
+
+    fn explanation() -> Explanation {
+        let evidence = Evidence {
+            aspect: Aspect::Fp64,
+            chain: vec![Step { module: 0, function: "k".into(), call: None }],
+            instruction: "OpFMul %double".into(),
+            offset: 20,
+            place: None,
+            elsewhere: None,
+        };
+        let message =
+            said::read("Required aspect fp64 is not supported on the device\nopencl backend failed with error: 7 (X)");
+        let told = message.sayings.into_iter().map(|saying| MessageLine {
+            meaning: cause::meaning(&saying.said),
+            remedies: cause::remedies(&saying.said, cause::Known::default()),
+            files: vec![FileConcerns {
+                file: "a.so".into(),
+                concerns: vec![Concern {
+                    image: Some(3),
+                    kernel: Some("k".into()),
+                    message: "uses it".into(),
+                    evidence: Some(evidence.clone()),
+                }],
+                note: Some("a note".into()),
+            }],
+            saying,
+        });
+        let against = Against {
+            matter: Matter::Image(Rule::Aspect),
+            certain: true,
+            message: "no".into(),
+            aspect: Some("fp64".into()),
+            remedy: "do".into(),
+        };
+        let found = Objection { against: Arc::new(against), image: Some(3), evidence: Some(evidence.clone()) };
+        let fates = [Fate::PassedOver("Image was compiled for x.".into()), Fate::Candidate, Fate::Chosen];
+        let seen = |fate| KernelImage { image: 1, format: "spirv", devices: "spir64".into(), fate };
+        let choice = ImageChoice {
+            file: "a.so".into(),
+            target: "t".into(),
+            kernel: "k".into(),
+            images: fates.into_iter().map(seen).collect(),
+            rule: "rule",
+            verdict: Verdict::Incompatible,
+            thrown: Some(Thrown { errc: "kernel_not_supported", text: "no".into(), certain: true }),
+            findings: vec![found],
+            traps: vec![Trap::Ambiguous, Trap::NoFallback, Trap::AnyGpu, Trap::NativeImports],
+        };
+        let built = |failure| Built { file: "a.so".into(), device: "D".into(), kernel: "k".into(), image: 1, failure };
+        let built = vec![built(None), built(Some((Some("build"), "why".into())))];
+        Explanation { lines: told.collect(), choices: vec![choice], built }
+    }
+
+    #[test]
+    fn what_is_written_fulfils_the_schema() {
+        let mut text = Vec::new();
+        json(&mut text, &explanation()).unwrap();
+        let mut document: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(against(&schema(), &document), Vec::<String>::new());
+        assert_eq!(document["sayings"][0]["topic"], "aspect");
+        assert_eq!(document["choices"][0]["images"][0]["fate"], "passed-over");
+        document["choices"][0]["verdict"] = "maybe".into();
+        assert_eq!(against(&schema(), &document).len(), 1);
+    }
+
+    #[test]
+    fn lines_keep_to_the_width() {
+        let view = View { width: 60, demangle: true, color: false };
+        let text = text(&explanation(), &view);
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        for part in ["OpFMul %double", "picked: rule", "errc::kernel_not_supported: no", "errc::build: why"] {
+            assert!(text.contains(part), "{part}: {text}");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What is everything that is known of one image?
+//! Which facts are known of one image, and of the compiled code in it?
 
 use super::inspect::{View, requires};
 use super::text::field;
 use super::units::{bytes, counted};
-use super::{FileFacts, name, native as words};
+use super::{FileFacts, name};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::decode::{decode, describe_stored};
 use crate::bundle::image::EntryLayout;
@@ -11,8 +11,8 @@ use crate::bundle::property::{Properties, Value};
 use crate::bytes::hex;
 use crate::compat::examine::Examined;
 use crate::demangle::demangle;
-use crate::native::Native;
 use crate::native::coverage::Coverage;
+use crate::native::{Argument, Kernel, Native, Part};
 use crate::spirv::{Module, grammar};
 
 /// The column in which the values of fields begin.
@@ -180,18 +180,18 @@ impl Page<'_> {
             }
         }
         for part in &native.parts {
-            self.sub(if part.name.is_empty() { "Code" } else { &part.name }, &words::part(part));
+            self.sub(if part.name.is_empty() { "Code" } else { &part.name }, &native_part(part));
             if !part.devices.is_empty() {
                 self.sub("Devices", &part.devices.join(", "));
             }
             for kernel in &part.kernels {
                 self.line(6, &self.view.kernel(&kernel.name));
-                let resources = words::resources(kernel);
+                let resources = native_resources(kernel);
                 if !resources.is_empty() {
                     self.line(8, &resources);
                 }
                 for argument in &kernel.arguments {
-                    self.line(8, &words::argument(argument));
+                    self.line(8, &native_argument(argument));
                 }
             }
         }
@@ -200,4 +200,71 @@ impl Page<'_> {
     fn sub(&mut self, label: &str, text: &str) {
         field(&mut self.out, 4, label, COLUMN, text, self.view.width);
     }
+}
+
+/// The devices in few words, for a table.
+pub fn native_devices(native: &Native) -> Option<String> {
+    match native.devices().as_slice() {
+        [] => None,
+        [only] => Some((*only).to_owned()),
+        [first, second] => Some(format!("{first}, {second}")),
+        [first, rest @ ..] => Some(format!("{first} and {} more", rest.len())),
+    }
+}
+
+/// A part: its format, version, producer, size, and how it states its device.
+fn native_part(part: &Part) -> String {
+    let mut words = vec![part.format.name().to_owned()];
+    words.extend(part.version.as_ref().map(
+        |version| match version.starts_with(|first: char| first.is_ascii_digit()) {
+            true => format!("version {version}"),
+            false => version.clone(),
+        },
+    ));
+    words.push(bytes(part.size));
+    words.extend(Some(part.stated.clone()).filter(|stated| !stated.is_empty()));
+    words.extend(part.producer.as_ref().map(|producer| format!("by {producer}")));
+    words.join(", ")
+}
+
+/// Resources that a kernel takes of a device, as far as the format tells.
+fn native_resources(kernel: &Kernel) -> String {
+    let mut words = Vec::new();
+    let mut add = |value: Option<u64>, text: &dyn Fn(u64) -> String| words.extend(value.map(text));
+    add(kernel.simd, &|simd| format!("SIMD {simd}"));
+    add(kernel.registers, &|count| format!("{count} registers"));
+    add(kernel.scalar_registers, &|count| format!("{count} scalar registers"));
+    add(kernel.accumulation_registers.filter(|&count| count > 0), &|count| format!("{count} accumulation registers"));
+    add(kernel.spill, &|size| format!("spill {}", bytes(size)));
+    if let Some([vector, scalar]) = kernel.spilled_registers {
+        words.push(format!("{vector} vector and {scalar} scalar registers spilled"));
+    }
+    let mut add = |value: Option<u64>, text: &dyn Fn(u64) -> String| words.extend(value.map(text));
+    add(kernel.scratch, &|size| format!("scratch {}", bytes(size)));
+    add(kernel.private, &|size| format!("private {}", bytes(size)));
+    add(kernel.local, &|size| format!("local {}", bytes(size)));
+    add(kernel.barriers, &|count| format!("{count} barrier{}", if count == 1 { "" } else { "s" }));
+    if let Some([x, y, z]) = kernel.reqd_work_group_size {
+        words.push(format!("requires work-group {x}x{y}x{z}"));
+    }
+    let mut add = |value: Option<u64>, text: &dyn Fn(u64) -> String| words.extend(value.map(text));
+    add(kernel.reqd_sub_group_size, &|size| format!("requires sub-group {size}"));
+    add(kernel.max_work_group_size, &|size| format!("work-group up to {size}"));
+    add(kernel.argument_bytes, &|size| format!("{} of arguments", bytes(size)));
+    words.join(", ")
+}
+
+/// An argument on one line.
+fn native_argument(argument: &Argument) -> String {
+    let mut words = Vec::new();
+    words.extend(argument.name.clone());
+    words.extend(argument.type_name.clone());
+    words.extend(argument.kind.clone());
+    words.extend(argument.address_space.map(str::to_owned));
+    words.extend(argument.access.map(|access| access.replace('_', "-")));
+    words.extend(argument.size.map(|size| match argument.offset {
+        Some(offset) => format!("{} at {offset}", bytes(size)),
+        None => bytes(size),
+    }));
+    format!("argument {}: {}", argument.index, words.join(", "))
 }

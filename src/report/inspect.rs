@@ -131,7 +131,7 @@ fn code(image: &Examined<'_, '_>) -> String {
 /// The target; the one it was compiled for, the instruction set or the devices, where the image or its code tells.
 pub(super) fn target(image: &Examined<'_, '_>) -> String {
     let target = image.image.target;
-    match (image.image.compile_target(), image.march, image.native.as_ref().and_then(super::native::devices)) {
+    match (image.image.compile_target(), image.march, image.native.as_ref().and_then(super::image::native_devices)) {
         (Some(compiled), ..) if compiled != target => format!("{target} ({compiled})"),
         (_, Some(march), _) => format!("{target} ({march})"),
         (_, _, Some(devices)) if devices != target => format!("{target} ({devices})").trim_start().to_owned(),

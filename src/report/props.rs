@@ -4,19 +4,17 @@
 //! properties. The documents have each property of each image.
 
 pub mod json;
-mod ranges;
 
 use super::FileFacts;
 use super::inspect::View;
 use super::name::family;
 use super::table::{Column, render};
-use super::units::counted;
+use super::units::{count, counted};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::decode::{Decoded, decode, describe, describe_stored};
 use crate::bundle::image::Image;
 use crate::bundle::property::{Properties, Property, PropertySet, set};
 use json::first_of_each;
-use ranges::ranges;
 use std::collections::{BTreeSet, HashMap};
 
 /// Ranges of images that a row tells; more are counted.
@@ -225,5 +223,38 @@ fn of_images(images: &BTreeSet<usize>, most: usize) -> String {
     match images.len() {
         1 => format!("image {}", ranges(images, most)),
         more => format!("{}: {}", counted(more, "image"), ranges(images, most)),
+    }
+}
+
+/// `0-3, 7`, and of more than `most` ranges the first: `0, 2, 4, 6, and 96 more`.
+fn ranges(numbers: &BTreeSet<usize>, most: usize) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let shown: Vec<String> = runs
+        .iter()
+        .take(most)
+        .map(|&(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
+        .collect();
+    let rest: usize = runs.iter().skip(most).map(|(first, last)| last.saturating_sub(*first).saturating_add(1)).sum();
+    let more = if rest > 0 { format!(", and {} more", count(rest)) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_range_and_the_rest_is_counted() {
+        let of = |numbers: &[usize]| ranges(&numbers.iter().copied().collect(), 4);
+        assert_eq!(of(&[3]), "3");
+        assert_eq!(of(&[7, 0, 1, 2]), "0-2, 7");
+        assert_eq!(of(&[0, 2, 4, 6, 8, 10, 12, 14, 15]), "0, 2, 4, 6, and 5 more");
+        assert_eq!(of(&[]), "");
     }
 }

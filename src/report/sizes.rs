@@ -1,11 +1,9 @@
 //! Who takes the space?
 
-use super::FileFacts;
-use super::draw::Drawing;
 use super::inspect::View;
-use super::name;
-use super::table::{Column, render};
+use super::table::{Column, Drawing, render};
 use super::units::{bytes, count, share};
+use super::{FileFacts, name};
 use std::collections::HashMap;
 
 /// Rows of the rankings.

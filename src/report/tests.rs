@@ -25,11 +25,24 @@ fn prove(schema: &str, document: &str, key: &str) {
 fn builds() {
     let text = || "x".to_owned();
     let target = built::TargetCounts { compile_target: Some(text()), ..built::TargetCounts::default() };
-    let staying =
-        built::Staying { image: 0, targets: vec![text()], kernel: Some(text()), kind: "imports", reason: text() };
-    let skipped = built::Skipped { image: 0, target: text(), kernel: None, rule: "aspect", reason: text() };
-    let failed =
-        built::Failed { image: 0, target: text(), kernels: vec![text()], cause: text(), log: text(), attempts: 3 };
+    let staying = built::Staying {
+        file: None,
+        image: 0,
+        targets: vec![text()],
+        kernel: Some(text()),
+        kind: "imports",
+        reason: text(),
+    };
+    let skipped = built::Skipped { file: None, image: 0, target: text(), kernel: None, rule: "aspect", reason: text() };
+    let failed = built::Failed {
+        file: Some(text()),
+        image: 0,
+        target: text(),
+        kernels: vec![text()],
+        cause: text(),
+        log: text(),
+        attempts: 3,
+    };
     let document = built::Built {
         inputs: vec![text()],
         march: Some("avx2"),
@@ -42,7 +55,7 @@ fn builds() {
         problems: vec![ImageProblem { image: Some(1), offset: None, message: text() }],
         removed_options: [(text(), 2)].into_iter().collect(),
         seconds: 0.5,
-        slowest: Some(built::Slowest { image: 1, target: text(), kernel: None, seconds: 0.25 }),
+        slowest: Some(built::Slowest { file: None, image: 1, target: text(), kernel: None, seconds: 0.25 }),
         saved_seconds: 0.5,
         ..built::Built::default()
     };

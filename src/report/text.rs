@@ -1,4 +1,4 @@
-//! How does running text keep to the width, and show what does not show?
+//! How does text keep to the width, show what does not show, and stand in Markdown as it is?
 
 use std::borrow::Cow;
 
@@ -73,6 +73,24 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     }
     lines.push(line);
     lines
+}
+
+/// Text in which nothing is markup.
+pub(super) fn markdown_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#') {
+            out.push('\\');
+        }
+        out.push(if c.is_control() { ' ' } else { c });
+    }
+    out
+}
+
+/// Code, whatever it holds.
+pub(super) fn markdown_code(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
 #[cfg(test)]

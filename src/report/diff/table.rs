@@ -1,4 +1,4 @@
-//! What changed between two builds, for people?
+//! What changed between two builds, in a terminal and in a pull request?
 
 use super::{Counts, Pair, Report, fate, growth, line, signed};
 use crate::compat::diff::compare::{Fate, KernelDiff};
@@ -6,8 +6,8 @@ use crate::report::evidence::Names;
 use crate::report::inspect::View;
 use crate::report::name::shorten;
 use crate::report::table::{Column, render};
-use crate::report::text::wrap;
-use crate::report::units::{self, count, counted};
+use crate::report::text::{markdown_code, markdown_text, wrap};
+use crate::report::units::{self, bytes, count, counted};
 use std::fmt::Write as _;
 
 /// Kernels that are named for each file and fate; JSON has all.
@@ -185,4 +185,108 @@ fn lines(out: &mut String, first: &str, rest: &str, text: &str, view: &View) {
     for (at, line) in wrap(text, view.width.saturating_sub(first.len().max(rest.len()))).iter().enumerate() {
         let _ = writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
     }
+}
+
+/// Kernels, and changes of images, that are named in all.
+const MARKDOWN_EXAMPLES: usize = 20;
+/// Changes of one kernel that are told.
+const MARKDOWN_CHANGES: usize = 4;
+/// Characters of a kernel's name that are shown.
+const MARKDOWN_WIDTH: usize = 120;
+
+/// A table of the files, the targets and requirements, and the kernels that changed most.
+pub fn markdown(report: &Report, names: Names) -> String {
+    let mut out = String::from("### Device code\n\n");
+    for breach in &report.breaches {
+        let file = breach.file.as_ref().map(|file| format!("{}: ", table_code(file))).unwrap_or_default();
+        let kernel = breach.kernel.as_ref().map(|kernel| shorten(&names.show(kernel), MARKDOWN_WIDTH).into_owned());
+        let kernel = kernel.map(|kernel| format!("{}: ", table_code(&kernel))).unwrap_or_default();
+        let _ = writeln!(out, "- **budget not kept**: {file}{kernel}{}", markdown_text(&breach.message));
+    }
+    if !report.breaches.is_empty() {
+        out.push('\n');
+    }
+    if !report.differs() {
+        let [_, new] = report.totals();
+        let kernels = counted(report.counts().unchanged, "kernel");
+        let _ =
+            writeln!(out, "No difference: {}, {kernels}, {}.", counted(report.pairs.len(), "file"), bytes(new.bytes));
+        return out;
+    }
+    out.push_str(
+        "| file | added | removed | renamed | changed | same | device code |\n|---|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for pair in report.pairs.iter().filter(|pair| pair.differs()) {
+        let Counts { added, removed, renamed, changed, unchanged } = pair.counts();
+        let [added, removed, renamed, changed, same] = [added, removed, renamed, changed, unchanged].map(count);
+        let [old, new] = pair.diff.totals();
+        let lone = match (&pair.old, &pair.new) {
+            (None, _) => " (new)",
+            (_, None) => " (gone)",
+            _ => "",
+        };
+        let (file, size) = (table_code(&pair.name), growth(old.bytes, new.bytes));
+        let _ = writeln!(out, "| {file}{lone} | {added} | {removed} | {renamed} | {changed} | {same} | {size} |");
+    }
+    out.push('\n');
+    for pair in &report.pairs {
+        for (word, targets) in
+            [("gained", pair.diff.gained().collect::<Vec<_>>()), ("lost", pair.diff.lost().collect())]
+        {
+            if !targets.is_empty() {
+                let targets: Vec<String> = targets.into_iter().map(table_code).collect();
+                let _ = writeln!(out, "- {}: targets {word}: {}", table_code(&pair.name), targets.join(", "));
+            }
+        }
+    }
+    for (requirement, [gained, lost]) in report.requirements() {
+        let _ = writeln!(
+            out,
+            "- {}: {} gained, {} lost it",
+            markdown_text(&requirement),
+            counted(gained, "kernel"),
+            count(lost)
+        );
+    }
+    let changes = report.image_changes();
+    for change in changes.iter().take(MARKDOWN_EXAMPLES) {
+        let _ = writeln!(out, "- images: {}", markdown_text(change));
+    }
+    if let Some(more) = changes.len().checked_sub(MARKDOWN_EXAMPLES).filter(|more| *more > 0) {
+        let _ = writeln!(out, "- images: and {} more", counted(more, "change"));
+    }
+    let kernels = report.pairs.iter().flat_map(|pair| &pair.diff.diffs);
+    let mut kernels: Vec<&KernelDiff> = kernels.collect();
+    kernels.sort_by_key(|kernel| {
+        let [old, new] = kernel.bytes;
+        let rank = matches!(kernel.fate, Fate::Added | Fate::Renamed { .. });
+        (rank, kernel.changes.first().map(|change| change.what), std::cmp::Reverse(old.abs_diff(new)))
+    });
+    if !kernels.is_empty() {
+        let _ = writeln!(out, "\n<details><summary>{}</summary>\n", counted(kernels.len(), "kernel"));
+        for kernel in kernels.iter().take(MARKDOWN_EXAMPLES) {
+            let [old, new] = kernel.bytes;
+            let size = match kernel.fate {
+                Fate::Added => bytes(new),
+                Fate::Removed => bytes(old),
+                _ => signed(old, new),
+            };
+            let name = table_code(&shorten(&names.show(&kernel.name), MARKDOWN_WIDTH));
+            let _ = writeln!(out, "- {} {name} ({size})", fate(&kernel.fate));
+            for change in kernel.changes.iter().take(MARKDOWN_CHANGES) {
+                let _ = writeln!(out, "  - {}", markdown_text(&line(change, kernel)));
+            }
+        }
+        let more = kernels.len().saturating_sub(MARKDOWN_EXAMPLES);
+        if more > 0 {
+            let _ = writeln!(out, "- and {} more", count(more));
+        }
+        out.push_str("\n</details>\n");
+    }
+    out
+}
+
+/// Code within a table, where a bar would end the cell.
+fn table_code(text: &str) -> String {
+    markdown_code(&text.replace('|', " "))
 }

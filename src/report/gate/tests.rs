@@ -182,7 +182,7 @@ fn what_a_baseline_holds_is_known_as_often_as_it_counts() {
 
 #[test]
 fn the_matrix_leaves_blank_what_was_not_asked() {
-    use crate::report::draw::Drawing;
+    use crate::report::table::Drawing;
     let mut answers = answers();
     // A second target of which a policy asks about one kernel, and demands something of the file.
     let mut of = answers[0].files[0].clone();
@@ -205,7 +205,7 @@ fn the_matrix_leaves_blank_what_was_not_asked() {
 
 #[test]
 fn the_matrix_tells_what_is_excused_from_what_runs() {
-    use crate::report::draw::Drawing;
+    use crate::report::table::Drawing;
     let mut answers = answers();
     let view = View { width: 60, demangle: true, color: false };
     let text = matrix(&answers, &view, Drawing::Unicode, SOME);

@@ -1,10 +1,7 @@
 //! What of two builds does a page show, and as which data?
 
-use super::escape::{json, visible};
-use super::frame::{self, Frame};
 use super::names::{Gathering, Packed};
-use super::static_part;
-use super::texts::Texts;
+use super::{BUILDS, CORE, Frame, GRID, Texts, script_json, static_part, visible};
 use crate::compat::diff::compare::Fate;
 use crate::error::{Error, Result};
 use crate::report::diff::{Pair, Report, fate, line};
@@ -100,8 +97,8 @@ pub fn builds(report: &Report, names: Names) -> Result<String> {
         title: title(report),
         facts: facts(report),
         static_part: static_part::builds(report),
-        data: json(&text),
-        scripts: &[frame::CORE, frame::GRID, frame::BUILDS],
+        data: script_json(&text),
+        scripts: &[CORE, GRID, BUILDS],
     };
     Ok(frame.html())
 }

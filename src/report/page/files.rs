@@ -2,11 +2,10 @@
 //!
 //! Columns rather than objects: a name of a field for each of ten thousand kernels would be most of the page.
 
-use super::escape::{json, visible};
 use super::matrix::Matrix;
 use super::names::{Gathering, Packed, Table};
 use super::policy::PolicySection;
-use super::texts::Texts;
+use super::{Texts, script_json, visible};
 use crate::compat::examine::Examined;
 use crate::compat::kernels::bodies;
 use crate::error::{Error, Result};
@@ -201,7 +200,7 @@ impl Files {
             policy,
         };
         let text = serde_json::to_string(&data).map_err(|error| Error::input(error.to_string()))?;
-        Ok(json(&text))
+        Ok(script_json(&text))
     }
 }
 

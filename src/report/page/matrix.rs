@@ -3,17 +3,15 @@
 //! What is said is the gate's. Kernels of which the same is said on every target are of one class; thousands of kernels
 //! are of a few. Why a kernel needs an aspect stands once for the kernel.
 
-use super::escape::visible;
 use super::files::Files;
 use super::names::Table;
-use super::texts::Texts;
+use super::{Texts, visible};
 use crate::compat::aspects::Evidence;
 use crate::compat::gate::judged::Item;
 use crate::compat::gate::{Against, Matter};
 use crate::compat::warnings::{called, location};
 use crate::report::evidence::Names;
-use crate::report::gate::rows::{Cell, Standing, rows_by_file};
-use crate::report::gate::{Finding, TargetFindings};
+use crate::report::gate::{Cell, Finding, Standing, TargetFindings, rows_by_file};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

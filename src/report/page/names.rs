@@ -3,7 +3,7 @@
 //! Instances of a template have long beginnings in common: names are sorted, and of each stands what it does not share
 //! with the one before.
 
-use super::escape::visible;
+use super::visible;
 use crate::report::evidence::Names;
 use crate::report::name::family;
 use serde::Serialize;

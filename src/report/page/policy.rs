@@ -3,7 +3,7 @@
 //! What it finds of single kernels on targets stands in the matrix. Here are its exceptions, with how many kernels each
 //! excuses, and what it finds of whole files and whatever the target.
 
-use super::escape::visible;
+use super::visible;
 use crate::demangle::demangle;
 use crate::policy::{AppliedPolicy, Exception};
 use crate::report::evidence::Names;

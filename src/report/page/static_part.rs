@@ -1,7 +1,7 @@
 //! What does a page show where no script runs?
 
-use super::escape::html;
 use super::files::Files;
+use super::html;
 use super::policy::PolicySection;
 use crate::report::diff::{Counts, Report};
 use crate::report::evidence::Names;
