@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod embed;
+mod package;
 mod pe;
 mod round_trips;
 mod shared_library;

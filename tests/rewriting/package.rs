@@ -1,0 +1,129 @@
+//! Are the libraries of wheels and folders changed, all else kept, and `RECORD` right?
+
+use std::io::{Cursor, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use crate::support::embedding::{embedded, natives, read};
+use crate::support::folder::Folder;
+use crate::support::host::{Fixture, matrix};
+
+const RECORD: &str = "foo-1.0.dist-info/RECORD";
+
+fn tool(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sycl-bundle")).args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn hash(bytes: &[u8]) -> String {
+    format!("sha256={},{}", URL_SAFE_NO_PAD.encode(Sha256::digest(bytes)), bytes.len())
+}
+
+/// A library, and the same with native images that an earlier run added.
+fn library() -> (Vec<u8>, Vec<u8>) {
+    let form: Fixture = matrix::loadable().into_iter().find(|form| !form.is_executable()).unwrap();
+    let original = read(&form.build());
+    let rewritten = embedded(&original, &natives(&original));
+    (original, rewritten)
+}
+
+fn wheel(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let lines = members.iter().map(|(name, bytes)| format!("{name},{}\n", hash(bytes))).collect::<String>();
+    let record = format!("{lines}{RECORD},,\n");
+    for (name, bytes) in members.iter().chain(&[(RECORD, record.as_bytes())]) {
+        let method = if name.ends_with(".txt") { CompressionMethod::Stored } else { CompressionMethod::Deflated };
+        let options = SimpleFileOptions::default().compression_method(method).unix_permissions(0o755);
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn members(wheel: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut archive = ZipArchive::new(Cursor::new(std::fs::read(wheel).unwrap())).unwrap();
+    let count = archive.len();
+    let read = |index| {
+        let mut member = archive.by_index(index).unwrap();
+        assert_eq!(member.unix_mode().unwrap() & 0o777, 0o755);
+        let mut bytes = Vec::new();
+        member.read_to_end(&mut bytes).unwrap();
+        (member.name().unwrap().into_owned(), bytes)
+    };
+    (0..count).map(read).collect()
+}
+
+#[test]
+fn a_wheel_gets_its_libraries_back_as_they_were() {
+    let (original, rewritten) = library();
+    let folder = Folder::new();
+    let all: [(&str, &[u8]); 3] = [("foo/liba.so", &rewritten), ("foo/b.txt", b"text"), ("foo/libc.so", &rewritten)];
+    folder.file("foo-1.0-py3-none-any.whl", &wheel(&all));
+    let output = tool(folder.path(), &["prune", "foo-1.0-py3-none-any.whl", "--restore", "-o", "out/"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("  foo/liba.so: ") && said.contains("out/foo-1.0-py3-none-any.whl: "), "{said}");
+    let members = members(&folder.path().join("out/foo-1.0-py3-none-any.whl"));
+    let record = format!(
+        "foo/liba.so,{}\nfoo/b.txt,{}\nfoo/libc.so,{}\n{RECORD},,\n",
+        hash(&original),
+        hash(b"text"),
+        hash(&original)
+    );
+    let expected: [(&str, &[u8]); 4] =
+        [("foo/liba.so", &original), ("foo/b.txt", b"text"), ("foo/libc.so", &original), (RECORD, record.as_bytes())];
+    let found: Vec<(&str, &[u8])> = members.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    assert!(found == expected, "{:?}", found.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    // Nothing else is left there.
+    assert_eq!(std::fs::read_dir(folder.path().join("out")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_is_changed_in_place_or_copied() {
+    let (original, rewritten) = library();
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join("foo/sub")).unwrap();
+    folder.file("foo/sub/liba.so", &rewritten);
+    folder.file("foo/b.txt", b"text");
+    let at = |path: &str| std::fs::read(folder.path().join(path)).unwrap();
+    let output = tool(folder.path(), &["prune", "foo", "--restore", "-o", "out"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(at("out/sub/liba.so") == original && at("foo/sub/liba.so") == rewritten);
+    let output = tool(folder.path(), &["prune", "foo", "--restore", "--in-place", "--format", "json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["files"].as_array().unwrap().len(), 1, "{document}");
+    assert_eq!(document["bytes_after"], original.len() as u64);
+    assert!(at("foo/sub/liba.so") == original);
+    // There is nothing to take away any more.
+    assert_eq!(tool(folder.path(), &["prune", "foo", "--restore", "--in-place"]).status.code(), Some(1));
+}
+
+#[test]
+fn what_cannot_be_packed_again_is_refused() {
+    let (_, rewritten) = library();
+    let folder = Folder::new();
+    folder.file("foo.whl", &wheel(&[("foo/liba.so", &rewritten)]));
+    folder.file("empty.whl", &wheel(&[("foo/b.txt", b"text")]));
+    folder.file("liba.so", &rewritten);
+    std::fs::create_dir(folder.path().join("other")).unwrap();
+    folder.file("other/liba.so", &rewritten);
+    let code = |arguments: &[&str]| {
+        let output = tool(folder.path(), arguments);
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (status, said) = code(&["prune", "liba.so", "other/liba.so", "--restore", "-o", "out/"]);
+    assert!(status == Some(2) && said.contains("out/liba.so"), "two outputs of one name: {said}");
+    let (status, said) = code(&["prune", "foo.whl", "--restore", "-o", "./"]);
+    assert!(status == Some(2) && said.contains("--in-place"), "{said}");
+    let (status, said) = code(&["prune", "empty.whl", "--restore", "-o", "out/"]);
+    assert_eq!(status, Some(6), "{said}");
+    // A trial makes nothing.
+    let (status, said) = code(&["build", "foo.whl", "-t", "spir64_x86_64", "--dry-run", "-o", "trial/"]);
+    assert!(status == Some(0) && !folder.path().join("trial").exists(), "{said}");
+}
