@@ -227,7 +227,7 @@ pub fn module(bytes: &[u8]) -> bool {
     let _ = Module::parse(bytes);
     let Ok((index, _)) = kernel::kernels(bytes) else { return true };
     let codes = [Code::read(&index)];
-    let graph = Graph::of(&codes);
+    let graph = Graph::link(&codes);
     for node in graph.kernels().filter_map(|(_, kernel)| kernel.node) {
         for aspect in graph.used(0, node) {
             let _ = graph.evidence(0, node, aspect);

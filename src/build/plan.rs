@@ -8,7 +8,7 @@ use crate::bundle::image::Image;
 use crate::bundle::property::set;
 use crate::bundle::spec_constants::ConstantName;
 use crate::compat::examine::{Examined, examine};
-use crate::compat::fit::Finding;
+use crate::compat::finding::Finding;
 use crate::compat::native::{self, Stay};
 use crate::error::{ErrorKind, Problem, Result};
 use crate::policy::rules::Recipe;

@@ -183,7 +183,7 @@ impl Args {
             }
             Ok(())
         })?;
-        let graph = Graph::of(&modules);
+        let graph = Graph::link(&modules);
         let wanted = |kernel: &str| selector.takes_kernel(kernel);
         let kernels: Vec<_> = graph
             .kernels()

@@ -239,7 +239,7 @@ fn look(facts: &FileFacts<'_>, message: Option<&Message>, patterns: &[Pattern], 
     let Some(message) = message else { return };
     let file: Arc<str> = facts.path.into();
     let codes = codes(&facts.images);
-    let looked = Looked::new(&facts.images, Graph::of(&codes));
+    let looked = Looked::new(&facts.images, Graph::link(&codes));
     for told in &mut explanation.lines {
         let said = &told.saying.said;
         let concerns = looked.concerns(said, message, &|name| {

@@ -18,9 +18,10 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Declared;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::compat::aspects::Code;
+use sycl_bundle::compat::engine::objections;
 use sycl_bundle::compat::examine::{Examined, examine, examine_images};
-use sycl_bundle::compat::filter::against;
-use sycl_bundle::compat::fit::{Finding, Subject};
+use sycl_bundle::compat::finding::Finding;
+use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::gate::codes;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind};
@@ -305,7 +306,7 @@ fn judged(images: &[Examined<'_, '_>], codes: &[Code], wanted: &Wanted<'_>) -> V
     if wanted.subjects.is_empty() {
         return images.iter().map(|_| Vec::new()).collect();
     }
-    against(images, codes, &wanted.subjects)
+    objections(images, codes, &wanted.subjects)
 }
 
 /// The image with an empty payload.

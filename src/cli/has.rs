@@ -11,7 +11,8 @@ use super::output;
 use super::selection::StateName;
 use std::io::Write as _;
 use std::path::PathBuf;
-use sycl_bundle::compat::fit::{Subject, Verdict};
+use sycl_bundle::compat::finding::Verdict;
+use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::has::{Asked, Bundles};
 use sycl_bundle::compat::offers::are_open;
 use sycl_bundle::demangle::demangle;
@@ -138,7 +139,7 @@ impl Args {
             let mut out = output::stdout();
             out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
         }
-        let answer = if conclusion.verdict == Verdict::Runs { Exit::Done } else { Exit::No };
+        let answer = if conclusion.verdict == Verdict::Compatible { Exit::Done } else { Exit::No };
         Ok(if exit == Exit::Done { answer } else { exit })
     }
 }

@@ -6,7 +6,8 @@
 //! check fails, another image that would have run does not matter.
 
 use super::examine::Examined;
-use super::fit::{Finding, Match, Subject, Verdict, fit, matches, runtime_checks, spec};
+use super::finding::{Finding, Verdict};
+use super::fit::{Match, Subject, fit, matches, runtime_checks, spec};
 use crate::bundle::image::State;
 use crate::device::target::{Backend, DeviceType};
 use crate::native::coverage::Coverage;
@@ -149,8 +150,8 @@ fn check(images: &[Examined<'_, '_>], chosen: &Examined<'_, '_>, subject: &Subje
     }
     // Once chosen, the whole image must work; only the others' fit tells what was passed over.
     let others = choice.candidates.iter().filter(|at| Some(**at) != choice.chosen);
-    let runs = |at: &usize| images.get(*at).is_some_and(|image| fit(image, subject).verdict() != Verdict::CannotRun);
-    let fails = fit(chosen, subject).verdict() == Verdict::CannotRun || choice.failure.is_some();
+    let runs = |at: &usize| images.get(*at).is_some_and(|image| fit(image, subject).verdict() != Verdict::Incompatible);
+    let fails = fit(chosen, subject).verdict() == Verdict::Incompatible || choice.failure.is_some();
     if fails && others.into_iter().any(runs) {
         choice.traps.push(Trap::NoFallback);
     }
@@ -161,7 +162,7 @@ fn check(images: &[Examined<'_, '_>], chosen: &Examined<'_, '_>, subject: &Subje
 pub fn bundle(images: &[Examined<'_, '_>], state: State, subject: &Subject<'_>) -> Vec<usize> {
     let one = |(at, image): (usize, &Examined<'_, '_>)| {
         let alone = pick(images, &[at], subject).len() == 1;
-        let fits = runtime_checks(image, subject.target).verdict() != Verdict::CannotRun;
+        let fits = runtime_checks(image, subject.target).verdict() != Verdict::Incompatible;
         (image.state <= state && alone && fits).then_some(at)
     };
     images.iter().enumerate().filter_map(one).collect()

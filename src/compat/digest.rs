@@ -119,7 +119,7 @@ fn join(platform: Platform, trees: &mut [(usize, Vec<Digest>)]) {
 mod tests {
     use super::*;
 
-    /// Judged by the documented function, for every length up to beyond nine chunks, alone and in batches, and for
+    /// Judgement by the documented function, for every length up to beyond nine chunks, alone and in batches, and for
     /// lengths about the most that is hashed with others.
     #[test]
     fn digests_are_those_of_the_documented_function() {

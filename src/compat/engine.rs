@@ -1,11 +1,14 @@
 //! Does an image run on a target, by what is recorded for it and by what its code does?
 //!
 //! The one judge behind every verb: `check`, `has` and `explain` by way of the [`gate`](super::gate), `filter` and what
-//! `build` and `plan` skip by way of [`filter`](super::filter).
+//! `build` and `plan` skip by way of [`objections`], the question of `sycl-post-link -o TARGET,TABLE`
+//! (`isTargetCompatibleWithModule` in DPC++'s `llvm/tools/sycl-post-link/sycl-post-link.cpp`).
 
 use super::aspects::{Code, Graph};
 use super::examine::Examined;
-use super::fit::{Finding, Fit, Subject, fit_with};
+use super::finding::{Finding, RuleId};
+use super::fit::{Fit, Subject, fit_with};
+use crate::bundle::format::Format;
 use std::collections::BTreeSet;
 
 /// Images with their code, linked.
@@ -18,7 +21,7 @@ pub struct Engine<'e> {
 impl<'e> Engine<'e> {
     /// Links the code of images: what [`codes`](super::gate::codes) gives of them, or more.
     pub fn new(images: &'e [Examined<'e, 'e>], codes: &'e [Code]) -> Engine<'e> {
-        Engine { images, graph: Graph::of(codes) }
+        Engine { images, graph: Graph::link(codes) }
     }
 
     /// The images.
@@ -45,6 +48,7 @@ impl<'e> Engine<'e> {
         let (open, sure) = fit.reasons.drain(..).partition(unsure);
         fit.reasons = sure;
         fit.gaps.extend::<Vec<Finding>>(open);
+        fit.gaps.iter_mut().for_each(|finding| finding.certain = false);
         fit
     }
 
@@ -61,4 +65,39 @@ impl<'e> Engine<'e> {
         let recorded = |name: &str| image.requirements.aspects.iter().any(|own| own == name);
         used.into_iter().filter(|(name, _)| !recorded(name)).collect()
     }
+}
+
+/// Returns the findings against each image on the targets of one name, in their order; none for an image that stays. An
+/// image stays where one of the targets may run it. `codes` is the code of the images, as
+/// [`gate::codes`](super::gate::codes) gives it.
+pub fn objections(images: &[Examined<'_, '_>], codes: &[Code], subjects: &[Subject<'_>]) -> Vec<Vec<Finding>> {
+    let engine = Engine::new(images, codes);
+    let one = |at: usize| {
+        let mut all = subjects.iter().map(|subject| of_image(&engine, at, subject));
+        let first = all.next().unwrap_or_default();
+        if first.is_empty() || all.any(|findings| findings.is_empty()) { Vec::new() } else { first }
+    };
+    (0..images.len()).map(one).collect()
+}
+
+/// Returns what the device lacks for sure of an image, recorded or in the code. What other images may define, and what a
+/// target may have beyond its list, keeps no image out.
+fn of_image(engine: &Engine<'_>, at: usize, subject: &Subject<'_>) -> Vec<Finding> {
+    let Some(image) = engine.images().get(at) else { return Vec::new() };
+    let counts = |finding: &Finding| match finding.rule {
+        // What is still to be compiled is for whatever it is compiled for; native code is for what it is for.
+        RuleId::Target => !matches!(image.format, Format::LlvmBitcode | Format::Unknown),
+        rule => matches!(
+            rule,
+            RuleId::FixedTarget
+                | RuleId::Aspect
+                | RuleId::Matrix
+                | RuleId::WorkGroupSize
+                | RuleId::SubGroupSize
+                | RuleId::Capability
+        ),
+    };
+    let mut findings = engine.fit(at, subject).reasons;
+    findings.retain(counts);
+    findings
 }

@@ -12,6 +12,7 @@ pub(super) mod tests;
 
 use super::bitcode;
 use super::examine::Examined;
+use super::finding::{Finding, RuleId, Verdict, remedy};
 use crate::device::cpu::CpuArch;
 use crate::device::target::{Backend, Target};
 
@@ -51,86 +52,6 @@ impl<'t> Subject<'t> {
     }
 }
 
-/// A rule for images, in the order of application.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rule {
-    /// The targets that an image is fixed to.
-    FixedTarget,
-    /// An aspect.
-    Aspect,
-    /// Matrix operations.
-    Matrix,
-    /// The required work-group size.
-    WorkGroupSize,
-    /// The required sub-group size.
-    SubGroupSize,
-    /// The version of SPIR-V.
-    SpirvVersion,
-    /// A capability of SPIR-V.
-    Capability,
-    /// An extension of SPIR-V.
-    Extension,
-    /// The target that the image was compiled for.
-    Target,
-    /// Symbols that other images must define.
-    Imports,
-    /// Symbols that the module needs and the image does not list.
-    UnlistedImports,
-    /// Code that nobody has read.
-    Unread,
-    /// The image could not be read to its end.
-    Damaged,
-}
-
-impl Rule {
-    /// The name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rule::FixedTarget => "fixed-target",
-            Rule::Aspect => "aspect",
-            Rule::Matrix => "matrix",
-            Rule::WorkGroupSize => "work-group-size",
-            Rule::SubGroupSize => "sub-group-size",
-            Rule::SpirvVersion => "spirv-version",
-            Rule::Capability => "spirv-capability",
-            Rule::Extension => "spirv-extension",
-            Rule::Target => "target",
-            Rule::Imports => "imports",
-            Rule::UnlistedImports => "unlisted-imports",
-            Rule::Unread => "unread-code",
-            Rule::Damaged => "damaged",
-        }
-    }
-}
-
-/// Something that forbids an image, or that is not known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The rule.
-    pub rule: Rule,
-    /// Sentence in the words of DPC++'s design where that has some.
-    pub message: String,
-    /// The aspect, where it is about one.
-    pub aspect: Option<String>,
-}
-
-impl Finding {
-    fn new(rule: Rule, message: impl Into<String>) -> Finding {
-        Finding { rule, message: message.into(), aspect: None }
-    }
-}
-
-/// Whether an image runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// The image runs.
-    Runs,
-    /// Nobody can tell.
-    Unknown,
-    /// The image does not run.
-    CannotRun,
-}
-
 /// Everything that speaks against an image on a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fit {
@@ -144,18 +65,26 @@ impl Fit {
     /// The verdict: one reason forbids, else one gap leaves it open.
     pub fn verdict(&self) -> Verdict {
         match (self.reasons.is_empty(), self.gaps.is_empty()) {
-            (false, _) => Verdict::CannotRun,
+            (false, _) => Verdict::Incompatible,
             (true, false) => Verdict::Unknown,
-            (true, true) => Verdict::Runs,
+            (true, true) => Verdict::Compatible,
         }
     }
 
-    fn reason(&mut self, rule: Rule, message: impl Into<String>) {
-        self.reasons.push(Finding::new(rule, message));
+    fn reason(&mut self, rule: RuleId, message: impl Into<String>) {
+        self.reasons.push(Finding::new(rule, true, message, ""));
     }
 
-    fn gap(&mut self, rule: Rule, message: impl Into<String>) {
-        self.gaps.push(Finding::new(rule, message));
+    fn gap(&mut self, rule: RuleId, message: impl Into<String>) {
+        self.gaps.push(Finding::new(rule, false, message, ""));
+    }
+
+    /// Adds the remedies, which only depend on the rule, the aspect and the target.
+    fn with_remedies(mut self, target: &Target) -> Fit {
+        for finding in self.reasons.iter_mut().chain(&mut self.gaps) {
+            finding.remedy = remedy(finding.rule, finding.aspect.as_deref(), target);
+        }
+        self
     }
 }
 
@@ -166,7 +95,8 @@ pub fn fit(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Fit {
 
 /// Judges an image by all rules, with the aspects that its code is known to use.
 pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl Iterator<Item = &'u str>) -> Fit {
-    let mut fit = runtime_checks(image, subject.target);
+    let mut fit = Fit::default();
+    device::check(image, subject.target, &mut fit);
     // The runtime goes by what is recorded; the device's compiler by what the code does.
     if image.module.is_some() || image.bitcode.is_some() {
         let recorded = &image.requirements.aspects;
@@ -178,21 +108,21 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
     }
     format::check(image, subject, &mut fit);
     if let Some(why) = image.bitcode.as_ref().and_then(bitcode::unread) {
-        fit.gap(Rule::Unread, why);
+        fit.gap(RuleId::Unread, why);
     }
     if let Some(problem) = &image.problem {
-        fit.gap(Rule::Damaged, format!("the image could not be read to its end: {}", problem.message()));
+        fit.gap(RuleId::Damaged, format!("the image could not be read to its end: {}", problem.message()));
     }
     fit.reasons.sort_by_key(|finding| finding.rule);
     fit.gaps.sort_by_key(|finding| finding.rule);
-    fit
+    fit.with_remedies(subject.target)
 }
 
 /// Applies the checks that the runtime makes of an image that it has chosen; a failure is `errc::kernel_not_supported`.
 pub fn runtime_checks(image: &Examined<'_, '_>, target: &Target) -> Fit {
     let mut fit = Fit::default();
     device::check(image, target, &mut fit);
-    fit
+    fit.with_remedies(target)
 }
 
 /// Whether the runtime takes an image for a device at all, before it looks at requirements.

@@ -4,36 +4,30 @@
 //! [`fit`](super::fit), with the aspects that its code uses, and with the images that define what it imports. Images
 //! that differ in nothing the rules look at are judged once: thousands of images are a few dozen kinds.
 
-mod clause;
-pub mod judged;
-pub mod kernels;
-mod kind;
-mod matter;
+pub mod judgement;
+mod kinds;
 pub mod proof;
-pub mod remedy;
 #[cfg(test)]
 mod tests;
-mod uses;
 
 use super::aspects::Code;
 use super::built_in::of_the_device;
 use super::choice::choose_among;
 use super::engine::Engine;
 use super::examine::Examined;
-use super::fit::{Finding, Fit, Rule, Subject};
+use super::finding::{Finding, RuleId, build_remedy};
+use super::fit::{Fit, Subject};
 use super::offers::Provider;
 use crate::bundle::image::State;
-use crate::device::target::Has;
+use crate::device::target::{Has, current};
 use crate::native::coverage::Coverage;
-pub use clause::Clause;
-use judged::{Found, Grouping, Item, Judged, Whose};
-use kernels::Kernels;
-use kind::Kind;
+use judgement::{Found, Grouping, Item, Judgement, Kernels, Whose};
+use kinds::Kind;
+pub use kinds::codes;
 use proof::{Depth, Proofs};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-pub use uses::codes;
 
 /// Demands on a kernel beyond that it runs.
 #[derive(Debug, Clone, Default)]
@@ -44,36 +38,6 @@ pub struct Demand {
     pub native: bool,
     /// Aspects that no image may need.
     pub forbidden: Vec<String>,
-}
-
-/// A rule of the gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Matter {
-    /// A rule for images.
-    Image(Rule),
-    /// The runtime has no image of the kernel for the device.
-    NoImage,
-    /// No image is of a demanded state.
-    State,
-    /// The image is not compiled for the device.
-    NotNative,
-    /// A part of a policy.
-    Policy(Clause),
-}
-
-/// Something that speaks against kernels.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Against {
-    /// The rule.
-    pub matter: Matter,
-    /// Whether it is so; else it cannot be told.
-    pub certain: bool,
-    /// The sentence.
-    pub message: String,
-    /// The aspect, where it is about one.
-    pub aspect: Option<String>,
-    /// The remedy.
-    pub remedy: String,
 }
 
 /// The images of a file, ready to be judged for any number of targets.
@@ -96,14 +60,14 @@ impl<'g> Gate<'g> {
     /// their mangled names.
     pub fn new(images: &'g [Examined<'g, 'g>], codes: &'g [Code], wanted: impl Fn(&str) -> bool) -> Gate<'g> {
         let engine = Engine::new(images, codes);
-        let kernels = Kernels::of(images, wanted);
+        let kernels = Kernels::select(images, wanted);
         let mut exporters: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, image) in images.iter().enumerate() {
             for symbol in &image.exports {
                 exporters.entry(symbol).or_default().push(at);
             }
         }
-        let kinds = kind::kinds(images.iter().enumerate().map(|(at, image)| Kind::of(at, image, &engine)));
+        let kinds = kinds::kinds(images.iter().enumerate().map(|(at, image)| Kind::new(at, image, &engine)));
         let mut groups: HashMap<Vec<usize>, usize> = HashMap::new();
         let group = |kernel: usize| {
             let key = kernels.images(kernel).iter().filter_map(|image| kinds.get(*image).copied()).collect();
@@ -133,7 +97,7 @@ impl<'g> Gate<'g> {
     }
 
     /// Judges the kernels for a target.
-    pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judged {
+    pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judgement {
         let mut fits = Fits::new();
         let groups = (0..self.grouping.len()).map(|group| {
             let first = self.grouping.members(group).first().copied().unwrap_or_default();
@@ -141,16 +105,16 @@ impl<'g> Gate<'g> {
             self.kernel(name, self.kernels.images(first), subject, demand, &mut fits)
         });
         let items = groups.collect();
-        Judged { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items }
+        Judgement { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items }
     }
 
     /// Judges the kernels for several targets, each with its own demand, by all threads.
-    pub fn judge_each(&self, asked: &[(Subject<'_>, Demand)]) -> Vec<Judged> {
+    pub fn judge_each(&self, asked: &[(Subject<'_>, Demand)]) -> Vec<Judgement> {
         asked.par_iter().map(|(subject, demand)| self.judge(subject, demand)).collect()
     }
 
     /// Finds the uses of the aspects that targets were found to lack.
-    pub fn proofs(&self, judged: &[&Judged], depth: Depth) -> Proofs {
+    pub fn proofs(&self, judged: &[&Judgement], depth: Depth) -> Proofs {
         Proofs::look(self.engine.images(), self.engine.graph(), judged, depth)
     }
 
@@ -163,10 +127,9 @@ impl<'g> Gate<'g> {
         fits: &mut Fits,
     ) -> Vec<Item> {
         let target = subject.target;
-        let own = |matter, certain, message: String| {
-            let remedy = remedy::build(target);
-            let against = Arc::new(Against { matter, certain, message, aspect: None, remedy });
-            Item { against, whose: None, excused: None }
+        let own = |rule, certain, message: String| {
+            let finding = Arc::new(Finding::new(rule, certain, message, build_remedy(target)));
+            Item { finding, whose: None, excused: None }
         };
         let counts = |at: &usize| {
             self.images().get(*at).is_some_and(|one| demand.states.is_empty() || demand.states.contains(&one.state))
@@ -174,7 +137,7 @@ impl<'g> Gate<'g> {
         let counted: Vec<usize> = images.iter().copied().filter(counts).collect();
         if counted.is_empty() {
             let message = format!("Kernel has no image of the demanded state for {}.", target.name);
-            return vec![own(Matter::State, true, message)];
+            return vec![own(RuleId::State, true, message)];
         }
         let choice = choose_among(self.images(), counted, name, subject);
         let Some(chosen) = choice.chosen else {
@@ -183,7 +146,7 @@ impl<'g> Gate<'g> {
             // The sentence names the kernel, and stands here for many.
             let failure = failure.replacen(&format!("Kernel {name} has"), "Kernel has", 1);
             let message = if choice.unsure { why.join(" ") } else { failure };
-            return vec![own(Matter::NoImage, !choice.unsure, message)];
+            return vec![own(RuleId::NoImage, !choice.unsure, message)];
         };
         let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
@@ -192,12 +155,10 @@ impl<'g> Gate<'g> {
         let mut seen = HashSet::new();
         for (at, whose) in members {
             let Some(fit) = self.fit(at, subject, fits) else { continue };
-            let all = fit.reasons.iter().map(|one| (one, true)).chain(fit.gaps.iter().map(|one| (one, false)));
-            for (finding, certain) in all {
-                let open = finding.rule == Rule::Imports && !certain;
+            for finding in fit.reasons.iter().chain(&fit.gaps) {
+                let open = finding.rule == RuleId::Imports && !finding.certain;
                 if (!open || !resolved) && seen.insert((finding.rule, finding.message.clone())) {
-                    let against = Arc::new(against(finding, certain, subject));
-                    judgement.push(Item { against, whose, excused: None });
+                    judgement.push(Item { finding: Arc::new(finding.clone()), whose, excused: None });
                 }
             }
         }
@@ -215,23 +176,22 @@ impl<'g> Gate<'g> {
             let message = "Kernel is there as intermediate code only, which the device must compile itself.".to_owned();
             let remedy = format!("compile it ahead of time: -fsycl-targets={}", target.name);
             let aspect = Some("online_compiler".to_owned());
-            let matter = Matter::Image(Rule::Aspect);
-            let against = Arc::new(Against { matter, certain: online == Has::No, message, aspect, remedy });
-            judgement.push(Item { against, whose: place, excused: None });
+            let finding = Finding { aspect, ..Finding::new(RuleId::Aspect, online == Has::No, message, remedy) };
+            judgement.push(Item { finding: Arc::new(finding), whose: place, excused: None });
         }
         if let Some(image) = self.images().get(chosen).filter(|_| !demand.forbidden.is_empty()) {
             let used = self.engine.used(chosen);
-            let forbidden = clause::forbidden(image, &used, &demand.forbidden);
-            judgement.extend(forbidden.map(|one| Item { against: Arc::new(one), whose: place, excused: None }));
+            let forbidden = forbidden(image, &used, &demand.forbidden);
+            judgement.extend(forbidden.map(|one| Item { finding: Arc::new(one), whose: place, excused: None }));
         }
         if demand.native && !native {
             let message = format!("Kernel has no image compiled for {}.", target.name);
-            judgement.push(own(Matter::NotNative, true, message));
+            judgement.push(own(RuleId::NotNative, true, message));
         }
         if choice.unsure && judgement.is_empty() {
             let why: Vec<&str> = choice.passed_over.iter().map(|(_, why)| why.as_str()).take(3).collect();
             let message = format!("Which image the runtime chooses on {} is not known: {}", target.name, why.join(" "));
-            judgement.push(own(Matter::NoImage, false, message));
+            judgement.push(own(RuleId::NoImage, false, message));
         }
         judgement
     }
@@ -270,31 +230,42 @@ impl<'g> Gate<'g> {
     }
 }
 
-fn against(finding: &Finding, certain: bool, subject: &Subject<'_>) -> Against {
-    Against {
-        matter: Matter::Image(finding.rule),
-        certain,
-        message: finding.message.clone(),
-        aspect: finding.aspect.clone(),
-        remedy: remedy::of(finding, subject.target),
-    }
+/// Finds the forbidden aspects that an image needs: recorded ones, and those that its code uses.
+fn forbidden<'f>(
+    image: &'f Examined<'_, '_>,
+    used: &'f [(&'static str, bool)],
+    forbidden: &'f [String],
+) -> impl Iterator<Item = Finding> + 'f {
+    forbidden.iter().filter_map(move |aspect| {
+        let recorded = image.requirements.aspects.iter().any(|own| current(own) == aspect);
+        let found = used.iter().filter(|(name, _)| name == aspect).map(|(_, certain)| *certain).max();
+        let certain = found.filter(|_| !recorded).or_else(|| recorded.then_some(true))?;
+        let message =
+            format!("Kernel uses optional feature corresponding to 'aspect::{aspect}', which the policy forbids.");
+        let remedy = "keep the feature out of the kernel, or write an exception into the policy";
+        let finding = Finding::new(RuleId::ForbiddenAspect, certain, message, remedy);
+        Some(Finding { aspect: Some(aspect.clone()), ..finding })
+    })
 }
 
 /// Identifies a finding from one build to the next: without numbers and offsets, which change with every build.
 pub fn fingerprint(target: &str, file: &str, found: &Found<'_>) -> String {
-    fingerprint_of(target, file, found.against, found.kernel)
+    fingerprint_of(target, file, found.finding, found.kernel)
 }
 
 /// Identifies a finding of a kernel, given by its mangled name, from one build to the next.
-pub fn fingerprint_of(target: &str, file: &str, against: &Against, kernel: &str) -> String {
-    let rule = against.matter.rule();
-    let about = match against.matter {
+pub fn fingerprint_of(target: &str, file: &str, finding: &Finding, kernel: &str) -> String {
+    let rule = finding.rule.name();
+    let about = match finding.rule {
         // Numbers and offsets in these change with every build.
-        Matter::Policy(Clause::Bytes | Clause::Images | Clause::Spill | Clause::SpilledRegisters)
-        | Matter::Image(Rule::Damaged) => against.aspect.as_deref().unwrap_or_default(),
-        _ => against.aspect.as_deref().unwrap_or(&against.message),
+        RuleId::BudgetBytes
+        | RuleId::BudgetImages
+        | RuleId::BudgetSpill
+        | RuleId::BudgetSpilledRegisters
+        | RuleId::Damaged => finding.aspect.as_deref().unwrap_or_default(),
+        _ => finding.aspect.as_deref().unwrap_or(&finding.message),
     };
-    let certain = if against.certain { "sure" } else { "open" };
+    let certain = if finding.certain { "sure" } else { "open" };
     let text = [rule, certain, target, base_name(file), kernel, about].join("\0");
     blake3::hash(text.as_bytes()).to_hex().chars().take(32).collect()
 }

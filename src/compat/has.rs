@@ -5,7 +5,8 @@
 //! devices, one of objects `aspect::online_linker`. An image can be represented in its own state and in those after it.
 
 use super::examine::Examined;
-use super::fit::{Subject, Verdict};
+use super::finding::Verdict;
+use super::fit::Subject;
 use super::gate::{Demand, Gate, codes};
 use crate::bundle::image::State;
 use crate::device::target::{Has, Target};
@@ -78,15 +79,15 @@ impl<'t> Bundles<'t> {
         for (at, subject) in self.asked.subjects.iter().enumerate() {
             let mut reasons: HashMap<Arc<str>, (Verdict, Vec<String>)> = HashMap::new();
             let mut against = |kernel: &Arc<str>, certain, message: &str| {
-                let (verdict, all) = reasons.entry(kernel.clone()).or_insert((Verdict::Runs, Vec::new()));
-                *verdict = (*verdict).max(if certain { Verdict::CannotRun } else { Verdict::Unknown });
+                let (verdict, all) = reasons.entry(kernel.clone()).or_insert((Verdict::Compatible, Vec::new()));
+                *verdict = (*verdict).max(if certain { Verdict::Incompatible } else { Verdict::Unknown });
                 all.push(message.to_owned());
             };
             for found in gate.judge(subject, &demand).findings() {
-                against(found.kernel, found.against.certain, &found.against.message);
+                against(found.kernel, found.finding.certain, &found.finding.message);
             }
             for name in &names {
-                let (verdict, reasons) = reasons.remove(name).unwrap_or((Verdict::Runs, Vec::new()));
+                let (verdict, reasons) = reasons.remove(name).unwrap_or((Verdict::Compatible, Vec::new()));
                 let all = self.kernels.entry(name.clone()).or_default();
                 let outcome = Outcome { verdict, reasons };
                 // A kernel may be in several files; the best of them is what the program has.
@@ -116,14 +117,14 @@ impl<'t> Bundles<'t> {
             .kernels
             .into_iter()
             .map(|(name, outcomes)| {
-                let best = outcomes.iter().map(|one| one.verdict).min().unwrap_or(Verdict::CannotRun);
+                let best = outcomes.iter().map(|one| one.verdict).min().unwrap_or(Verdict::Incompatible);
                 (name, best, outcomes)
             })
             .collect();
         let verdicts = kernels.iter().map(|(_, verdict, _)| *verdict);
         let kernel = if by_id { verdicts.max() } else { verdicts.min() };
-        let device = lacks.iter().map(|lack| if lack.certain { Verdict::CannotRun } else { Verdict::Unknown }).max();
-        let verdict = kernel.unwrap_or(Verdict::CannotRun).max(device.unwrap_or(Verdict::Runs));
+        let device = lacks.iter().map(|lack| if lack.certain { Verdict::Incompatible } else { Verdict::Unknown }).max();
+        let verdict = kernel.unwrap_or(Verdict::Incompatible).max(device.unwrap_or(Verdict::Compatible));
         Conclusion { verdict, lacks, kernels }
     }
 
@@ -172,25 +173,25 @@ mod tests {
     fn any_kernel_is_enough_but_ids_all_count() {
         let images = [spirv("plain", &[]), Image { index: 1, ..spirv("wide", &[6]) }];
         let ask = |targets: &[&str], by_id| answer(&images, State::Executable, targets, by_id).verdict;
-        assert_eq!(ask(&["intel_gpu_acm_g10"], false), Verdict::Runs);
-        assert_eq!(ask(&["intel_gpu_acm_g10"], true), Verdict::CannotRun);
+        assert_eq!(ask(&["intel_gpu_acm_g10"], false), Verdict::Compatible);
+        assert_eq!(ask(&["intel_gpu_acm_g10"], true), Verdict::Incompatible);
         // Each kernel needs one device of several.
-        assert_eq!(ask(&["intel_gpu_acm_g10", "intel_gpu_pvc"], true), Verdict::Runs);
+        assert_eq!(ask(&["intel_gpu_acm_g10", "intel_gpu_pvc"], true), Verdict::Compatible);
         let kernels = answer(&images, State::Executable, &["intel_gpu_acm_g10"], true).kernels;
         let verdicts: Vec<_> = kernels.iter().map(|(name, verdict, _)| (&**name, *verdict)).collect();
-        assert_eq!(verdicts, [("plain", Verdict::Runs), ("wide", Verdict::CannotRun)]);
+        assert_eq!(verdicts, [("plain", Verdict::Compatible), ("wide", Verdict::Incompatible)]);
     }
 
     #[test]
     fn images_are_of_their_state_and_those_after_it() {
         let native = image(b"INTC", "spir64_gen", &[("compile_target", array(b"intel_gpu_pvc"))]);
         let ask = |images: &[Image<'static>], state| answer(images, state, &["intel_gpu_pvc"], true).verdict;
-        assert_eq!(ask(std::slice::from_ref(&native), State::Executable), Verdict::Runs);
-        assert_eq!(ask(std::slice::from_ref(&native), State::Input), Verdict::CannotRun);
+        assert_eq!(ask(std::slice::from_ref(&native), State::Executable), Verdict::Compatible);
+        assert_eq!(ask(std::slice::from_ref(&native), State::Input), Verdict::Incompatible);
         for state in [State::Input, State::Object, State::Executable] {
-            assert_eq!(ask(&[spirv("k", &[])], state), Verdict::Runs, "{state:?}");
+            assert_eq!(ask(&[spirv("k", &[])], state), Verdict::Compatible, "{state:?}");
         }
-        assert_eq!(ask(&[], State::Executable), Verdict::CannotRun);
+        assert_eq!(ask(&[], State::Executable), Verdict::Incompatible);
     }
 
     #[test]

@@ -194,13 +194,13 @@ pub fn kernels(bundle: &Bundle<'_>, images: &[Examined<'_, '_>], depth: Depth) -
 
 /// The code of images that are not asked about and may define what those that are import, each with its number.
 pub fn providers(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Vec<(usize, Code)> {
-    let used = |examined: &Examined<'_, '_>| !Sets::of(examined.image).used.is_empty();
+    let used = |examined: &Examined<'_, '_>| !Sets::read(examined.image).used.is_empty();
     let links = |examined: &Examined<'_, '_>| !examined.imports.is_empty() || used(examined);
     if images.len() == bundle.images.len() || !images.iter().any(links) {
         return Vec::new();
     }
     let asked: HashSet<usize> = images.iter().map(|examined| examined.image.index).collect();
-    let offers = |image: &Image<'_>| !image.exports().is_empty() || !Sets::of(image).defined.is_empty();
+    let offers = |image: &Image<'_>| !image.exports().is_empty() || !Sets::read(image).defined.is_empty();
     let others = bundle.images.par_iter().filter(|image| !asked.contains(&image.index) && offers(image));
     let read = |image: &Image<'_>| {
         Some((image.index, Code::read(&Index::read(&image.contents().ok()?).ok()?).of_image(image)))
@@ -220,7 +220,7 @@ pub fn bodies(examined: &Examined<'_, '_>, wanted: &HashSet<&str>) -> Vec<(Strin
 
 /// Gives kernels the aspects that their code uses, along calls and across modules.
 fn use_aspects(kernels: &mut [KernelFacts], modules: &HashMap<usize, usize>, codes: &[Code], depth: Depth) {
-    let graph = Graph::of(codes);
+    let graph = Graph::link(codes);
     let mut nodes = HashMap::new();
     for (module, kernel) in graph.kernels() {
         if let Some(node) = kernel.node {

@@ -9,6 +9,7 @@ use super::aspects::Code;
 use super::aspects::code::Kind;
 use super::built_in::of_the_device;
 use super::examine::Examined;
+use super::finding::{Finding, RuleId};
 use super::fit;
 use crate::bundle::format::Format;
 use crate::bundle::property::{key, set};
@@ -19,13 +20,13 @@ use std::sync::Arc;
 
 /// An image, reduced to what matters for linking.
 #[derive(Debug, Clone)]
-pub struct Piece {
+pub struct LinkUnit {
     /// The file, as the user gave it.
     pub file: Arc<str>,
     /// The image's number in it.
     pub image: usize,
     /// Key that images share which may be taken for one another.
-    kind: Like,
+    kind: LinkKey,
     /// Mangled names of its kernels.
     pub kernels: Vec<String>,
     /// Symbols that it defines for others.
@@ -43,7 +44,7 @@ pub struct Piece {
 }
 
 /// Target, what it is compiled for, and whether specialization constants are replaced by their defaults.
-type Like = (String, Option<String>, &'static str, bool);
+type LinkKey = (String, Option<String>, &'static str, bool);
 
 /// A symbol that an image needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,69 +57,16 @@ pub struct Import {
     pub functions: Vec<String>,
 }
 
-/// A rule for linking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Wrong {
-    /// No image defines a symbol.
-    Unresolved,
-    /// The image that defines it has it with another type than one that imports it.
-    Type,
-    /// Several images define it, in different ways.
-    Duplicate,
-    /// Two files have different kernels of one name.
-    Clash,
-}
-
-impl Wrong {
-    /// The rule's name in reports.
-    pub fn rule(self) -> &'static str {
-        match self {
-            Wrong::Unresolved => "unresolved-symbol",
-            Wrong::Type => "symbol-type",
-            Wrong::Duplicate => "duplicate-symbol",
-            Wrong::Clash => "kernel-in-two-files",
-        }
-    }
-
-    /// Title of the rule, in a line.
-    pub fn title(self) -> &'static str {
-        match self {
-            Wrong::Unresolved => "No image defines a symbol that a kernel needs",
-            Wrong::Type => "A symbol is imported with another type than it is defined with",
-            Wrong::Duplicate => "Several images define a symbol in different ways",
-            Wrong::Clash => "Two files have kernels of one name",
-        }
-    }
-
-    /// Effect at run time.
-    pub fn help(self) -> &'static str {
-        match self {
-            Wrong::Unresolved => "Linking fails when a kernel that needs the symbol is first submitted.",
-            Wrong::Type => {
-                "Linking fails when a kernel that needs the symbol is first submitted, or the call goes wrong."
-            }
-            Wrong::Duplicate => "Which definition is linked is not specified, and may change from run to run.",
-            Wrong::Clash => "Either kernel may run for both, or the images of one are ignored.",
-        }
-    }
-}
-
 /// An image, by file and number.
 pub type Place = (Arc<str>, usize);
 
-/// Something that is wrong.
+/// A finding about a symbol or kernel, and the images that it is about.
 #[derive(Debug, Clone)]
-pub struct Finding {
-    /// The rule.
-    pub wrong: Wrong,
-    /// Whether it is so for sure; else it hangs on the device or the runtime's version.
-    pub certain: bool,
+pub struct LinkFinding {
+    /// The finding; where it is not certain it hangs on the device or the runtime's version.
+    pub finding: Finding,
     /// The mangled name of the symbol or kernel.
     pub name: String,
-    /// The sentence.
-    pub message: String,
-    /// The remedy.
-    pub remedy: &'static str,
     /// Images that need the symbol.
     pub wanted: Vec<(Place, Import)>,
     /// The images that define it.
@@ -148,12 +96,12 @@ pub struct Linked {
     /// Symbols that one file takes from another, where its own images have none.
     pub links: Vec<Link>,
     /// Findings by rule and name.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<LinkFinding>,
 }
 
 /// Reduces the images of a file to what matters for linking. `codes` is the code of those that import something.
-pub fn pieces(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Vec<Piece> {
-    let one = |(at, image): (usize, &Examined<'_, '_>)| Piece {
+pub fn units(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Vec<LinkUnit> {
+    let one = |(at, image): (usize, &Examined<'_, '_>)| LinkUnit {
         file: file.clone(),
         image: image.image.index,
         kind: kind(image),
@@ -178,7 +126,7 @@ fn types(image: &Examined<'_, '_>) -> HashMap<String, String> {
     index.functions.iter().filter_map(of).collect()
 }
 
-fn kind(image: &Examined<'_, '_>) -> Like {
+fn kind(image: &Examined<'_, '_>) -> LinkKey {
     let compiled = image.image.compile_target().map(str::to_owned);
     let defaults = image.image.properties.get(set::MISC, key::SPEC_REPLACED);
     (
@@ -223,7 +171,7 @@ fn import(image: &Examined<'_, '_>, code: Option<&Code>, symbol: &str) -> Import
     }
 }
 
-impl Piece {
+impl LinkUnit {
     /// Identifies the code of a kernel: by its hash, else by that of the image.
     fn code(&self, kernel: &str) -> [u8; 32] {
         self.bodies.iter().find(|(name, _)| name == kernel).map_or(self.hash, |(_, hash)| *hash)
@@ -231,19 +179,19 @@ impl Piece {
 }
 
 /// The kernels that are in several files.
-pub fn in_several_files(pieces: &[Piece]) -> HashSet<&str> {
+pub fn in_several_files(units: &[LinkUnit]) -> HashSet<&str> {
     let mut first: HashMap<&str, &str> = HashMap::new();
-    let all = pieces.iter().flat_map(|piece| piece.kernels.iter().map(|kernel| (kernel.as_str(), &*piece.file)));
+    let all = units.iter().flat_map(|unit| unit.kernels.iter().map(|kernel| (kernel.as_str(), &*unit.file)));
     all.filter(|(kernel, file)| *first.entry(kernel).or_insert(file) != *file).map(|(kernel, _)| kernel).collect()
 }
 
 /// Links the images of a set of files.
-pub fn link(pieces: &[Piece]) -> Linked {
-    let mut exporters: BTreeMap<&str, Vec<&Piece>> = BTreeMap::new();
-    let mut importers: BTreeMap<&str, Vec<(&Piece, &Import)>> = BTreeMap::new();
-    for piece in pieces {
-        piece.exports.iter().for_each(|symbol| exporters.entry(symbol).or_default().push(piece));
-        piece.imports.iter().for_each(|import| importers.entry(&import.symbol).or_default().push((piece, import)));
+pub fn link(units: &[LinkUnit]) -> Linked {
+    let mut exporters: BTreeMap<&str, Vec<&LinkUnit>> = BTreeMap::new();
+    let mut importers: BTreeMap<&str, Vec<(&LinkUnit, &Import)>> = BTreeMap::new();
+    for unit in units {
+        unit.exports.iter().for_each(|symbol| exporters.entry(symbol).or_default().push(unit));
+        unit.imports.iter().for_each(|import| importers.entry(&import.symbol).or_default().push((unit, import)));
     }
     let mut linked = Linked { imports: importers.len(), exports: exporters.len(), ..Linked::default() };
     let mut links: BTreeMap<(&Arc<str>, &Arc<str>), BTreeSet<&str>> = BTreeMap::new();
@@ -255,12 +203,12 @@ pub fn link(pieces: &[Piece]) -> Linked {
         }
         linked.findings.extend(unresolved(symbol, wanting, all));
         linked.findings.extend(mistyped(symbol, wanting, all));
-        for (piece, _) in wanting {
-            let found: Vec<&&Piece> = all.iter().filter(|other| format(other) == format(piece)).collect();
+        for (unit, _) in wanting {
+            let found: Vec<&&LinkUnit> = all.iter().filter(|other| format(other) == format(unit)).collect();
             // What a file defines itself is no link to another, though the runtime may take either.
-            if !found.iter().any(|other| other.file == piece.file) {
+            if !found.iter().any(|other| other.file == unit.file) {
                 for other in found {
-                    links.entry((&piece.file, &other.file)).or_default().insert(symbol);
+                    links.entry((&unit.file, &other.file)).or_default().insert(symbol);
                 }
             }
         }
@@ -269,7 +217,7 @@ pub fn link(pieces: &[Piece]) -> Linked {
         let wanted = importers.get(symbol).map(Vec::as_slice).unwrap_or_default();
         duplicate(symbol, all, wanted)
     }));
-    linked.findings.extend(clashes(pieces));
+    linked.findings.extend(clashes(units));
     linked.links = links
         .into_iter()
         .map(|((from, to), symbols)| Link {
@@ -281,19 +229,19 @@ pub fn link(pieces: &[Piece]) -> Linked {
     linked
 }
 
-fn format(piece: &Piece) -> &'static str {
-    piece.kind.2
+fn format(unit: &LinkUnit) -> &'static str {
+    unit.kind.2
 }
 
-fn place(piece: &Piece) -> Place {
-    (piece.file.clone(), piece.image)
+fn place(unit: &LinkUnit) -> Place {
+    (unit.file.clone(), unit.image)
 }
 
 /// Finds the images that want a symbol and do not get it, by reason.
-fn unresolved(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Vec<Finding> {
+fn unresolved(symbol: &str, wanting: &[(&LinkUnit, &Import)], all: &[&LinkUnit]) -> Vec<LinkFinding> {
     let mut by_why: BTreeMap<(String, &'static str), Vec<(Place, Import)>> = BTreeMap::new();
-    for (piece, import) in wanting {
-        let own = spec(piece);
+    for (unit, import) in wanting {
+        let own = spec(unit);
         let why = if !matches!(own, "spir64" | "spir64_gen") {
             let message =
                 format!("Cannot resolve external symbols of an image for {own}: it is not linked at run time.");
@@ -301,55 +249,54 @@ fn unresolved(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Ve
         } else if all.is_empty() {
             let message = format!("No device image found for external symbol {symbol}");
             (message, "check the library that defines it together with these, or define it (SYCL_EXTERNAL)")
-        } else if !all.iter().any(|other| format(other) == format(piece)) {
+        } else if !all.iter().any(|other| format(other) == format(unit)) {
             let formats: BTreeSet<&str> = all.iter().map(|other| format(other)).collect();
             let formats: Vec<&str> = formats.into_iter().collect();
             let message = format!(
                 "External symbol {symbol} is defined in images of format {} only, and imported by one of format {}: the \
                  runtime links images of one format.",
                 formats.join(", "),
-                format(piece)
+                format(unit)
             );
             (message, "ship both as SPIR-V, or link them when they are compiled")
         } else {
             continue;
         };
-        by_why.entry(why).or_default().push((place(piece), (*import).clone()));
+        by_why.entry(why).or_default().push((place(unit), (*import).clone()));
     }
-    let finding = |((message, remedy), wanted)| Finding {
-        wrong: Wrong::Unresolved,
-        certain: true,
+    let finding = |((message, remedy), wanted)| LinkFinding {
+        finding: Finding::new(RuleId::UnresolvedSymbol, true, message, remedy),
         name: symbol.to_owned(),
-        message,
-        remedy,
         wanted,
-        defined: all.iter().map(|piece| place(piece)).collect(),
+        defined: all.iter().map(|unit| place(unit)).collect(),
     };
     by_why.into_iter().map(finding).collect()
 }
 
 /// Finds the images that want a symbol with another type than all that define it for them have, by the two types.
-fn mistyped(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Vec<Finding> {
-    let mut by_types: BTreeMap<(&str, &str), Finding> = BTreeMap::new();
-    for (piece, import) in wanting {
-        let Some(wanted) = piece.types.get(symbol) else { continue };
-        let alike = || all.iter().filter(|other| format(other) == format(piece));
-        let defined: Vec<(&&Piece, &String)> =
+fn mistyped(symbol: &str, wanting: &[(&LinkUnit, &Import)], all: &[&LinkUnit]) -> Vec<LinkFinding> {
+    let mut by_types: BTreeMap<(&str, &str), LinkFinding> = BTreeMap::new();
+    for (unit, import) in wanting {
+        let Some(wanted) = unit.types.get(symbol) else { continue };
+        let alike = || all.iter().filter(|other| format(other) == format(unit));
+        let defined: Vec<(&&LinkUnit, &String)> =
             alike().filter_map(|other| Some((other, other.types.get(symbol)?))).collect();
         let Some((_, first)) = defined.first() else { continue };
         if defined.len() < alike().count() || defined.iter().any(|(_, own)| *own == wanted) {
             continue;
         }
-        let finding = by_types.entry((wanted, first)).or_insert_with(|| Finding {
-            wrong: Wrong::Type,
-            certain: true,
+        let finding = by_types.entry((wanted, first)).or_insert_with(|| LinkFinding {
+            finding: Finding::new(
+                RuleId::SymbolType,
+                true,
+                format!("Symbol {symbol} is imported as {wanted} and defined as {first}."),
+                "declare the function alike on both sides, in one header",
+            ),
             name: symbol.to_owned(),
-            message: format!("Symbol {symbol} is imported as {wanted} and defined as {first}."),
-            remedy: "declare the function alike on both sides, in one header",
             wanted: Vec::new(),
             defined: Vec::new(),
         });
-        finding.wanted.push((place(piece), (*import).clone()));
+        finding.wanted.push((place(unit), (*import).clone()));
         finding.defined.extend(defined.iter().map(|(other, _)| place(other)));
         finding.defined.sort_unstable();
         finding.defined.dedup();
@@ -357,60 +304,62 @@ fn mistyped(symbol: &str, wanting: &[(&Piece, &Import)], all: &[&Piece]) -> Vec<
     by_types.into_values().collect()
 }
 
-fn spec(piece: &Piece) -> &str {
-    &piece.kind.0
+fn spec(unit: &LinkUnit) -> &str {
+    &unit.kind.0
 }
 
 /// Images of one kind that define a symbol in different ways.
-fn duplicate(symbol: &str, all: &[&Piece], wanted: &[(&Piece, &Import)]) -> Option<Finding> {
-    let mut kinds: BTreeMap<&Like, Vec<&Piece>> = BTreeMap::new();
-    for piece in all.iter().filter(|piece| !piece.devicelib) {
-        kinds.entry(&piece.kind).or_default().push(piece);
+fn duplicate(symbol: &str, all: &[&LinkUnit], wanted: &[(&LinkUnit, &Import)]) -> Option<LinkFinding> {
+    let mut kinds: BTreeMap<&LinkKey, Vec<&LinkUnit>> = BTreeMap::new();
+    for unit in all.iter().filter(|unit| !unit.devicelib) {
+        kinds.entry(&unit.kind).or_default().push(unit);
     }
-    let differ = |own: &&Vec<&Piece>| own.iter().any(|piece| Some(piece.hash) != own.first().map(|first| first.hash));
-    let several: Vec<&Piece> = kinds.values().filter(differ).flatten().copied().collect();
-    let files: BTreeSet<&str> = several.iter().map(|piece| &*piece.file).collect();
+    let differ = |own: &&Vec<&LinkUnit>| own.iter().any(|unit| Some(unit.hash) != own.first().map(|first| first.hash));
+    let several: Vec<&LinkUnit> = kinds.values().filter(differ).flatten().copied().collect();
+    let files: BTreeSet<&str> = several.iter().map(|unit| &*unit.file).collect();
     let first = several.first()?;
     let by = match files.len() {
         1 => format!("{} images of one file", several.len()),
         files => format!("images of {files} files"),
     };
-    Some(Finding {
-        wrong: Wrong::Duplicate,
-        certain: !wanted.is_empty(),
-        name: symbol.to_owned(),
-        message: format!(
-            "Symbol {symbol} is defined by {by} for {}; the runtime takes whichever it meets first.",
-            spec(first)
+    Some(LinkFinding {
+        finding: Finding::new(
+            RuleId::DuplicateSymbol,
+            !wanted.is_empty(),
+            format!(
+                "Symbol {symbol} is defined by {by} for {}; the runtime takes whichever it meets first.",
+                spec(first)
+            ),
+            "give the functions names of their own, or a namespace for each library",
         ),
-        remedy: "give the functions names of their own, or a namespace for each library",
-        wanted: wanted.iter().map(|(piece, import)| (place(piece), (*import).clone())).collect(),
-        defined: several.iter().map(|piece| place(piece)).collect(),
+        name: symbol.to_owned(),
+        wanted: wanted.iter().map(|(unit, import)| (place(unit), (*import).clone())).collect(),
+        defined: several.iter().map(|unit| place(unit)).collect(),
     })
 }
 
 /// The code of a kernel in each file.
-fn hashes<'p>(pieces: &[&'p Piece], kernel: &str) -> BTreeMap<&'p str, BTreeSet<[u8; 32]>> {
+fn hashes<'p>(units: &[&'p LinkUnit], kernel: &str) -> BTreeMap<&'p str, BTreeSet<[u8; 32]>> {
     let mut of_file: BTreeMap<&str, BTreeSet<[u8; 32]>> = BTreeMap::new();
-    for piece in pieces {
-        of_file.entry(&piece.file).or_default().insert(piece.code(kernel));
+    for unit in units {
+        of_file.entry(&unit.file).or_default().insert(unit.code(kernel));
     }
     of_file
 }
 
 /// Kernels of one name in two files.
-fn clashes(pieces: &[Piece]) -> Vec<Finding> {
-    let mut kernels: BTreeMap<&str, Vec<&Piece>> = BTreeMap::new();
-    for piece in pieces {
-        piece.kernels.iter().for_each(|kernel| kernels.entry(kernel).or_default().push(piece));
+fn clashes(units: &[LinkUnit]) -> Vec<LinkFinding> {
+    let mut kernels: BTreeMap<&str, Vec<&LinkUnit>> = BTreeMap::new();
+    for unit in units {
+        unit.kernels.iter().for_each(|kernel| kernels.entry(kernel).or_default().push(unit));
     }
-    let one = |(kernel, all): (&str, Vec<&Piece>)| {
-        let files: BTreeSet<&str> = all.iter().map(|piece| &*piece.file).collect();
+    let one = |(kernel, all): (&str, Vec<&LinkUnit>)| {
+        let files: BTreeSet<&str> = all.iter().map(|unit| &*unit.file).collect();
         if files.len() < 2 {
             return None;
         }
-        let mut kinds: BTreeMap<&Like, Vec<&Piece>> = BTreeMap::new();
-        all.iter().for_each(|piece| kinds.entry(&piece.kind).or_default().push(piece));
+        let mut kinds: BTreeMap<&LinkKey, Vec<&LinkUnit>> = BTreeMap::new();
+        all.iter().for_each(|unit| kinds.entry(&unit.kind).or_default().push(unit));
         let differs = kinds.values().any(|own| hashes(own, kernel).values().collect::<BTreeSet<_>>().len() > 1);
         let same = kinds.values().all(|own| hashes(own, kernel).len() == files.len());
         let (certain, message) = match (differs, same) {
@@ -426,15 +375,17 @@ fn clashes(pieces: &[Piece]) -> Vec<Finding> {
                     .to_owned(),
             ),
         };
-        Some(Finding {
-            wrong: Wrong::Clash,
-            certain,
-            name: kernel.to_owned(),
-            message: format!("Kernel {message}"),
-            remedy: "give the kernel another name in one of them; where one only adds images, put these into the other's \
+        Some(LinkFinding {
+            finding: Finding::new(
+                RuleId::KernelClash,
+                certain,
+                format!("Kernel {message}"),
+                "give the kernel another name in one of them; where one only adds images, put these into the other's \
                      own list (sycl-bundle embed)",
+            ),
+            name: kernel.to_owned(),
             wanted: Vec::new(),
-            defined: all.iter().map(|piece| place(piece)).collect(),
+            defined: all.iter().map(|unit| place(unit)).collect(),
         })
     };
     kernels.into_iter().filter_map(one).collect()

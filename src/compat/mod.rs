@@ -3,7 +3,8 @@
 //! ```
 //! use sycl_bundle::bundle::Bundle;
 //! use sycl_bundle::compat::examine::examine;
-//! use sycl_bundle::compat::fit::{Subject, Verdict, fit};
+//! use sycl_bundle::compat::finding::Verdict;
+//! use sycl_bundle::compat::fit::{Subject, fit};
 //! use sycl_bundle::container::Host;
 //!
 //! # // A module that declares Float64, and a type of it.
@@ -14,7 +15,7 @@
 //! let bundle = Bundle::read(&host)?;
 //! let target = sycl_bundle::device::table().target("intel_gpu_acm_g10").unwrap();
 //! let fit = fit(&examine(&bundle)[0], &Subject::new(target));
-//! assert_eq!(fit.verdict(), Verdict::CannotRun);
+//! assert_eq!(fit.verdict(), Verdict::Incompatible);
 //! assert!(fit.reasons.iter().any(|reason| reason.message.contains("fp64")));
 //! # Ok::<(), sycl_bundle::error::Error>(())
 //! ```
@@ -28,7 +29,7 @@ mod digest;
 pub mod engine;
 pub mod examine;
 pub mod explain;
-pub mod filter;
+pub mod finding;
 pub mod fit;
 pub mod gate;
 pub mod has;

@@ -58,7 +58,7 @@ pub fn are_open(images: &[Examined<'_, '_>]) -> bool {
     if images.iter().any(imports) {
         return true;
     }
-    let sets: Vec<Sets> = images.iter().map(|image| Sets::of(image.image)).collect();
+    let sets: Vec<Sets> = images.iter().map(|image| Sets::read(image.image)).collect();
     let defined: HashSet<&str> = sets.iter().flat_map(|sets| &sets.defined).map(String::as_str).collect();
     sets.iter().flat_map(|sets| &sets.used).any(|set| !defined.contains(set.as_str()))
 }
@@ -66,14 +66,14 @@ pub fn are_open(images: &[Examined<'_, '_>]) -> bool {
 impl<'k> Offers<'k> {
     /// Whether an image offers anything.
     pub fn wants(examined: &Examined<'_, '_>) -> bool {
-        !examined.exports.is_empty() || !Sets::of(examined.image).defined.is_empty()
+        !examined.exports.is_empty() || !Sets::read(examined.image).defined.is_empty()
     }
 
     /// Adds an image that has been copied, as it was examined.
     pub fn add(&mut self, file: Arc<str>, image: Image<'k>, examined: &Examined<'_, '_>, epoch: Epoch) {
         self.all.push(Offer {
             file,
-            sets: Sets::of(&image),
+            sets: Sets::read(&image),
             image,
             epoch,
             format: examined.format,
@@ -101,7 +101,7 @@ impl<'k> Offers<'k> {
         for image in images {
             defined.extend(image.exports.iter().map(|symbol| (symbol.as_str(), image.format)));
             wanted.extend(image.imports.iter().map(|symbol| (symbol.as_str(), image.format)));
-            used.push(Sets::of(image.image));
+            used.push(Sets::read(image.image));
         }
         let own_sets: HashSet<String> = used.iter().flat_map(|sets| sets.defined.clone()).collect();
         let mut needed: Vec<(usize, Vec<String>)> = Vec::new();

@@ -6,51 +6,12 @@
 
 use super::aspects::code::Kernel;
 use super::aspects::{Evidence, Graph};
+use super::finding::{Finding, RuleId};
 use crate::bundle::requirements::Requirements;
 use crate::device::target::{Has, Target};
 use crate::spirv::kernel::attributes::SubGroup;
 use crate::spirv::lines::SourceLocation;
 use std::collections::BTreeSet;
-
-/// A rule for warnings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
-    /// An aspect is not among those declared.
-    DeviceHas,
-    /// A fixed target lacks an aspect.
-    FixedTargetAspect,
-    /// A fixed target lacks a required sub-group size.
-    FixedTargetSubGroupSize,
-    /// A fixed target cannot run a required work-group size.
-    FixedTargetWorkGroupSize,
-    /// A function of another image uses what the kernel's image does not record.
-    External,
-    /// A function of another image requires a sub-group size that is not the kernel's.
-    ExternalSubGroupSize,
-}
-
-impl Rule {
-    /// The rule's name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rule::DeviceHas => "device_has",
-            Rule::FixedTargetAspect => "fixed-targets-aspect",
-            Rule::FixedTargetSubGroupSize => "fixed-targets-sub-group-size",
-            Rule::FixedTargetWorkGroupSize => "fixed-targets-work-group-size",
-            Rule::External => "external-function",
-            Rule::ExternalSubGroupSize => "external-function-sub-group-size",
-        }
-    }
-}
-
-/// Whether a warning is sure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Certainty {
-    /// Perhaps: of the target or of the instruction not enough is known.
-    Possible,
-    /// For sure.
-    Sure,
-}
 
 /// A kernel that is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -69,9 +30,9 @@ pub struct Subject<'s> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The rule.
-    pub rule: Rule,
-    /// Whether it is sure.
-    pub certainty: Certainty,
+    pub rule: RuleId,
+    /// Whether it is sure; else not enough is known of the target or of the instruction.
+    pub certain: bool,
     /// The module's position in the graph.
     pub module: usize,
     /// The kernel's mangled name.
@@ -91,34 +52,51 @@ impl Warning {
     pub fn message(&self, function: &str) -> String {
         let Warning { subject, .. } = self;
         let target = self.target.as_deref().unwrap_or_default();
-        let (uses, lacks) = match self.certainty {
-            Certainty::Sure => ("uses", "does not have"),
-            Certainty::Possible => ("may use", "may not have"),
-        };
+        let (uses, lacks) = if self.certain { ("uses", "does not have") } else { ("may use", "may not have") };
         match self.rule {
-            Rule::DeviceHas => {
+            RuleId::DeviceHas => {
                 format!("function '{function}' {uses} aspect '{subject}' not listed in 'sycl::device_has'")
             }
-            Rule::FixedTargetAspect => format!(
+            RuleId::FixedTargetsAspect => format!(
                 "function '{function}' uses aspect '{subject}', which target '{target}' of '-fsycl-fixed-targets' {lacks}"
             ),
-            Rule::FixedTargetSubGroupSize => format!(
+            RuleId::FixedTargetsSubGroupSize => format!(
                 "function '{function}' has required sub-group size '{subject}', \
                  which target '{target}' of '-fsycl-fixed-targets' {lacks}"
             ),
-            Rule::FixedTargetWorkGroupSize => format!(
+            RuleId::FixedTargetsWorkGroupSize => format!(
                 "function '{function}' has required work-group size '{subject}', \
                  which target '{target}' of '-fsycl-fixed-targets' {lacks}"
             ),
-            Rule::External => format!(
+            RuleId::ExternalFunction => format!(
                 "function '{function}' {uses} aspect '{subject}' not expected by its calling kernel.\n\
                  Missing [[sycl::device_has()]] on SYCL_EXTERNAL function?"
             ),
-            Rule::ExternalSubGroupSize => format!(
+            _ => format!(
                 "function '{function}' has required sub-group size '{subject}' that does not match its calling kernel.  \
                  Missing [[sycl::reqd_sub_group()]] attribute on SYCL_EXTERNAL function?"
             ),
         }
+    }
+
+    /// The warning as a finding; `function` is the function's name as it is to be shown.
+    pub fn finding(&self, function: &str) -> Finding {
+        let Warning { subject, target, .. } = self;
+        let target = target.as_deref().unwrap_or_default();
+        let remedy = match self.rule {
+            RuleId::DeviceHas => {
+                format!("list aspect::{subject} in [[sycl::device_has()]], or keep it out of the function")
+            }
+            RuleId::ExternalFunction => {
+                format!("declare the SYCL_EXTERNAL function with [[sycl::device_has(sycl::aspect::{subject})]]")
+            }
+            RuleId::ExternalFunctionSubGroupSize => {
+                format!("declare the SYCL_EXTERNAL function with [[sycl::reqd_sub_group_size({subject})]]")
+            }
+            _ => format!("keep it out of the kernel, or take {target} out of -fsycl-fixed-targets"),
+        };
+        let aspect = self.evidence.as_ref().map(|evidence| evidence.aspect.name().to_owned());
+        Finding { aspect, ..Finding::new(self.rule, self.certain, self.message(function), remedy) }
     }
 
     /// The function that the sentence is about: the kernel, or the external function.
@@ -128,7 +106,7 @@ impl Warning {
             chain.iter().find(|step| step.module != self.module).map(|step| step.function.as_str())
         };
         match self.rule {
-            Rule::External | Rule::ExternalSubGroupSize => {
+            RuleId::ExternalFunction | RuleId::ExternalFunctionSubGroupSize => {
                 external().or(self.callee.as_deref()).unwrap_or(&self.kernel)
             }
             _ => &self.kernel,
@@ -170,7 +148,7 @@ pub fn called(name: &str) -> String {
 /// Every aspect that a kernel's code uses and the declared ones are without.
 pub fn declared(graph: &Graph<'_>, subject: &Subject<'_>, declared: &[String]) -> Vec<Warning> {
     let listed = |name: &str| declared.iter().any(|listed| listed == name);
-    of_aspects(graph, subject, Rule::DeviceHas, None, |name| (!listed(name)).then_some(Certainty::Sure))
+    of_aspects(graph, subject, RuleId::DeviceHas, None, |name| (!listed(name)).then_some(true))
 }
 
 /// Returns a kernel's requirements: those recorded for its image, and the sizes that its own code names where none is
@@ -199,13 +177,13 @@ pub fn requirements(recorded: &Requirements, kernel: &Kernel, esimd: bool) -> Re
 pub fn fixed_target(graph: &Graph<'_>, subject: &Subject<'_>, target: &Target) -> Vec<Warning> {
     let lacks = |name: &str| match target.has(name) {
         Has::Yes => None,
-        Has::No => Some(Certainty::Sure),
-        Has::Unknown => Some(Certainty::Possible),
+        Has::No => Some(true),
+        Has::Unknown => Some(false),
     };
-    let mut warnings = of_aspects(graph, subject, Rule::FixedTargetAspect, Some(&target.name), lacks);
-    let of_size = |rule, size: String, certainty| Warning {
+    let mut warnings = of_aspects(graph, subject, RuleId::FixedTargetsAspect, Some(&target.name), lacks);
+    let of_size = |rule, size: String, certain| Warning {
         rule,
-        certainty,
+        certain,
         module: subject.module,
         kernel: subject.kernel.to_owned(),
         subject: size,
@@ -214,23 +192,23 @@ pub fn fixed_target(graph: &Graph<'_>, subject: &Subject<'_>, target: &Target) -
         evidence: None,
     };
     for size in &subject.requirements.reqd_sub_group_sizes {
-        let certainty = match &target.sub_group_sizes {
+        let certain = match &target.sub_group_sizes {
             Some(sizes) if sizes.contains(size) => None,
-            Some(_) => Some(Certainty::Sure),
-            None => Some(Certainty::Possible),
+            Some(_) => Some(true),
+            None => Some(false),
         };
         let size = size.to_string();
-        warnings.extend(certainty.map(|certainty| of_size(Rule::FixedTargetSubGroupSize, size, certainty)));
+        warnings.extend(certain.map(|certain| of_size(RuleId::FixedTargetsSubGroupSize, size, certain)));
     }
     for sizes in &subject.requirements.reqd_work_group_sizes {
         let items = sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
-        let certainty = match target.max_work_group_size {
+        let certain = match target.max_work_group_size {
             Some(most) if items <= most => None,
-            Some(_) => Some(Certainty::Sure),
-            None => Some(Certainty::Possible),
+            Some(_) => Some(true),
+            None => Some(false),
         };
         let size = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join("x");
-        warnings.extend(certainty.map(|certainty| of_size(Rule::FixedTargetWorkGroupSize, size, certainty)));
+        warnings.extend(certain.map(|certain| of_size(RuleId::FixedTargetsWorkGroupSize, size, certain)));
     }
     warnings
 }
@@ -244,7 +222,7 @@ pub fn external<'r>(
 ) -> Vec<Warning> {
     let recorded = |name: &str| subject.requirements.aspects.iter().any(|recorded| recorded == name);
     let mut warnings =
-        of_aspects(graph, subject, Rule::External, None, |name| (!recorded(name)).then_some(Certainty::Sure));
+        of_aspects(graph, subject, RuleId::ExternalFunction, None, |name| (!recorded(name)).then_some(true));
     warnings.retain(|warning| {
         let chain = warning.evidence.as_ref().map(|evidence| evidence.chain.as_slice()).unwrap_or_default();
         chain.last().is_some_and(|step| step.module != subject.module)
@@ -258,14 +236,14 @@ pub fn external<'r>(
         let Some(function) = code.nodes.get(place).filter(|node| node.symbol.is_some()) else { continue };
         let shown: Vec<&str> = code.used().into_iter().map(|aspect| aspect.name()).collect();
         let aspects = required.aspects.iter().filter(|name| !shown.contains(&name.as_str()) && !recorded(name));
-        let aspects = aspects.map(|name| (Rule::External, name.clone()));
+        let aspects = aspects.map(|name| (RuleId::ExternalFunction, name.clone()));
         let own = &subject.requirements.reqd_sub_group_sizes;
         let sizes = required.reqd_sub_group_sizes.iter().filter(|size| !own.contains(size));
-        let sizes = sizes.map(|size| (Rule::ExternalSubGroupSize, size.to_string()));
+        let sizes = sizes.map(|size| (RuleId::ExternalFunctionSubGroupSize, size.to_string()));
         for (rule, what) in aspects.chain(sizes).filter(|(rule, what)| seen.insert((rule.name(), what.clone()))) {
             warnings.push(Warning {
                 rule,
-                certainty: Certainty::Sure,
+                certain: true,
                 module: subject.module,
                 kernel: subject.kernel.to_owned(),
                 subject: what,
@@ -281,17 +259,17 @@ pub fn external<'r>(
 fn of_aspects(
     graph: &Graph<'_>,
     subject: &Subject<'_>,
-    rule: Rule,
+    rule: RuleId,
     target: Option<&str>,
-    lacks: impl Fn(&str) -> Option<Certainty>,
+    lacks: impl Fn(&str) -> Option<bool>,
 ) -> Vec<Warning> {
     let Some(node) = subject.node else { return Vec::new() };
     let used = graph.used(subject.module, node).into_iter();
     used.filter_map(|aspect| {
-        let certainty = lacks(aspect.name())?;
+        let certain = lacks(aspect.name())?;
         Some(Warning {
             rule,
-            certainty: if aspect.certain() { certainty } else { Certainty::Possible },
+            certain: certain && aspect.certain(),
             module: subject.module,
             kernel: subject.kernel.to_owned(),
             subject: aspect.name().to_owned(),

@@ -1,7 +1,7 @@
 //! Do files and kernels stay within their budgets?
 
 use crate::compat::examine::Examined;
-use crate::compat::gate::{Against, Clause, Matter};
+use crate::compat::finding::{Finding, RuleId};
 use crate::device::target::Target;
 use crate::native::Kernel;
 
@@ -49,7 +49,7 @@ pub struct BudgetFinding {
     /// Position of the kernel's image among the given images.
     pub at: usize,
     /// Rule and message.
-    pub against: Against,
+    pub finding: Finding,
 }
 
 /// Returns the findings of a whole file of this many bytes.
@@ -73,13 +73,13 @@ fn findings(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examine
     let mut found = Vec::new();
     let count = images.len() as u64;
     let whole = [
-        (Clause::Bytes, budget.bytes, bytes, "bytes", "`sycl-bundle inspect --sizes` tells who takes the space"),
-        (Clause::Images, budget.images, count, "images", "-fsycl-device-code-split=per_source makes fewer"),
+        (RuleId::BudgetBytes, budget.bytes, bytes, "bytes", "`sycl-bundle inspect --sizes` tells who takes the space"),
+        (RuleId::BudgetImages, budget.images, count, "images", "-fsycl-device-code-split=per_source makes fewer"),
     ];
-    for (clause, most, has, what, remedy) in whole {
+    for (rule, most, has, what, remedy) in whole {
         if let Some(most) = most.filter(|most| has > *most) {
             let message = format!("The budget of {whose} is {most} {what}, and it has {has}.");
-            found.push(BudgetFinding { kernel: None, at: 0, against: against(clause, true, message, remedy) });
+            found.push(BudgetFinding { kernel: None, at: 0, finding: finding_of(rule, true, message, remedy) });
         }
     }
     if budget.limits_kernels() {
@@ -94,23 +94,23 @@ fn findings(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examine
 fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<BudgetFinding>) {
     let parts = image.native.iter().flat_map(|native| &native.parts);
     let told: Vec<&Kernel> = parts.flat_map(|part| &part.kernels).collect();
-    let mut push = |kernel: &str, against| found.push(BudgetFinding { kernel: Some(kernel.to_owned()), at, against });
+    let mut push = |kernel: &str, finding| found.push(BudgetFinding { kernel: Some(kernel.to_owned()), at, finding });
     let remedy = "hold less at a time, or compile with large GRF (-ftarget-register-alloc-mode)";
     for kernel in &told {
         let registers = kernel.spilled_registers.map(|[vector, scalar]| vector.saturating_add(scalar));
         let takes = [
-            (Clause::Spill, budget.spill, kernel.spill, "bytes of spilled registers"),
-            (Clause::SpilledRegisters, budget.spilled_registers, registers, "spilled registers"),
+            (RuleId::BudgetSpill, budget.spill, kernel.spill, "bytes of spilled registers"),
+            (RuleId::BudgetSpilledRegisters, budget.spilled_registers, registers, "spilled registers"),
         ];
-        for (clause, most, has, what) in takes {
+        for (rule, most, has, what) in takes {
             if let Some((most, has)) = most.zip(has).filter(|(most, has)| has > most) {
                 let message = format!("The budget of a kernel is {most} {what}, and it has {has}.");
-                push(&kernel.name, against(clause, true, message, remedy));
+                push(&kernel.name, finding_of(rule, true, message, remedy));
             }
         }
     }
     // One kind of device counts spills in bytes and another in registers; one of the two is enough.
-    let clause = if budget.spill.is_some() { Clause::Spill } else { Clause::SpilledRegisters };
+    let rule = if budget.spill.is_some() { RuleId::BudgetSpill } else { RuleId::BudgetSpilledRegisters };
     for name in &image.kernels {
         let of_name = || told.iter().filter(|kernel| kernel.name == *name);
         // Spills share scratch memory with private arrays, so they fit if all of it does.
@@ -127,13 +127,13 @@ fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<
                 None => "How many registers the kernel spills is not told by its code.".to_owned(),
             };
             let remedy = "give this budget to targets whose code tells: Intel's and AMD's GPUs";
-            push(name, against(clause, false, message, remedy));
+            push(name, finding_of(rule, false, message, remedy));
         }
     }
 }
 
-fn against(clause: Clause, certain: bool, message: String, remedy: &str) -> Against {
-    Against { matter: Matter::Policy(clause), certain, message, aspect: None, remedy: remedy.to_owned() }
+fn finding_of(rule: RuleId, certain: bool, message: String, remedy: &str) -> Finding {
+    Finding::new(rule, certain, message, remedy)
 }
 
 #[cfg(test)]
@@ -157,7 +157,7 @@ mod tests {
         let cpu = table.target("spir64_x86_64").unwrap();
         let budget = Budget { bytes: Some(3), images: Some(0), ..Budget::default() };
         let messages: Vec<String> =
-            target_findings(&budget, cpu, &examined).into_iter().map(|one| one.against.message).collect();
+            target_findings(&budget, cpu, &examined).into_iter().map(|one| one.finding.message).collect();
         assert_eq!(
             messages,
             [
@@ -191,7 +191,7 @@ mod tests {
         let budget = Budget { spill: Some(1024), spilled_registers: Some(0), ..Budget::default() };
         let target = device::table().target("intel_gpu_pvc").unwrap();
         let found = target_findings(&budget, target, std::slice::from_ref(&one));
-        let found: Vec<_> = found.iter().map(|one| (one.kernel.as_deref(), one.against.certain)).collect();
+        let found: Vec<_> = found.iter().map(|one| (one.kernel.as_deref(), one.finding.certain)).collect();
         assert_eq!(found, [(Some("much"), true), (Some("silent"), false)]);
     }
 }

@@ -12,7 +12,7 @@ pub mod rules;
 mod tests;
 mod text;
 
-use crate::compat::gate::{Against, Clause, Matter};
+use crate::compat::finding::{Finding, RuleId};
 use crate::device::cpu::CpuArch;
 use crate::device::table::TargetTable;
 use crate::device::yaml::{Fault, Place};
@@ -45,7 +45,7 @@ pub struct TargetDemands {
 #[derive(Debug, Clone)]
 pub struct Exception {
     /// Rule, if one is named.
-    pub rule: Option<Matter>,
+    pub rule: Option<RuleId>,
     /// Aspect, if one is named. There is a rule or an aspect.
     pub aspect: Option<String>,
     /// Kernels, by mangled or demangled name.
@@ -110,13 +110,13 @@ impl Policy {
 
     /// Returns the number of the first current exception that covers a finding about a kernel, which is given by its
     /// mangled and demangled name.
-    pub fn excuse(&self, today: Date, target: &str, against: &Against, kernel: (&str, &str)) -> Option<usize> {
+    pub fn excuse(&self, today: Date, target: &str, against: &Finding, kernel: (&str, &str)) -> Option<usize> {
         let covers = |one: &Exception| today <= one.until && one.covers(target, against, kernel);
         self.exceptions.iter().position(covers)
     }
 
     /// Returns a finding for each exception that has expired.
-    pub fn expired(&self, today: Date) -> Vec<Against> {
+    pub fn expired(&self, today: Date) -> Vec<Finding> {
         let ended = self.exceptions.iter().filter(|one| one.until < today);
         let found = ended.map(|one| {
             let Place { line, column } = one.place;
@@ -126,7 +126,7 @@ impl Policy {
                 self.file
             );
             let aspect = one.aspect.clone();
-            Against { matter: Matter::Policy(Clause::Expired), certain: true, message, aspect, remedy }
+            Finding { rule: RuleId::ExpiredException, certain: true, message, aspect, remedy }
         });
         found.collect()
     }
@@ -134,9 +134,9 @@ impl Policy {
 
 impl Exception {
     /// Whether the exception covers a finding about a kernel, given by its mangled and demangled name, on any day.
-    pub fn covers(&self, target: &str, against: &Against, (name, demangled): (&str, &str)) -> bool {
+    pub fn covers(&self, target: &str, against: &Finding, (name, demangled): (&str, &str)) -> bool {
         (self.targets.is_empty() || self.targets.iter().any(|own| own == target))
-            && self.rule.is_none_or(|rule| rule == against.matter)
+            && self.rule.is_none_or(|rule| rule == against.rule)
             && self.aspect.as_ref().is_none_or(|aspect| against.aspect.as_ref() == Some(aspect))
             && !name.is_empty()
             && (self.kernel.matches(name) || self.kernel.matches(demangled))
@@ -150,7 +150,7 @@ impl Exception {
     /// Returns the subject of the exception, for messages.
     pub fn describe(&self) -> String {
         let aspect = self.aspect.as_ref().map(|aspect| format!("aspect {aspect}"));
-        let rule = self.rule.map(|rule| format!("rule {}", rule.rule()));
+        let rule = self.rule.map(|rule| format!("rule {}", rule.name()));
         let what: Vec<String> = rule.into_iter().chain(aspect).collect();
         format!("{} of kernel `{}`", what.join(", "), self.kernel.text())
     }

@@ -3,8 +3,7 @@
 use super::budget::Budget;
 use super::text::{Located, Table};
 use super::{Exception, Policy, TargetDemands};
-use crate::compat::fit::Rule;
-use crate::compat::gate::{Clause, Matter};
+use crate::compat::finding::RuleId;
 use crate::device::near::did_you_mean;
 use crate::device::resolve::Resolution;
 use crate::device::table::TargetTable;
@@ -267,11 +266,11 @@ fn contradiction(exception: &Exception, covered: &[&LocatedDemands]) -> Option<F
     if glob != "*" {
         return None;
     }
-    if exception.rule == Some(Matter::NotNative) && all(&|one| one.demanded.native) {
+    if exception.rule == Some(RuleId::NotNative) && all(&|one| one.demanded.native) {
         let message = "native code is required of all kernels, and all are excepted here".to_owned();
         return fault(message, "set `require-native = false` for these targets, or except fewer kernels");
     }
-    let forbids = |rule: Option<Matter>| rule.is_none_or(|rule| rule == Matter::Policy(Clause::ForbiddenAspect));
+    let forbids = |rule: Option<RuleId>| rule.is_none_or(|rule| rule == RuleId::ForbiddenAspect);
     let aspect = exception.aspect.as_ref().filter(|_| forbids(exception.rule))?;
     if all(&|one| one.demanded.forbidden.contains(aspect)) {
         let message = format!("aspect {aspect} is forbidden to all kernels, and all are excepted here");
@@ -357,23 +356,23 @@ impl Reader<'_> {
     }
 
     /// Returns the rule of a name, if exceptions can be made of it.
-    fn rule(&mut self, name: Located<&str>, with_aspect: bool) -> Option<Matter> {
-        let Some(rule) = Matter::ALL.into_iter().find(|one| one.rule() == name.value) else {
-            let near = did_you_mean(name.value, Matter::ALL.iter().map(|one| one.rule()));
+    fn rule(&mut self, name: Located<&str>, with_aspect: bool) -> Option<RuleId> {
+        let Some(rule) = RuleId::of_policies().find(|one| one.name() == name.value) else {
+            let near = did_you_mean(name.value, RuleId::of_policies().map(RuleId::name));
             self.faults.push(Fault::new(name.place, format!("`{}` is no rule", name.value)).with_remedy(near));
             return None;
         };
-        let about_aspects = matches!(rule, Matter::Image(Rule::Aspect) | Matter::Policy(Clause::ForbiddenAspect));
+        let about_aspects = matches!(rule, RuleId::Aspect | RuleId::ForbiddenAspect);
         match rule {
-            Matter::Policy(Clause::Bytes | Clause::Images) => {
+            RuleId::BudgetBytes | RuleId::BudgetImages => {
                 self.fault(name.place, "a budget is of no kernel, so nothing is excepted from it; raise the budget");
                 None
             }
-            Matter::Policy(Clause::Missing) => {
+            RuleId::MissingKernel => {
                 self.fault(name.place, "what must run is said by `kernels`; take the glob out there");
                 None
             }
-            Matter::Policy(Clause::Expired) => {
+            RuleId::ExpiredException => {
                 self.fault(name.place, "an exception has a last day; give it a later one");
                 None
             }

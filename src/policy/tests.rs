@@ -10,9 +10,9 @@ fn read(text: &str) -> Result<Policy, Vec<String>> {
         .map_err(|errors| errors.iter().map(|error| format!("{error} | {}", error.remedy().unwrap_or("-"))).collect())
 }
 
-fn against(matter: Matter, aspect: &str) -> Against {
+fn against(rule: RuleId, aspect: &str) -> Finding {
     let aspect = Some(aspect.to_owned());
-    Against { matter, certain: true, message: String::new(), aspect, remedy: String::new() }
+    Finding { rule, certain: true, message: String::new(), aspect, remedy: String::new() }
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn the_example_is_a_policy() {
 #[test]
 fn exceptions_hold_through_their_last_day() {
     let policy = read(EXAMPLE).unwrap();
-    let rule = Matter::Image(crate::compat::fit::Rule::Aspect);
+    let rule = RuleId::Aspect;
     let legacy = "acme::legacy_sum";
     let day = |year, month, day| Date::new(year, month, day).unwrap();
     let excuse = |today, target, kernel, aspect| policy.excuse(today, target, &against(rule, aspect), ("_Z", kernel));

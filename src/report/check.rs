@@ -6,23 +6,10 @@ pub use json::schema;
 
 use super::evidence::{self, Names};
 use super::json::{FileProblem, SchemaVersion, put_line};
-use crate::compat::warnings::{Certainty, Warning};
+pub use crate::compat::finding::Verdict;
+use crate::compat::warnings::Warning;
 use crate::error::Result;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::io::Write;
-
-/// Whether what was asked holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The answer is yes.
-    Compatible,
-    /// The answer cannot be told.
-    Unknown,
-    /// The answer is no.
-    Incompatible,
-}
 
 /// A warning with where its kernel is.
 #[derive(Debug)]
@@ -80,10 +67,10 @@ pub struct Answer<'f> {
 impl Answer<'_> {
     /// The verdict: one sure finding says no; one that is not sure, or code that could not be judged, leaves it open.
     pub fn verdict(&self) -> Verdict {
-        let worst = self.findings.iter().map(|finding| finding.warning.certainty).max();
+        let worst = self.findings.iter().map(|finding| finding.warning.certain).max();
         match (worst, self.partial) {
-            (Some(Certainty::Sure), _) => Verdict::Incompatible,
-            (Some(Certainty::Possible), _) | (None, true) => Verdict::Unknown,
+            (Some(true), _) => Verdict::Incompatible,
+            (Some(false), _) | (None, true) => Verdict::Unknown,
             (None, false) => Verdict::Compatible,
         }
     }
@@ -97,16 +84,17 @@ pub fn verdict(answers: &[Answer<'_>]) -> Verdict {
 fn finding<'f>(one: &Finding<'f>) -> json::Finding<'f> {
     let Finding { file, image, user: (of, number), warning } = *one;
     let evidence = warning.evidence.as_ref();
+    let found = warning.finding(&Names { demangle: true }.show(warning.function()));
     json::Finding {
         question: None,
         target: None,
-        rule: warning.rule.name(),
-        certain: warning.certainty == Certainty::Sure,
+        rule: found.rule.name(),
+        certain: found.certain,
         file,
         image: Some(image),
         kernel: Some(&warning.kernel),
         demangled: Some(Names { demangle: true }.show(&warning.kernel).into()),
-        message: warning.message(&Names { demangle: true }.show(warning.function())).into(),
+        message: found.message.into(),
         aspect: evidence.map(|evidence| evidence.aspect.name()),
         used_in: Some(evidence.map(|_| json::Image { file: of, image: number })),
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),
@@ -114,7 +102,7 @@ fn finding<'f>(one: &Finding<'f>) -> json::Finding<'f> {
         used_in_image: None,
         location: evidence.and_then(evidence::place),
         chain: evidence.map(evidence::chain).unwrap_or_default(),
-        remedy: None,
+        remedy: Some(found.remedy.into()),
         fingerprint: None,
         excused: None,
         known: None,
@@ -200,16 +188,16 @@ pub fn summary(answers: &[Answer<'_>]) -> String {
 mod tests {
     use super::*;
     use crate::compat::aspects::{Aspect, Evidence, Step as Called};
-    use crate::compat::warnings::Rule;
+    use crate::compat::finding::RuleId;
     use crate::report::json::tests::against;
     use crate::spirv::lines::SourceLocation;
     use serde_json::Value;
 
-    fn warning(rule: Rule, evidence: Option<Evidence>) -> Warning {
+    fn warning(rule: RuleId, evidence: Option<Evidence>) -> Warning {
         Warning {
             callee: None,
             rule,
-            certainty: Certainty::Possible,
+            certain: false,
             module: 0,
             kernel: "k".into(),
             subject: "fp64".into(),
@@ -231,11 +219,11 @@ mod tests {
             elsewhere: Some(1),
         };
         let warnings = [
-            warning(Rule::DeviceHas, Some(evidence.clone())),
-            warning(Rule::External, Some(evidence)),
-            warning(Rule::FixedTargetAspect, None),
-            warning(Rule::FixedTargetSubGroupSize, None),
-            warning(Rule::FixedTargetWorkGroupSize, None),
+            warning(RuleId::DeviceHas, Some(evidence.clone())),
+            warning(RuleId::ExternalFunction, Some(evidence)),
+            warning(RuleId::FixedTargetsAspect, None),
+            warning(RuleId::FixedTargetsSubGroupSize, None),
+            warning(RuleId::FixedTargetsWorkGroupSize, None),
         ];
         let findings = || warnings.iter().map(|warning| Finding { file: "a", image: 1, user: ("b", 2), warning });
         let questions = [Question::Declared, Question::External, Question::Target("spir64")];
@@ -252,7 +240,7 @@ mod tests {
 
     #[test]
     fn lines_are_findings() {
-        let warnings = [warning(Rule::FixedTargetAspect, None)];
+        let warnings = [warning(RuleId::FixedTargetsAspect, None)];
         let findings =
             warnings.iter().map(|warning| Finding { file: "a", image: 1, user: ("b", 2), warning }).collect();
         let mut text = Vec::new();

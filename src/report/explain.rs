@@ -14,8 +14,8 @@ use crate::compat::examine::Examined;
 use crate::compat::explain::said::Saying;
 use crate::compat::explain::thrown::Thrown;
 use crate::compat::explain::trace::{Concern, devices};
+use crate::compat::finding::Finding;
 use crate::compat::fit::Subject;
-use crate::compat::gate::Against;
 use crate::device::target::{Backend, DeviceType};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ pub struct ImageChoice {
 #[derive(Debug, Clone)]
 pub struct Objection {
     /// The rule and its message.
-    pub against: Arc<Against>,
+    pub finding: Arc<Finding>,
     /// The number of the image in its file, where it is about one.
     pub image: Option<usize>,
     /// The use of the aspect and the calls that lead to it, where it is about an aspect.
@@ -150,7 +150,7 @@ impl ImageChoice {
             };
             Some(KernelImage { image: image.image.index, format: image.format.name(), devices: devices(image), fate })
         };
-        let certain = findings.iter().map(|found| found.against.certain).max();
+        let certain = findings.iter().map(|found| found.finding.certain).max();
         ImageChoice {
             file,
             target: subject.target.name.clone(),
@@ -300,12 +300,12 @@ fn choice_text(choice: &ImageChoice, view: &View) -> String {
         lines(&mut out, "  ", "    ", &format!("{sure} errc::{}: {}", thrown.errc, thrown.text), view);
     }
     for found in &choice.findings {
-        let sure = if found.against.certain { "" } else { "not known: " };
+        let sure = if found.finding.certain { "" } else { "not known: " };
         lines(
             &mut out,
             "  ",
             "    ",
-            &format!("{sure}{} ({})", found.against.message, found.against.matter.rule()),
+            &format!("{sure}{} ({})", found.finding.message, found.finding.rule.name()),
             view,
         );
         if let Some(found) = &found.evidence {
@@ -313,7 +313,7 @@ fn choice_text(choice: &ImageChoice, view: &View) -> String {
                 lines(&mut out, "    ", "    ", line.trim(), view);
             }
         }
-        lines(&mut out, "    help: ", "          ", &found.against.remedy, view);
+        lines(&mut out, "    help: ", "          ", &found.finding.remedy, view);
     }
     for one in &choice.traps {
         lines(&mut out, "  mind: ", "        ", trap(*one).1, view);
@@ -346,8 +346,8 @@ mod tests {
     use super::*;
     use crate::compat::aspects::{Aspect, Evidence, Step};
     use crate::compat::explain::{cause, said};
-    use crate::compat::fit::Rule;
-    use crate::compat::gate::{Against, Matter};
+    use crate::compat::finding::RuleId;
+    use crate::compat::finding::{Finding, RuleId};
     use crate::report::inspect::View;
     use crate::report::json::tests::against;
     use serde_json::Value;
@@ -378,14 +378,14 @@ mod tests {
             }],
             saying,
         });
-        let against = Against {
-            matter: Matter::Image(Rule::Aspect),
+        let against = Finding {
+            matter: RuleId::Aspect,
             certain: true,
             message: "no".into(),
             aspect: Some("fp64".into()),
             remedy: "do".into(),
         };
-        let found = Objection { against: Arc::new(against), image: Some(3), evidence: Some(evidence.clone()) };
+        let found = Objection { finding: Arc::new(against), image: Some(3), evidence: Some(evidence.clone()) };
         let fates = [Fate::PassedOver("Image was compiled for x.".into()), Fate::Candidate, Fate::Chosen];
         let seen = |fate| KernelImage { image: 1, format: "spirv", devices: "spir64".into(), fate };
         let choice = ImageChoice {

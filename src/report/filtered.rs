@@ -2,7 +2,7 @@
 
 use super::json::SchemaVersion;
 use super::units::counted;
-use crate::compat::fit::Finding;
+use crate::compat::finding::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
 

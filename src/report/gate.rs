@@ -16,10 +16,10 @@ mod table;
 use super::check::Verdict;
 use super::units::counted;
 use crate::compat::aspects::Evidence;
-use crate::compat::gate::judged::{Found, Grouping, Item, Judged};
-use crate::compat::gate::kernels::Kernels;
+use crate::compat::finding::{self, Judge};
+use crate::compat::gate::fingerprint;
+use crate::compat::gate::judgement::{Found, Grouping, Item, Judgement, Kernels};
 use crate::compat::gate::proof::Proofs;
-use crate::compat::gate::{Against, Matter, fingerprint};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub struct FileFindings {
     /// The file, as the user gave it.
     pub file: Arc<str>,
     /// The verdicts on its kernels.
-    pub judged: Judged,
+    pub judged: Judgement,
     /// Call chains to the uses of aspects that targets lack.
     pub proofs: Arc<Proofs>,
 }
@@ -71,7 +71,7 @@ pub struct Counts {
 
 /// Findings that say the same of several kernels, and count, or do not for the same reason.
 pub(super) struct Group<'r> {
-    pub against: &'r Against,
+    pub finding: &'r finding::Finding,
     /// The number of findings.
     pub count: usize,
     /// The first of them: file, kernel, item.
@@ -82,9 +82,9 @@ pub(super) struct Group<'r> {
 
 impl FileFindings {
     /// Makes a finding about a file as a whole: the only kernel has an empty name.
-    pub fn whole(file: Arc<str>, against: Vec<Against>) -> FileFindings {
-        let items = against.into_iter().map(|one| Item { against: Arc::new(one), whose: None, excused: None });
-        let judged = Judged {
+    pub fn whole(file: Arc<str>, findings: Vec<finding::Finding>) -> FileFindings {
+        let items = findings.into_iter().map(|one| Item { finding: Arc::new(one), whose: None, excused: None });
+        let judged = Judgement {
             kernels: Arc::new(Kernels::new(vec![("".into(), Vec::new())], Vec::new())),
             grouping: Arc::new(Grouping::new(vec![0])),
             items: vec![items.collect()],
@@ -101,9 +101,9 @@ impl FileFindings {
 impl<'r> Group<'r> {
     /// The verdict, the extent and the rule: `cannot run: 3 kernels (aspect)`.
     fn heading(&self) -> String {
-        let what = match (self.against.matter, self.against.certain) {
+        let what = match (self.finding.rule, self.finding.certain) {
             (_, false) => "unknown",
-            (Matter::Policy(_), true) => "against the policy",
+            (rule, true) if rule.judge() == Judge::Policy => "against the policy",
             (_, true) => "cannot run",
         };
         format!("{what}: {}", self.extent())
@@ -112,7 +112,7 @@ impl<'r> Group<'r> {
     /// The number of kernels or files, and the rule: `3 kernels (aspect)`.
     fn extent(&self) -> String {
         let whole = self.parts.iter().all(|(_, of, ..)| of.is_whole());
-        format!("{} ({})", counted(self.count, if whole { "file" } else { "kernel" }), self.against.matter.rule())
+        format!("{} ({})", counted(self.count, if whole { "file" } else { "kernel" }), self.finding.rule.name())
     }
 
     /// The first findings, in the order of files and kernels.
@@ -212,8 +212,8 @@ impl TargetFindings {
             for (kernels, items) in of.judged.groups() {
                 for (nth, item) in items.iter().enumerate() {
                     let Some(key) = key(item) else { continue };
-                    let against = &*item.against;
-                    let place = *places.entry((&against.message, against.certain, key)).or_insert(groups.len());
+                    let said = &*item.finding;
+                    let place = *places.entry((&said.message, said.certain, key)).or_insert(groups.len());
                     let first = (file, kernels.first().copied().unwrap_or_default(), nth);
                     let part = (file, of, kernels, nth, item);
                     match groups.get_mut(place) {
@@ -221,15 +221,15 @@ impl TargetFindings {
                             group.parts.push(part);
                             group.count = group.count.saturating_add(kernels.len());
                             if first < group.first {
-                                (group.first, group.against) = (first, against);
+                                (group.first, group.finding) = (first, said);
                             }
                         }
-                        None => groups.push(Group { against, count: kernels.len(), first, parts: vec![part] }),
+                        None => groups.push(Group { finding: said, count: kernels.len(), first, parts: vec![part] }),
                     }
                 }
             }
         }
-        groups.sort_by_key(|group| (!group.against.certain, std::cmp::Reverse(group.count), group.first));
+        groups.sort_by_key(|group| (!group.finding.certain, std::cmp::Reverse(group.count), group.first));
         groups
     }
 
@@ -248,7 +248,7 @@ impl TargetFindings {
 
 /// Whether what counts of some items is sure; none where nothing counts.
 pub(super) fn certain(items: &[Item]) -> Option<bool> {
-    items.iter().filter(|item| item.excused.is_none()).map(|item| item.against.certain).max()
+    items.iter().filter(|item| item.excused.is_none()).map(|item| item.finding.certain).max()
 }
 
 /// The verdict on all targets together: the worst.
@@ -320,7 +320,7 @@ impl<'r> Cell<'r> {
 
     /// The number of the kernels of which the same is said.
     pub fn group(&self) -> Option<usize> {
-        self.of.judged.grouping.of(self.kernel)
+        self.of.judged.grouping.group_of(self.kernel)
     }
 
     /// The findings of the kernel for the target.

@@ -4,7 +4,7 @@ use super::evidence::Names;
 use super::json::{FileProblem, SchemaVersion, writer::text as text_of};
 use super::units::{count, counted};
 use crate::bundle::image::State;
-use crate::compat::fit::Verdict;
+use crate::compat::finding::Verdict;
 use crate::compat::has::Conclusion;
 use crate::demangle::demangle;
 use schemars::JsonSchema;
@@ -21,9 +21,9 @@ const REASONS: usize = 5;
 
 fn word(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Runs => "yes",
+        Verdict::Compatible => "yes",
         Verdict::Unknown => "unknown",
-        Verdict::CannotRun => "no",
+        Verdict::Incompatible => "no",
     }
 }
 
@@ -47,29 +47,29 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
                 0 => String::new(),
                 some => format!(", {} unknown", count(some)),
             };
-            let _ = writeln!(out, "  {target}: {} of {all}{unknown}", count(of(Verdict::Runs)));
-            if !few && conclusion.verdict != Verdict::Runs {
+            let _ = writeln!(out, "  {target}: {} of {all}{unknown}", count(of(Verdict::Compatible)));
+            if !few && conclusion.verdict != Verdict::Compatible {
                 reasons(&mut out, conclusion, at);
             }
         }
         // Why there is none is told where that can be told in short.
-        if !by_id && (conclusion.verdict == Verdict::Runs || !few) {
+        if !by_id && (conclusion.verdict == Verdict::Compatible || !few) {
             return out;
         }
     }
     // What is missing is told of each where it is not too much.
-    let told = conclusion.kernels.iter().filter(|(_, verdict, _)| few || *verdict != Verdict::Runs);
+    let told = conclusion.kernels.iter().filter(|(_, verdict, _)| few || *verdict != Verdict::Compatible);
     let left = told.clone().count().saturating_sub(EACH);
     for (name, verdict, outcomes) in told.take(EACH) {
         let having: Vec<&str> = targets
             .iter()
             .zip(outcomes)
-            .filter(|(_, outcome)| outcome.verdict == Verdict::Runs)
+            .filter(|(_, outcome)| outcome.verdict == Verdict::Compatible)
             .map(|(target, _)| *target)
             .collect();
         let on = if having.is_empty() { String::new() } else { format!(": {}", having.join(", ")) };
         let _ = writeln!(out, "  {} {}{on}", word(*verdict), names.show(name));
-        if *verdict != Verdict::Runs {
+        if *verdict != Verdict::Compatible {
             for (target, outcome) in targets.iter().zip(outcomes) {
                 for reason in &outcome.reasons {
                     let _ = writeln!(out, "    {target}: {reason}");
@@ -117,9 +117,9 @@ enum Answer {
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Answer {
         match verdict {
-            Verdict::Runs => Answer::Yes,
+            Verdict::Compatible => Answer::Yes,
             Verdict::Unknown => Answer::Unknown,
-            Verdict::CannotRun => Answer::No,
+            Verdict::Incompatible => Answer::No,
         }
     }
 }

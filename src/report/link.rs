@@ -7,7 +7,8 @@ use super::inspect::View;
 use super::json::{FileProblem, SchemaVersion, put_line};
 use super::name::shorten;
 use super::units::{count, counted};
-use crate::compat::link::{Finding, Import, Linked, Place, Wrong};
+use crate::compat::finding::RuleId;
+use crate::compat::link::{Import, LinkFinding, Linked, Place};
 use crate::demangle::demangle;
 use crate::error::Result;
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ const EXAMPLES: usize = 3;
 
 /// The verdict: a sure finding says no, one that is not sure or a damaged image leaves it open.
 pub fn verdict(linked: &Linked, partial: bool) -> Verdict {
-    match (linked.findings.iter().map(|finding| finding.certain).max(), partial) {
+    match (linked.findings.iter().map(|finding| finding.finding.certain).max(), partial) {
         (Some(true), _) => Verdict::Incompatible,
         (Some(false), _) | (None, true) => Verdict::Unknown,
         (None, false) => Verdict::Compatible,
@@ -44,13 +45,13 @@ pub fn table(linked: &Linked, partial: bool, view: &View) -> String {
             shorten(&first, view.width.saturating_sub(10))
         );
     }
-    let of = |wrong| linked.findings.iter().filter(|finding| finding.wrong == wrong).count();
+    let of = |rule| linked.findings.iter().filter(|finding| finding.finding.rule == rule).count();
     let word = match verdict(linked, partial) {
         Verdict::Compatible => "compatible",
         Verdict::Unknown => "unknown",
         Verdict::Incompatible => "incompatible",
     };
-    let mistyped = match of(Wrong::Type) {
+    let mistyped = match of(RuleId::SymbolType) {
         0 => String::new(),
         some => format!("{} of another type, ", count(some)),
     };
@@ -60,19 +61,19 @@ pub fn table(linked: &Linked, partial: bool, view: &View) -> String {
         counted(linked.imports, "symbol"),
         count(linked.of_the_device),
         count(linked.exports),
-        count(of(Wrong::Unresolved)),
+        count(of(RuleId::UnresolvedSymbol)),
         mistyped,
-        count(of(Wrong::Duplicate)),
-        counted(of(Wrong::Clash), "kernel")
+        count(of(RuleId::DuplicateSymbol)),
+        counted(of(RuleId::KernelClash), "kernel")
     );
     out
 }
 
-fn section(out: &mut String, finding: &Finding, names: Names, view: &View) {
-    let sure = if finding.certain { "error" } else { "warning" };
+fn section(out: &mut String, finding: &LinkFinding, names: Names, view: &View) {
+    let sure = if finding.finding.certain { "error" } else { "warning" };
     let shown = names.show(&finding.name);
-    let message = finding.message.replace(&finding.name, &format!("`{shown}`"));
-    let subject = if finding.wrong == Wrong::Clash { format!(" `{shown}`") } else { String::new() };
+    let message = finding.finding.message.replace(&finding.name, &format!("`{shown}`"));
+    let subject = if finding.finding.rule == RuleId::KernelClash { format!(" `{shown}`") } else { String::new() };
     let _ = writeln!(out, "{sure}:{subject} {message}");
     let places: Vec<String> = finding.defined.iter().take(EXAMPLES).map(shown_place).collect();
     if !places.is_empty() {
@@ -87,7 +88,7 @@ fn section(out: &mut String, finding: &Finding, names: Names, view: &View) {
     if more > 0 {
         let _ = writeln!(out, "  and in {}", counted(more, "more image"));
     }
-    let _ = writeln!(out, "  help: {}", finding.remedy);
+    let _ = writeln!(out, "  help: {}", finding.finding.remedy);
 }
 
 fn shown_place(place: &Place) -> String {
@@ -104,7 +105,7 @@ fn wanting(import: &Import, names: Names, width: usize) -> String {
     format!(" by {what} {}{more}", shorten(&names.show(first), width.saturating_sub(20)))
 }
 
-fn finding(finding: &Finding) -> form::LinkFinding<'_> {
+fn finding(finding: &LinkFinding) -> form::LinkFinding<'_> {
     let wanted = finding.wanted.iter().map(|((file, image), import)| form::Wanted {
         file,
         image: *image,
@@ -112,12 +113,12 @@ fn finding(finding: &Finding) -> form::LinkFinding<'_> {
         functions: &import.functions,
     });
     form::LinkFinding {
-        rule: finding.wrong.rule(),
-        certain: finding.certain,
+        rule: finding.finding.rule.name(),
+        certain: finding.finding.certain,
         name: &finding.name,
         demangled: demangle(&finding.name),
-        message: &finding.message,
-        remedy: finding.remedy,
+        message: &finding.finding.message,
+        remedy: &finding.finding.remedy,
         wanted_by: wanted.collect(),
         defined_in: finding.defined.iter().map(|(file, image)| form::Image { file, image: *image }).collect(),
     }
@@ -159,6 +160,7 @@ pub fn jsonl(out: &mut impl Write, linked: &Linked) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compat::finding::Finding;
     use crate::compat::link::Link as Taken;
     use crate::report::check::schema;
     use crate::report::json::tests::against;
@@ -166,12 +168,9 @@ mod tests {
     fn linked() -> Linked {
         let place = |file: &str| (file.into(), 3);
         let import = Import { symbol: "_Z3farf".into(), kernels: vec!["foo".into()], functions: Vec::new() };
-        let finding = |wrong, certain, name: &str, message: &str| Finding {
-            wrong,
-            certain,
+        let finding = |rule, certain, name: &str, message: &str| LinkFinding {
+            finding: Finding::new(rule, certain, message, "do something"),
             name: name.into(),
-            message: message.into(),
-            remedy: "do something",
             wanted: vec![(place("a.so"), import.clone())],
             defined: vec![place("b.so"), place("c.so"), place("d.so"), place("e.so")],
         };
@@ -181,8 +180,8 @@ mod tests {
             of_the_device: 1,
             links: vec![Taken { from: "a.so".into(), to: "b.so".into(), symbols: vec!["_Z3farf".into()] }],
             findings: vec![
-                finding(Wrong::Unresolved, true, "_Z3farf", "No device image found for external symbol _Z3farf"),
-                finding(Wrong::Clash, false, "k", "Kernel is in two."),
+                finding(RuleId::UnresolvedSymbol, true, "_Z3farf", "No device image found for external symbol _Z3farf"),
+                finding(RuleId::KernelClash, false, "k", "Kernel is in two."),
             ],
         }
     }

@@ -7,7 +7,7 @@ use crate::support::spirv::module_of;
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::compat::aspects::{Aspect, Code, Graph, Reason, compare};
-use sycl_bundle::compat::warnings::{self, Certainty, Subject, Warning};
+use sycl_bundle::compat::warnings::{self, Subject, Warning};
 use sycl_bundle::device::target::Target;
 use sycl_bundle::report::evidence::{Names, text};
 use sycl_bundle::spirv::Module;
@@ -42,7 +42,7 @@ fn swapped(name: &str) -> Vec<u8> {
 
 /// The evidence for everything that the first kernel of the first module uses.
 fn evidence(codes: &[Code]) -> String {
-    let graph = Graph::of(codes);
+    let graph = Graph::link(codes);
     let (module, kernel) = graph.kernels().next().unwrap();
     let node = kernel.node.unwrap();
     let used = graph.used(module, node).into_iter();
@@ -101,7 +101,7 @@ fn functions_in_tables_are_reached_and_others_are_not() {
         kernel `foo` uses aspect ext_oneapi_virtual_functions\n  foo(): OpFunctionPointerCallINTEL %float\n";
     assert_eq!(evidence(&codes), wanted);
     let other = codes[0].nodes.iter().position(|node| node.name == "_Z5otherd").unwrap();
-    assert_eq!(Graph::of(&codes).used(0, other), [Aspect::Fp16], "a function that nobody calls has its own aspects");
+    assert_eq!(Graph::link(&codes).used(0, other), [Aspect::Fp16], "a function that nobody calls has its own aspects");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn imports_lead_to_the_image_that_exports() {
     assert_eq!(evidence(&[code("importer"), code("exporter")]), wanted);
     let between = [code("importer"), code("chain"), code("exporter")];
     assert_eq!(evidence(&between), wanted);
-    assert_eq!(Graph::of(&between).evidence(0, 1, Aspect::Atomic64).unwrap().chain[1].module, 2);
+    assert_eq!(Graph::link(&between).evidence(0, 1, Aspect::Atomic64).unwrap().chain[1].module, 2);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn warned(
     requirements: &Requirements,
 ) -> Vec<Warning> {
     let codes = [code(name)];
-    let graph = Graph::of(&codes);
+    let graph = Graph::link(&codes);
     let (module, kernel) = graph.kernels().next().unwrap();
     warn(&graph, &Subject { module, node: kernel.node, kernel: &kernel.name, requirements })
 }
@@ -174,12 +174,12 @@ fn fixed_targets_are_held_to_what_they_have() {
     };
     let of = |target: &Target| {
         let warnings = warned("chain", |graph, subject| warnings::fixed_target(graph, subject, target), &requirements);
-        warnings.iter().map(|warning| (warning.subject.clone(), warning.certainty)).collect::<Vec<_>>()
+        warnings.iter().map(|warning| (warning.subject.clone(), warning.certain)).collect::<Vec<_>>()
     };
-    let sure = ["fp64", "16", "8x16"].map(|subject| (subject.to_owned(), Certainty::Sure));
+    let sure = ["fp64", "16", "8x16"].map(|subject| (subject.to_owned(), true));
     assert_eq!(of(&target), sure);
     let open = Target { may_support_other_aspects: true, sub_group_sizes: None, max_work_group_size: None, ..target };
-    assert_eq!(of(&open), sure.map(|(subject, _)| (subject, Certainty::Possible)));
+    assert_eq!(of(&open), sure.map(|(subject, _)| (subject, false)));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn no_word_that_is_wrong_ends_the_process() {
                 let facts = Module::parse(&damaged).unwrap();
                 let shown = |one: &Aspect| facts.used_aspects.contains(one.name());
                 assert!(facts.may_use_others || codes[0].used().iter().all(shown), "{name} word {at}: {word:#x}");
-                let graph = Graph::of(&codes);
+                let graph = Graph::link(&codes);
                 for (module, kernel) in graph.kernels() {
                     let used = kernel.node.map(|node| (node, graph.used(module, node)));
                     for (node, aspect) in used.iter().flat_map(|(node, used)| used.iter().map(move |used| (node, used)))
@@ -228,7 +228,7 @@ fn a_chain_without_end_is_cut_in_its_middle() {
     );
     let module = crate::support::spirv::assemble(&text).unwrap();
     let codes = [Code::read(&Index::read(&module).unwrap())];
-    let graph = Graph::of(&codes);
+    let graph = Graph::link(&codes);
     let chain = graph.evidence(0, 0, Aspect::Fp64).unwrap().chain;
     assert_eq!((chain.len(), chain[0].function.as_str()), (128, "foo"));
     assert_eq!(chain[127].function, codes[0].nodes[deep].name);

@@ -96,7 +96,7 @@ fn holds(aspect: &str, reason: Reason, module: &[u8]) -> bool {
     }
 }
 
-struct Judged {
+struct Judgement {
     name: String,
     kernels: usize,
     comparison: Comparison,
@@ -108,7 +108,7 @@ struct Judged {
 #[test]
 fn found_aspects_are_those_of_the_compiler_or_the_reason_holds() {
     let libraries = world().fat_libraries();
-    let judged: Vec<Judged> = libraries.par_iter().flat_map(|library| judge(library)).collect();
+    let judged: Vec<Judgement> = libraries.par_iter().flat_map(|library| judge(library)).collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut unexplained = Vec::new();
     let (mut with_kernels, mut agree) = (0, 0);
@@ -134,7 +134,7 @@ fn found_aspects_are_those_of_the_compiler_or_the_reason_holds() {
     assert!(with_kernels >= 23_300, "dpnp, dpctl and oneMKL have at least 23,300 images with kernels: {with_kernels}");
 }
 
-fn judge(library: &std::path::Path) -> Vec<Judged> {
+fn judge(library: &std::path::Path) -> Vec<Judgement> {
     let bytes = std::fs::read(library).unwrap();
     let host = Host::read(&bytes).unwrap();
     let bundle = Bundle::read(&host).unwrap();
@@ -150,7 +150,7 @@ fn judge(library: &std::path::Path) -> Vec<Judged> {
         .iter()
         .zip(&codes)
         .map(|((image, module), code)| {
-            let graph = Graph::of(std::slice::from_ref(code));
+            let graph = Graph::link(std::slice::from_ref(code));
             let found = graph.used_by_module(0);
             // What the facts leave out, nobody looks for in the code.
             let facts = Module::parse(module).unwrap();
@@ -164,7 +164,7 @@ fn judge(library: &std::path::Path) -> Vec<Judged> {
             let comparison = compare(&stored, code, &found);
             let confirmed =
                 comparison.differences.iter().map(|found| holds(&found.aspect, found.reason, module)).collect();
-            Judged {
+            Judgement {
                 name: format!("{} image {}", library.file_name().unwrap().display(), image.index),
                 kernels: code.kernels.len(),
                 kernels_need_less: !code.kernels.is_empty() && image.exports().is_empty() && of_kernels != found,

@@ -71,7 +71,7 @@ fn kernels_use_what_the_compiler_recorded_for_them() {
     let (mut seen, mut reasons): (BTreeSet<String>, BTreeSet<String>) = Default::default();
     for one in compiled() {
         let codes = codes(one);
-        let graph = Graph::of(&codes);
+        let graph = Graph::link(&codes);
         let mut found: BTreeSet<Differs> = BTreeSet::new();
         let before = (kernels, agreeing);
         for (module, kernel) in graph.kernels() {

@@ -54,7 +54,7 @@ fn broken_promises_are_found_by_the_compilers_chain() {
     let mut aspects = BTreeSet::new();
     for one in compiled() {
         let codes = codes(one);
-        let graph = Graph::of(&codes);
+        let graph = Graph::link(&codes);
         for warning in warnings(&one.log) {
             let aspect = Aspect::of_name(&warning.aspect).unwrap();
             let first = &warning.chain[0].function;

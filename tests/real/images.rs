@@ -52,7 +52,7 @@ fn every_payload_is_one_that_the_runtime_dumps() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// Judged by crate `cpp_demangle` alone; the tool has a shorter way through plain names.
+/// Judgement by crate `cpp_demangle` alone; the tool has a shorter way through plain names.
 #[test]
 fn kernels_are_demangled_as_the_whole_grammar_has_it() {
     let mut count = 0;

@@ -97,7 +97,7 @@ fn candidates(library: &Path) -> Vec<Candidate> {
         }
         let index = Index::read(&module).unwrap();
         let codes = [Code::read(&index)];
-        let graph = Graph::of(&codes);
+        let graph = Graph::link(&codes);
         let kernels: Vec<_> =
             graph.kernels().map(|(module, kernel)| graph.used(module, kernel.node.unwrap())).collect();
         let (declares, needs) =
@@ -212,7 +212,7 @@ fn the_gate_refuses_what_ocloc_refuses() {
         let gate = Gate::new(&images, &codes, |_| true);
         let found = gate.judge(&Subject::new(device::table().target(target).unwrap()), &Demand::default());
         let reasons: Vec<&str> =
-            found.findings().filter(|one| one.against.certain).map(|one| one.against.message.as_str()).collect();
+            found.findings().filter(|one| one.finding.certain).map(|one| one.finding.message.as_str()).collect();
         judged += 1;
         refused += usize::from(refuses);
         if refuses == reasons.is_empty() {
@@ -235,7 +235,7 @@ fn kernels_of_our_sources_need_fp64_where_ocloc_names_them() {
         .filter(|(_, _, made)| !made.names("SYCL/kernel names").is_empty())
         .map(|(one, module, made)| {
             let codes = codes(one);
-            let graph = Graph::of(&codes);
+            let graph = Graph::link(&codes);
             let of_image = graph.kernels().filter(|(of, _)| *of == module);
             let wide = of_image.filter(|(_, kernel)| graph.used(module, kernel.node.unwrap()).contains(&Aspect::Fp64));
             let needs: BTreeSet<String> = wide.map(|(_, kernel)| plain(&demangle(&kernel.name))).collect();

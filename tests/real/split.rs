@@ -45,7 +45,7 @@ pub fn parts<'k>(arena: &'k Arena, image: &Image<'k>, epoch: Epoch, mode: Mode) 
 pub fn said(module: &[u8]) -> BTreeMap<String, String> {
     let (index, kernels) = kernels(module).unwrap();
     let code = Code::read(&index);
-    let graph = Graph::of(std::slice::from_ref(&code));
+    let graph = Graph::link(std::slice::from_ref(&code));
     let used: BTreeMap<&str, String> = graph
         .kernels()
         .map(|(module, kernel)| (kernel.name.as_str(), format!("{:?}", graph.used(module, kernel.node.unwrap()))))

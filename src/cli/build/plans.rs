@@ -12,7 +12,8 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::spec_constants::ConstantName;
 use sycl_bundle::compat::engine::Engine;
 use sycl_bundle::compat::examine::Examined;
-use sycl_bundle::compat::fit::{Finding, Rule, Subject};
+use sycl_bundle::compat::finding::{Finding, RuleId};
+use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::gate::codes;
 use sycl_bundle::compat::native::Stay;
 use sycl_bundle::device::target::Target as Facts;
@@ -109,7 +110,7 @@ fn against(engine: &Engine<'_>, facts: &Facts) -> HashMap<usize, Finding> {
     let subject = Subject::new(facts);
     let one = |(at, image): (usize, &Examined<'_, '_>)| {
         let mut reasons = engine.fit(at, &subject).reasons.into_iter();
-        Some((image.image.index, reasons.find(|finding| finding.rule != Rule::Imports)?))
+        Some((image.image.index, reasons.find(|finding| finding.rule != RuleId::Imports)?))
     };
     engine.images().iter().enumerate().filter_map(one).collect()
 }

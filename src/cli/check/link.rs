@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::compat::aspects::codes_where;
 use sycl_bundle::compat::kernels::bodies;
-use sycl_bundle::compat::link::{self, Piece};
+use sycl_bundle::compat::link::{self, LinkUnit};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
@@ -26,7 +26,7 @@ use sycl_bundle::select::Selector;
 /// # Errors
 /// What cannot be read, selected or written.
 pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Format, strict: bool) -> Result<Exit> {
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut units: Vec<LinkUnit> = Vec::new();
     let mut partial = false;
     let mut problems: Vec<FileProblem> = Vec::new();
     let exit = each_file(global, files, selector, |facts| {
@@ -35,11 +35,11 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
         let file: Arc<str> = facts.path.into();
         let codes = codes_where(&facts.images, |image| !image.imports.is_empty());
         partial |= facts.images.iter().any(|image| image.problem.is_some());
-        pieces.extend(link::pieces(&file, &facts.images, &codes));
+        units.extend(link::units(&file, &facts.images, &codes));
         Ok(())
     })?;
-    compare(global, files, selector, &mut pieces)?;
-    let linked = link::link(&pieces);
+    compare(global, files, selector, &mut units)?;
+    let linked = link::link(&units);
     let partial = partial || exit == Exit::Input;
     let names = Names { demangle: global.demangle };
     let mut out = output::stdout();
@@ -58,7 +58,7 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
         Format::Json => report::json(&mut out, &linked, partial, &problems).map(|()| String::new())?,
         Format::Jsonl => report::jsonl(&mut out, &linked).map(|()| String::new())?,
         Format::Sarif => links::sarif(&linked),
-        Format::Junit => links::junit(&linked, &pieces, names, strict),
+        Format::Junit => links::junit(&linked, &units, names, strict),
     };
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
     let fails = match report::verdict(&linked, partial) {
@@ -71,20 +71,20 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
 
 /// Looks into the kernels that several files have: images of several kernels may differ in others. Standard input cannot be
 /// read again; its images are taken as wholes.
-fn compare(global: &Global, files: &[PathBuf], selector: &Selector, pieces: &mut [Piece]) -> Result<()> {
-    let wanted: HashSet<String> = link::in_several_files(pieces).into_iter().map(str::to_owned).collect();
+fn compare(global: &Global, files: &[PathBuf], selector: &Selector, units: &mut [LinkUnit]) -> Result<()> {
+    let wanted: HashSet<String> = link::in_several_files(units).into_iter().map(str::to_owned).collect();
     if wanted.is_empty() {
         return Ok(());
     }
     let wanted: HashSet<&str> = wanted.iter().map(String::as_str).collect();
-    let mut places: HashMap<(Arc<str>, usize), &mut Piece> =
-        pieces.iter_mut().map(|piece| ((piece.file.clone(), piece.image), piece)).collect();
+    let mut places: HashMap<(Arc<str>, usize), &mut LinkUnit> =
+        units.iter_mut().map(|unit| ((unit.file.clone(), unit.image), unit)).collect();
     let files: Vec<PathBuf> = files.iter().filter(|file| **file != Path::new("-")).cloned().collect();
     each_file_with(global, &files, selector, ReadOptions { silent: true, ..ReadOptions::default() }, |facts| {
         let file: Arc<str> = facts.path.into();
         for image in &facts.images {
-            if let Some(piece) = places.get_mut(&(file.clone(), image.image.index)) {
-                piece.bodies = bodies(image, &wanted);
+            if let Some(unit) = places.get_mut(&(file.clone(), image.image.index)) {
+                unit.bodies = bodies(image, &wanted);
             }
         }
         Ok(())

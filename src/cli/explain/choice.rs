@@ -32,7 +32,7 @@ pub fn choices(
     }
     let file: Arc<str> = path.into();
     let codes = codes(images);
-    let looked = Looked::new(images, Graph::of(&codes));
+    let looked = Looked::new(images, Graph::link(&codes));
     let mut order: Vec<&str> = Vec::new();
     let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, image) in images.iter().enumerate() {
@@ -55,7 +55,7 @@ pub fn choices(
         let mut found: HashMap<&str, Vec<Objection>> = HashMap::new();
         for finding in judged.findings() {
             let evidence = finding.evidence(&proofs).cloned();
-            let objection = Objection { against: finding.against.clone(), image: finding.image, evidence };
+            let objection = Objection { finding: finding.finding.clone(), image: finding.image, evidence };
             found.entry(finding.kernel).or_default().push(objection);
         }
         for name in &order {

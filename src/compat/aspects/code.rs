@@ -219,7 +219,7 @@ impl Code {
     /// The code with what its image tells of it.
     #[must_use]
     pub fn of_image(self, image: &Image<'_>) -> Code {
-        Code { sets: Sets::of(image), image: Some(image.index), ..self }
+        Code { sets: Sets::read(image), image: Some(image.index), ..self }
     }
 
     /// The aspects that any function of the module uses itself.

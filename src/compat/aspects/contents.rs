@@ -24,7 +24,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    pub(super) fn of(index: &Index<'_>) -> Contents {
+    pub(super) fn scan(index: &Index<'_>) -> Contents {
         let end = index.functions.first().map_or(index.len(), |function| function.instructions.start);
         let mut contents = Contents { masks: vec![0; end], any: 0 };
         let mut last = 0;

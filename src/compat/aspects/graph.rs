@@ -101,19 +101,19 @@ pub struct Evidence {
 
 impl<'m> Graph<'m> {
     /// Links modules: those of the images of a file, or of several.
-    pub fn of(codes: &'m [Code]) -> Graph<'m> {
+    pub fn link(codes: &'m [Code]) -> Graph<'m> {
         let mut first = Vec::with_capacity(codes.len());
         let mut nodes = 0usize;
         for code in codes {
             first.push(nodes);
             nodes = nodes.saturating_add(code.nodes.len());
         }
-        let sets = Linked::of(codes, &first);
+        let sets = Linked::resolve(codes, &first);
         let functions = nodes;
         nodes = nodes.saturating_add(sets.members.len());
         let (provided, ways) = (HashMap::new(), BTreeMap::new());
         let mut graph = Graph { codes, first, provided, sets, functions, ways, open: Vec::new() };
-        graph.link();
+        graph.connect();
         let into = graph.callers(nodes);
         let mask = graph.all().flat_map(|(_, node)| &node.uses).fold(0, |mask, found| mask | found.aspect.bit());
         for aspect in aspects(mask) {
@@ -136,7 +136,7 @@ impl<'m> Graph<'m> {
 
     /// Gives each import its provider. Where several modules define a symbol (a native and a fallback one), the one that
     /// needs least counts: a device that lacks the aspects of the others can do with it.
-    fn link(&mut self) {
+    fn connect(&mut self) {
         let mut exports: HashMap<&str, (usize, usize)> = HashMap::new();
         let mut number = 0usize;
         for code in self.codes {

@@ -1,6 +1,6 @@
 //! Which aspects does the code of a module use, and where?
 //!
-//! Judged by what functions do, not by what the module declares. [`Code::read`] looks at one module; [`graph::Graph`]
+//! Judgement by what functions do, not by what the module declares. [`Code::read`] looks at one module; [`graph::Graph`]
 //! links the modules of a file or of several and follows calls, so that every kernel and every function has the aspects
 //! it may need, each with the way there; [`mod@compare`] sets that beside what the compiler stored.
 

@@ -147,7 +147,7 @@ pub(super) struct Rules<'i, 'a> {
 impl<'i, 'a> Rules<'i, 'a> {
     pub(super) fn new(index: &'i Index<'a>) -> Self {
         let functions = index.functions.first().map_or(index.len(), |function| function.instructions.start);
-        Rules { index, contents: Contents::of(index), functions }
+        Rules { index, contents: Contents::scan(index), functions }
     }
 
     /// The aspects that an instruction in a function needs, as a set, and the type that says so where one does.

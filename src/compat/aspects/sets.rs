@@ -21,7 +21,7 @@ pub struct Sets {
 
 impl Sets {
     /// The sets of an image.
-    pub fn of(image: &Image<'_>) -> Sets {
+    pub fn read(image: &Image<'_>) -> Sets {
         let list = |key: &str| -> Vec<String> {
             let text = image.properties.get(set::VIRTUAL_FUNCTIONS, key).and_then(|value| value.text());
             text.into_iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
@@ -49,7 +49,7 @@ pub(super) struct Linked {
 
 impl Linked {
     /// Links modules, of which `first` are the numbers of the first nodes.
-    pub(super) fn of(codes: &[Code], first: &[usize]) -> Linked {
+    pub(super) fn resolve(codes: &[Code], first: &[usize]) -> Linked {
         let mut linked = Linked::default();
         if codes.iter().all(|code| code.sets.used.is_empty()) {
             return linked;

@@ -205,11 +205,11 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
             diff.unchanged = diff.unchanged.saturating_add(1);
             continue;
         }
-        diff.diffs.push(of(name, fate, before.unwrap_or(&none), targets, changes));
+        diff.diffs.push(kernel_diff(name, fate, before.unwrap_or(&none), targets, changes));
     }
     for (name, targets) in &old.kernels {
         if !new.kernels.contains_key(name) && !gone.contains(name.as_str()) {
-            diff.diffs.push(of(name, Fate::Removed, targets, &BTreeMap::new(), Vec::new()));
+            diff.diffs.push(kernel_diff(name, Fate::Removed, targets, &BTreeMap::new(), Vec::new()));
         }
     }
     diff.diffs.sort_by(|one, other| one.name.cmp(&other.name));
@@ -220,7 +220,7 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
 
 type Shots = BTreeMap<String, Shot>;
 
-fn of(name: &str, fate: Fate, old: &Shots, new: &Shots, changes: Vec<Change>) -> KernelDiff {
+fn kernel_diff(name: &str, fate: Fate, old: &Shots, new: &Shots, changes: Vec<Change>) -> KernelDiff {
     let bytes = |shots: &Shots| shots.values().fold(0u64, |sum, shot| sum.saturating_add(shot.bytes));
     KernelDiff {
         name: name.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::said::Said;
-use crate::compat::gate::remedy;
+use crate::compat::finding::{aspect_remedy, build_remedy, sub_group_remedy};
 use crate::device::target::Target;
 use crate::spirv::grammar::capability_name;
 
@@ -140,7 +140,7 @@ pub fn remedies(said: &Said, known: Known<'_>) -> Vec<String> {
         Said::NoImage(_) => {
             let mut all = vec![format!("`sycl-bundle targets {file}` lists what the file has images for")];
             match known.target {
-                Some(target) => all.push(remedy::build(target)),
+                Some(target) => all.push(build_remedy(target)),
                 None => all.push(
                     "compile with -fsycl-targets=spir64,... so that every other device gets SPIR-V, or add the device's own \
                      target"
@@ -151,12 +151,12 @@ pub fn remedies(said: &Said, known: Known<'_>) -> Vec<String> {
             all
         }
         Said::NoBundle | Said::NotSupported => vec![choice(file, kernel, target), check],
-        Said::Aspect(name) => vec![remedy::aspect(name), check],
+        Said::Aspect(name) => vec![aspect_remedy(name), check],
         Said::SubGroupSize(_) => vec![
             known.target.and_then(|target| target.sub_group_sizes.as_deref()).map_or(
                 "require a size that `sycl-bundle devices` or `sycl-bundle targets NAME` lists, or leave it to the compiler"
                     .to_owned(),
-                remedy::sub_groups,
+                sub_group_remedy,
             ),
             check,
         ],

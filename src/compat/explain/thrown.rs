@@ -6,7 +6,8 @@
 use super::trace::{Looked, times};
 use crate::bundle::property::set;
 use crate::compat::choice::Choice;
-use crate::compat::fit::{Rule, Subject};
+use crate::compat::finding::RuleId;
+use crate::compat::fit::Subject;
 use crate::device::target::{Backend, Target};
 use crate::spirv::grammar::capability_name;
 
@@ -39,21 +40,21 @@ pub fn thrown(choice: &Choice, looked: &Looked<'_>, subject: &Subject<'_>) -> Op
     let (at, image) = chosen;
     let sure = choice.findings.first();
     let text = match sure.map(|finding| (finding.rule, finding.aspect.as_deref())) {
-        Some((Rule::Aspect, Some(name))) => format!("Required aspect {name} is not supported on the device"),
-        Some((Rule::Matrix, _)) if target.matrix.as_ref().is_some_and(Vec::is_empty) => {
+        Some((RuleId::Aspect, Some(name))) => format!("Required aspect {name} is not supported on the device"),
+        Some((RuleId::Matrix, _)) if target.matrix.as_ref().is_some_and(Vec::is_empty) => {
             let single = image.image.properties.get(set::REQUIREMENTS, "joint_matrix").is_some();
             let name = if single { "joint_matrix" } else { "joint_matrix_mad" };
             format!("no matrix hardware on the target device, {name} is not supported")
         }
-        Some((Rule::Matrix, _)) => "joint_matrix with parameters ... is not supported on this device".to_owned(),
-        Some((Rule::FixedTarget, _)) => sure.map(|finding| finding.message.clone()).unwrap_or_default(),
-        Some((Rule::WorkGroupSize, _)) => {
+        Some((RuleId::Matrix, _)) => "joint_matrix with parameters ... is not supported on this device".to_owned(),
+        Some((RuleId::FixedTarget, _)) => sure.map(|finding| finding.message.clone()).unwrap_or_default(),
+        Some((RuleId::WorkGroupSize, _)) => {
             let sizes = &image.requirements.reqd_work_group_sizes;
             let items = |size: &&Vec<u64>| size.iter().fold(1u64, |product, side| product.saturating_mul(*side));
             let largest = sizes.iter().max_by_key(items).map(Vec::as_slice).unwrap_or_default();
             work_group(largest, target.max_work_group_size)
         }
-        Some((Rule::SubGroupSize, _)) => {
+        Some((RuleId::SubGroupSize, _)) => {
             let sizes = image.requirements.reqd_sub_group_sizes.iter();
             let size = sizes.copied().find(|size| lacks(target, *size)).unwrap_or_default();
             format!("Sub-group size {size} is not supported on the device")

@@ -1,12 +1,13 @@
 //! Does the device have what the image records as required?
 
-use super::{Finding, Fit, Rule};
+use super::Fit;
 use crate::bundle::aspect;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
 use crate::bundle::requirements::{FixedTarget, target_number};
 use crate::compat::aspects::Aspect;
 use crate::compat::examine::Examined;
+use crate::compat::finding::{Finding, RuleId};
 use crate::device::matrix::{unsupported_mad, unsupported_matrix};
 use crate::device::target::current;
 use crate::device::target::{Has, Target};
@@ -48,10 +49,10 @@ fn fixed_targets(fixed: &[FixedTarget], target: &Target, fit: &mut Fit) {
         Some(Has::Unknown) => {
             let message =
                 format!("the image is fixed to {}, and whether {} is one of these is not known", labels(), target.name);
-            fit.gap(Rule::FixedTarget, message);
+            fit.gap(RuleId::FixedTarget, message);
         }
         Some(Has::No) | None => fit.reason(
-            Rule::FixedTarget,
+            RuleId::FixedTarget,
             format!(
                 "Kernel was compiled with '-fsycl-fixed-targets={}' but was submitted to a different device.",
                 labels()
@@ -101,13 +102,13 @@ fn sub_group(size: u32, target: &Target, fit: &mut Fit) {
     match &target.sub_group_sizes {
         Some(sizes) if sizes.contains(&size) => {}
         Some(_) => fit.reason(
-            Rule::SubGroupSize,
+            RuleId::SubGroupSize,
             format!(
                 "Kernel has a required sub-group size of '{size}' but device does not support this sub-group size."
             ),
         ),
         None => {
-            fit.gap(Rule::SubGroupSize, format!("sub-group size {size}: the sizes of {} are not known", target.name));
+            fit.gap(RuleId::SubGroupSize, format!("sub-group size {size}: the sizes of {} are not known", target.name));
         }
     }
 }
@@ -116,20 +117,19 @@ fn sub_group(size: u32, target: &Target, fit: &mut Fit) {
 pub fn aspects<'a>(names: impl Iterator<Item = &'a str>, target: &Target, fit: &mut Fit) {
     for name in names {
         let known = aspect::names().any(|own| own == name) || Aspect::of_name(name).is_some();
-        let (list, message) = match target.has(current(name)) {
+        let (certain, message) = match target.has(current(name)) {
             Has::Yes => continue,
-            _ if !known => {
-                (&mut fit.gaps, format!("which aspect {name} is, and whether {} has it, is not known", target.name))
-            }
+            _ if !known => (false, format!("which aspect {name} is, and whether {} has it, is not known", target.name)),
             Has::No => (
-                &mut fit.reasons,
+                true,
                 format!(
                     "Kernel uses optional feature corresponding to 'aspect::{name}' but device does not support this aspect."
                 ),
             ),
-            Has::Unknown => (&mut fit.gaps, format!("whether {} has aspect {name} is not known", target.name)),
+            Has::Unknown => (false, format!("whether {} has aspect {name} is not known", target.name)),
         };
-        list.push(Finding { aspect: Some(name.to_owned()), ..Finding::new(Rule::Aspect, message) });
+        let list = if certain { &mut fit.reasons } else { &mut fit.gaps };
+        list.push(Finding { aspect: Some(name.to_owned()), ..Finding::new(RuleId::Aspect, certain, message, "") });
     }
 }
 
@@ -140,8 +140,10 @@ fn matrix(image: &Image<'_>, target: &Target, fit: &mut Fit) {
         return;
     }
     match target.matrix.as_deref() {
-        None => fit.gap(Rule::Matrix, format!("the matrix operations of {} are not known", target.name)),
-        Some([]) => fit.reason(Rule::Matrix, "Kernel uses joint_matrix but there is no matrix hardware on the device."),
+        None => fit.gap(RuleId::Matrix, format!("the matrix operations of {} are not known", target.name)),
+        Some([]) => {
+            fit.reason(RuleId::Matrix, "Kernel uses joint_matrix but there is no matrix hardware on the device.")
+        }
         Some(own) => {
             let alone = single.and_then(|text| unsupported_matrix(text, own));
             let product = mad.and_then(|text| unsupported_mad(text, own));
@@ -150,7 +152,7 @@ fn matrix(image: &Image<'_>, target: &Target, fit: &mut Fit) {
                     .into_iter()
                     .flatten()
             {
-                fit.reason(Rule::Matrix, format!("Kernel uses {kind} '{what}' but device does not support it."));
+                fit.reason(RuleId::Matrix, format!("Kernel uses {kind} '{what}' but device does not support it."));
             }
         }
     }
@@ -162,24 +164,24 @@ fn work_group(examined: &Examined<'_, '_>, size: &[u64], target: &Target, fit: &
     let shown = shown.join("x");
     let lead = format!("Kernel has a required work-group size of '{shown}' but");
     let Some(items) = size.iter().try_fold(1u64, |product, size| product.checked_mul(*size)) else {
-        return fit.reason(Rule::WorkGroupSize, format!("{lead} no device has so many work-items."));
+        return fit.reason(RuleId::WorkGroupSize, format!("{lead} no device has so many work-items."));
     };
     match target.max_work_group_size {
         Some(most) if items > most => {
             let message = format!(
                 "{lead} device does not support this work-group size: it has {items} work-items, the device runs up to {most}."
             );
-            return fit.reason(Rule::WorkGroupSize, message);
+            return fit.reason(RuleId::WorkGroupSize, message);
         }
         Some(_) => {}
         None => {
             let message = format!("work-group size {shown}: the largest of {} is not known", target.name);
-            return fit.gap(Rule::WorkGroupSize, message);
+            return fit.gap(RuleId::WorkGroupSize, message);
         }
     }
     let Some(most) = target.max_work_item_sizes else {
         let message = format!("work-group size {shown}: the largest of {} in each dimension is not known", target.name);
-        return fit.gap(Rule::WorkGroupSize, message);
+        return fit.gap(RuleId::WorkGroupSize, message);
     };
     // The device counts x first, which is the source's last dimension.
     for ((size, most), dimension) in size.iter().rev().zip(most).zip(["x", "y", "z"]) {
@@ -187,7 +189,7 @@ fn work_group(examined: &Examined<'_, '_>, size: &[u64], target: &Target, fit: &
             let message = format!(
                 "{lead} device does not support this work-group size: it runs up to {most} work-items in {dimension}."
             );
-            return fit.reason(Rule::WorkGroupSize, message);
+            return fit.reason(RuleId::WorkGroupSize, message);
         }
     }
 }

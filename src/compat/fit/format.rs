@@ -1,9 +1,10 @@
 //! Is this image of a kind that the device takes, and for the device?
 
-use super::{Fit, Rule, Subject};
+use super::{Fit, Subject};
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::compat::examine::Examined;
+use crate::compat::finding::RuleId;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType};
 use crate::native::coverage::Coverage;
@@ -79,8 +80,8 @@ pub fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
 pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     match matches(image.image, subject) {
         Match::Yes => {}
-        Match::No(message) => fit.reason(Rule::Target, message),
-        Match::Unknown(message) => fit.gap(Rule::Target, message),
+        Match::No(message) => fit.reason(RuleId::Target, message),
+        Match::Unknown(message) => fit.gap(RuleId::Target, message),
     }
     let spec = spec(image.image);
     let native = !image.format.is_intermediate() && image.format != Format::Unknown;
@@ -91,12 +92,12 @@ pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
                 let devices = image.native.as_ref().map(|native| native.devices().join(", ")).unwrap_or_default();
                 let message =
                     format!("Image is native code for {devices}, without SPIR-V; the driver refuses it here.");
-                fit.reason(Rule::Target, message);
+                fit.reason(RuleId::Target, message);
             }
             None => {
                 let message =
                     "Image is native code for an Intel GPU that it does not name; the runtime hands it to any.";
-                fit.gap(Rule::Target, message);
+                fit.gap(RuleId::Target, message);
             }
         }
     }
@@ -107,14 +108,14 @@ pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
         let message = format!(
             "The module imports {names}, which the image does not list, so that the runtime links nothing to it."
         );
-        fit.reason(Rule::UnlistedImports, message);
+        fit.reason(RuleId::UnlistedImports, message);
     }
     let Some(names) = named(&image.imports) else { return };
     if spec == "spir64" || spec == "spir64_gen" {
-        fit.gap(Rule::Imports, format!("the image imports {names}, which other images must define"));
+        fit.gap(RuleId::Imports, format!("the image imports {names}, which other images must define"));
     } else {
         let message = format!("Cannot resolve external symbols, linking is unsupported for the backend: {names}.");
-        fit.reason(Rule::Imports, message);
+        fit.reason(RuleId::Imports, message);
     }
 }
 
@@ -130,12 +131,12 @@ fn instruction_set(needed: CpuArch, subject: &Subject<'_>, fit: &mut Fit) {
         Some(own) if needed <= own => {}
         Some(own) => {
             fit.reason(
-                Rule::Target,
+                RuleId::Target,
                 format!("Image is native code for {needed}, which a CPU with {own} refuses (-42)."),
             );
         }
         // The baseline is what every CPU in use has.
         None if needed <= DEFAULT => {}
-        None => fit.gap(Rule::Target, format!("Image is native code for CPUs with {needed} or newer.")),
+        None => fit.gap(RuleId::Target, format!("Image is native code for CPUs with {needed} or newer.")),
     }
 }

@@ -3,7 +3,8 @@
 //! Drivers tell what they take only in part, and take more than they tell. So only what is known to be refused is a
 //! reason; what is in no list is a gap.
 
-use super::{Fit, Rule, Subject};
+use super::{Fit, Subject};
+use crate::compat::finding::RuleId;
 use crate::device::target::Target;
 use crate::spirv::Module;
 use crate::spirv::grammar::capability_name;
@@ -41,10 +42,10 @@ pub fn check(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
     match target.spirv_version {
         Some(newest) if module.version <= newest => {}
         Some((known, to)) => fit.gap(
-            Rule::SpirvVersion,
+            RuleId::SpirvVersion,
             format!("the module is SPIR-V {major}.{minor}; {} is known to take up to {known}.{to}", target.name),
         ),
-        None => fit.gap(Rule::SpirvVersion, format!("which SPIR-V {} takes is not known", target.name)),
+        None => fit.gap(RuleId::SpirvVersion, format!("which SPIR-V {} takes is not known", target.name)),
     }
     capabilities(module, target, fit);
     let mut seen: Vec<&str> = Vec::new();
@@ -52,7 +53,7 @@ pub fn check(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
         let known = target.spirv_extensions.as_ref().is_some_and(|own| own.iter().any(|own| own == name));
         if !known && !seen.contains(&name) {
             seen.push(name);
-            fit.gap(Rule::Extension, format!("whether {} takes {name} is not known", target.name));
+            fit.gap(RuleId::Extension, format!("whether {} takes {name} is not known", target.name));
         }
     }
 }
@@ -64,10 +65,10 @@ fn capabilities(module: &Module, target: &Target, fit: &mut Fit) {
     for name in numbers.into_iter().map(capability_name) {
         let among = |list: &[String]| list.iter().any(|own| *own == name);
         if among(&target.spirv_refused_capabilities) {
-            fit.reason(Rule::Capability, format!("Device compiler does not support SPIR-V capability {name}."));
+            fit.reason(RuleId::Capability, format!("Device compiler does not support SPIR-V capability {name}."));
         } else if !CORE.contains(&name.as_ref()) && !target.spirv_capabilities.as_deref().is_some_and(among) {
             let message = format!("whether {} takes SPIR-V capability {name} is not known", target.name);
-            fit.gap(Rule::Capability, message);
+            fit.gap(RuleId::Capability, message);
         }
     }
 }

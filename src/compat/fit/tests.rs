@@ -62,7 +62,7 @@ fn a_plain_module_runs_wherever_spirv_does() {
         assert_eq!(judge(&plain, target), Fit::default(), "{target}");
     }
     for target in ["nvidia_gpu_sm_90", "amd_gpu_gfx90a", "native_cpu"] {
-        assert_eq!(judge(&plain, target).verdict(), Verdict::CannotRun, "{target}");
+        assert_eq!(judge(&plain, target).verdict(), Verdict::Incompatible, "{target}");
     }
     assert_eq!(judge(&plain, "spir64").verdict(), Verdict::Unknown);
 }
@@ -70,7 +70,7 @@ fn a_plain_module_runs_wherever_spirv_does() {
 #[test]
 fn aspects_in_the_words_of_the_design() {
     let fp64 = spirv(&[("aspects", words(&[6]))]);
-    assert_eq!(judge(&fp64, "intel_gpu_pvc").verdict(), Verdict::Runs);
+    assert_eq!(judge(&fp64, "intel_gpu_pvc").verdict(), Verdict::Compatible);
     let dg2 = judge(&fp64, "intel_gpu_acm_g10");
     assert_eq!(
         dg2.reasons.iter().map(|one| one.message.as_str()).collect::<Vec<_>>(),
@@ -82,7 +82,7 @@ fn aspects_in_the_words_of_the_design() {
     assert_eq!(judge(&spirv(&[("aspects", words(&[4000]))]), "spir64_x86_64").verdict(), Verdict::Unknown);
     // Open-ended targets keep what they may support, unlike sycl-post-link's filter.
     assert_eq!(judge(&fp64, "spir64").reasons, []);
-    assert_eq!(judge(&spirv(&[("aspects", words(&[2]))]), "spir64_x86_64").verdict(), Verdict::CannotRun);
+    assert_eq!(judge(&spirv(&[("aspects", words(&[2]))]), "spir64_x86_64").verdict(), Verdict::Incompatible);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn aspects_of_2023_go_by_their_names_of_today() {
     let old = spirv(&[("aspects", words(&[54]))]);
     let target = device::table().target("intel_gpu_pvc").unwrap();
     let fit = fit(&examine_image(&old, Epoch::From2023), &Subject::new(target));
-    assert_eq!(fit.verdict(), Verdict::Runs, "{fit:?}");
+    assert_eq!(fit.verdict(), Verdict::Compatible, "{fit:?}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn what_the_code_uses_counts_though_nothing_is_recorded() {
     bytes.extend([0x0003_0016u32, 2, 64].iter().flat_map(|word| word.to_le_bytes()));
     let bare = Image::bare(leak(&bytes), 0);
     assert_eq!(judge(&bare, "intel_gpu_tgllp").reasons[0].aspect.as_deref(), Some("fp64"));
-    assert_eq!(judge(&bare, "intel_gpu_pvc").verdict(), Verdict::Runs);
+    assert_eq!(judge(&bare, "intel_gpu_pvc").verdict(), Verdict::Compatible);
 }
 
 #[test]
@@ -110,23 +110,23 @@ fn work_group_sizes_are_stored_in_reverse() {
         let bytes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
         spirv(&[("reqd_work_group_size_uint64_t", array(&bytes)), ("work_group_num_dim", Value::U32(dimensions))])
     };
-    assert_eq!(judge(&sizes(&[1024, 1, 1], 1), "intel_gpu_pvc").verdict(), Verdict::Runs);
+    assert_eq!(judge(&sizes(&[1024, 1, 1], 1), "intel_gpu_pvc").verdict(), Verdict::Compatible);
     let over = judge(&sizes(&[2048, 1, 1], 1), "intel_gpu_pvc");
     assert!(over.reasons[0].message.contains("work-group size of '2048'"), "{over:?}");
-    assert_eq!(judge(&sizes(&[2048, 1, 1], 1), "spir64_x86_64").verdict(), Verdict::Runs);
+    assert_eq!(judge(&sizes(&[2048, 1, 1], 1), "spir64_x86_64").verdict(), Verdict::Compatible);
     // The product counts, and it may not overflow.
-    assert_eq!(judge(&sizes(&[64, 64, 1], 2), "intel_gpu_pvc").verdict(), Verdict::CannotRun);
+    assert_eq!(judge(&sizes(&[64, 64, 1], 2), "intel_gpu_pvc").verdict(), Verdict::Incompatible);
     assert!(judge(&sizes(&[1 << 33, 1 << 33, 1], 2), "spir64").reasons[0].message.contains("no device"));
     // CUDA runs up to 64 work-items in z, which is the last stored and the source's first.
     let ptx = |stored: &[u64]| Image { target: "nvptx64", ..sizes(stored, 3) };
     let on = |stored: &[u64]| {
-        judge(&ptx(stored), "nvidia_gpu_sm_90").reasons.iter().any(|one| one.rule == Rule::WorkGroupSize)
+        judge(&ptx(stored), "nvidia_gpu_sm_90").reasons.iter().any(|one| one.rule == RuleId::WorkGroupSize)
     };
     assert!(!on(&[128, 1, 1]) && on(&[1, 1, 128]));
     // The 32-bit key of compilers before 2023.
     assert_eq!(
         judge(&spirv(&[("reqd_work_group_size", words(&[512, 1, 1]))]), "intel_gpu_skl").verdict(),
-        Verdict::CannotRun
+        Verdict::Incompatible
     );
     // What nobody knows is unknown.
     assert_eq!(judge(&sizes(&[16, 1, 1], 1), "spir64").verdict(), Verdict::Unknown);
@@ -135,12 +135,15 @@ fn work_group_sizes_are_stored_in_reverse() {
 #[test]
 fn sub_group_sizes_do_not_bind_esimd() {
     let eight = ("reqd_sub_group_size", Value::U32(8));
-    assert_eq!(judge(&spirv(&[eight]), "intel_gpu_acm_g10").verdict(), Verdict::Runs);
+    assert_eq!(judge(&spirv(&[eight]), "intel_gpu_acm_g10").verdict(), Verdict::Compatible);
     assert_eq!(
         judge(&spirv(&[eight]), "intel_gpu_pvc").reasons[0].message,
         "Kernel has a required sub-group size of '8' but device does not support this sub-group size."
     );
-    assert_eq!(judge(&spirv(&[eight, ("isEsimdImage", Value::U32(1))]), "intel_gpu_pvc").verdict(), Verdict::Runs);
+    assert_eq!(
+        judge(&spirv(&[eight, ("isEsimdImage", Value::U32(1))]), "intel_gpu_pvc").verdict(),
+        Verdict::Compatible
+    );
     assert_eq!(judge(&spirv(&[eight]), "spir64").verdict(), Verdict::Unknown);
 }
 
@@ -151,9 +154,9 @@ fn matrix_operations_need_hardware_that_has_them() {
         ("joint_matrix", text("matrix_type::bf16,use::a,8,16")),
         ("joint_matrix_mad", text("matrix_type::bf16,matrix_type::bf16,matrix_type::fp32,matrix_type::fp32,8,16,16")),
     ];
-    assert_eq!(judge(&spirv(&bf16), "intel_gpu_pvc").verdict(), Verdict::Runs);
+    assert_eq!(judge(&spirv(&bf16), "intel_gpu_pvc").verdict(), Verdict::Compatible);
     // The first size is a maximum there, the others are eight and sixteen.
-    assert_eq!(judge(&spirv(&bf16), "intel_gpu_acm_g10").verdict(), Verdict::CannotRun);
+    assert_eq!(judge(&spirv(&bf16), "intel_gpu_acm_g10").verdict(), Verdict::Incompatible);
     assert!(judge(&spirv(&bf16), "intel_gpu_tgllp").reasons[0].message.contains("no matrix hardware"));
     assert_eq!(judge(&spirv(&bf16), "intel_gpu_bmg_g31").verdict(), Verdict::Unknown);
 }
@@ -162,12 +165,12 @@ fn matrix_operations_need_hardware_that_has_them() {
 fn what_a_compiler_takes_is_known_in_part() {
     let with = |version, capabilities: &[u32]| image(&module(version, capabilities), "spir64", &[]);
     assert_eq!(judge(&with(0x0001_0600, &[]), "intel_gpu_pvc").verdict(), Verdict::Unknown);
-    assert_eq!(judge(&with(0x0001_0600, &[]), "spir64_x86_64").verdict(), Verdict::Runs);
+    assert_eq!(judge(&with(0x0001_0600, &[]), "spir64_x86_64").verdict(), Verdict::Compatible);
     // ImageBasic (13): no images there.
-    assert_eq!(judge(&with(0x0001_0000, &[13]), "intel_gpu_pvc").verdict(), Verdict::CannotRun);
-    assert_eq!(judge(&with(0x0001_0000, &[13]), "intel_gpu_acm_g10").verdict(), Verdict::Runs);
+    assert_eq!(judge(&with(0x0001_0000, &[13]), "intel_gpu_pvc").verdict(), Verdict::Incompatible);
+    assert_eq!(judge(&with(0x0001_0000, &[13]), "intel_gpu_acm_g10").verdict(), Verdict::Compatible);
     // VectorComputeINTEL (5617) is refused by the CPU driver, Shader (1) is in no list.
-    assert_eq!(judge(&with(0x0001_0000, &[5617]), "spir64_x86_64").reasons[0].rule, Rule::Capability);
+    assert_eq!(judge(&with(0x0001_0000, &[5617]), "spir64_x86_64").reasons[0].rule, RuleId::Capability);
     assert_eq!(judge(&with(0x0001_0000, &[1]), "spir64_x86_64").verdict(), Verdict::Unknown);
 }
 
@@ -180,19 +183,19 @@ fn native_code_is_for_one_device() {
         bytes
     };
     let pvc = image(&zebin, "spir64_gen", &[("compile_target", array(b"intel_gpu_pvc"))]);
-    assert_eq!(judge(&pvc, "intel_gpu_pvc").verdict(), Verdict::Runs);
+    assert_eq!(judge(&pvc, "intel_gpu_pvc").verdict(), Verdict::Compatible);
     assert_eq!(
         judge(&pvc, "intel_gpu_acm_g10").reasons[0].message,
         "Image was compiled for intel_gpu_pvc, not for intel_gpu_acm_g10."
     );
     assert_eq!(judge(&pvc, "spir64_gen").verdict(), Verdict::Unknown);
     let family = image(&zebin, "spir64_gen", &[("compile_target", array(b"intel_gpu_bmg"))]);
-    assert_eq!(judge(&family, "intel_gpu_lnl_m").verdict(), Verdict::Runs);
-    assert_eq!(judge(&family, "intel_gpu_pvc").verdict(), Verdict::CannotRun);
+    assert_eq!(judge(&family, "intel_gpu_lnl_m").verdict(), Verdict::Compatible);
+    assert_eq!(judge(&family, "intel_gpu_pvc").verdict(), Verdict::Incompatible);
     let nameless = image(&zebin, "spir64_gen", &[]);
     assert_eq!(judge(&nameless, "intel_gpu_pvc").verdict(), Verdict::Unknown);
-    assert_eq!(judge(&nameless, "spir64_x86_64").verdict(), Verdict::CannotRun);
-    assert_eq!(judge(&image(&zebin, "spir64_fpga", &[]), "spir64_fpga").verdict(), Verdict::CannotRun);
+    assert_eq!(judge(&nameless, "spir64_x86_64").verdict(), Verdict::Incompatible);
+    assert_eq!(judge(&image(&zebin, "spir64_fpga", &[]), "spir64_fpga").verdict(), Verdict::Incompatible);
 }
 
 #[test]
@@ -216,16 +219,16 @@ fn instruction_sets_and_imports_of_cpu_code() {
     };
     // 3 is AVX2, the baseline; 4 AVX-512 of Skylake servers; 9 Granite Rapids.
     for (flags, spelling, expected) in [
-        (3, "spir64_x86_64", Verdict::Runs),
+        (3, "spir64_x86_64", Verdict::Compatible),
         (4, "spir64_x86_64", Verdict::Unknown),
-        (4, "avx2", Verdict::CannotRun),
-        (4, "spr", Verdict::Runs),
-        (9, "intel_cpu_spr", Verdict::CannotRun),
-        (9, "intel_cpu_gnr", Verdict::Runs),
+        (4, "avx2", Verdict::Incompatible),
+        (4, "spr", Verdict::Compatible),
+        (9, "intel_cpu_spr", Verdict::Incompatible),
+        (9, "intel_cpu_gnr", Verdict::Compatible),
     ] {
         assert_eq!(on(&cpu(flags, false), spelling), expected, "{flags} on {spelling}");
     }
-    assert_eq!(on(&cpu(3, true), "avx2"), Verdict::CannotRun);
+    assert_eq!(on(&cpu(3, true), "avx2"), Verdict::Incompatible);
     assert_eq!(
         judge(
             &{

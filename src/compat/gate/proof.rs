@@ -3,7 +3,7 @@
 //! What a kernel does is the same for every target: it is looked for once, by all threads, in the code of its image alone
 //! where nothing is linked.
 
-use super::judged::{Grouping, Judged, Whose};
+use super::judgement::{Grouping, Judgement, Whose};
 use crate::compat::aspects::{Aspect, Evidence, Graph, code};
 use crate::compat::examine::Examined;
 use rayon::prelude::*;
@@ -33,12 +33,12 @@ type Asked = BTreeMap<usize, BTreeSet<(usize, Aspect)>>;
 
 impl Proofs {
     /// The use of an aspect in an image by a kernel, by their places.
-    pub fn of(&self, image: usize, kernel: usize, aspect: &str) -> Option<&Evidence> {
+    pub fn find(&self, image: usize, kernel: usize, aspect: &str) -> Option<&Evidence> {
         self.found.get(&(image, kernel, Aspect::of_name(aspect)?))
     }
 
     /// Looks for what is found on any of the targets. `graph` is that of the images whose code was read already.
-    pub(super) fn look(images: &[Examined<'_, '_>], graph: &Graph<'_>, judged: &[&Judged], depth: Depth) -> Proofs {
+    pub(super) fn look(images: &[Examined<'_, '_>], graph: &Graph<'_>, judged: &[&Judgement], depth: Depth) -> Proofs {
         let asked: Vec<_> = asked(judged, depth).into_iter().collect();
         let found = asked.par_iter().flat_map_iter(|(place, asked)| {
             // What several kernels share an image for is found by one reading.
@@ -46,7 +46,7 @@ impl Proofs {
             let name = |kernel: usize| all.and_then(|all| all.name(kernel)).map_or("", |name| name);
             let shared = graph.codes().get(*place).is_some_and(|code| !code.nodes.is_empty());
             let own = if shared { None } else { images.get(*place).and_then(code) };
-            let alone = own.as_ref().map(|own| Graph::of(std::slice::from_ref(own)));
+            let alone = own.as_ref().map(|own| Graph::link(std::slice::from_ref(own)));
             let (graph, module) = alone.as_ref().map_or((graph, *place), |alone| (alone, 0));
             let of_image = asked.iter().filter_map(|&(kernel, aspect)| {
                 let mut found = evidence(graph, module, name(kernel), aspect)?;
@@ -69,7 +69,7 @@ impl FromIterator<((usize, usize, Aspect), Evidence)> for Proofs {
 }
 
 /// Collects the aspects to look for.
-fn asked(judged: &[&Judged], depth: Depth) -> Asked {
+fn asked(judged: &[&Judgement], depth: Depth) -> Asked {
     let mut asked = Asked::new();
     // Most targets differ in what they lack, but not in whom it is found of.
     let mut known: HashSet<(*const Grouping, usize, Option<Whose>, Aspect)> = HashSet::new();
@@ -78,7 +78,7 @@ fn asked(judged: &[&Judged], depth: Depth) -> Asked {
         let mut shown: HashMap<(&str, bool), Vec<Use>> = HashMap::new();
         for (group, items) in one.items.iter().enumerate() {
             for (nth, item) in items.iter().enumerate() {
-                let Some(aspect) = item.against.aspect.as_deref().and_then(Aspect::of_name) else { continue };
+                let Some(aspect) = item.finding.aspect.as_deref().and_then(Aspect::of_name) else { continue };
                 let of_all = one.grouping.members(group).iter().filter_map(|kernel| {
                     let at = one.found(*kernel, item)?.at?;
                     Some((*kernel, nth, at, aspect))
@@ -92,7 +92,7 @@ fn asked(judged: &[&Judged], depth: Depth) -> Asked {
                         }
                     }
                     Depth::First(most) if item.excused.is_none() => {
-                        let key = (item.against.message.as_str(), item.against.certain);
+                        let key = (item.finding.message.as_str(), item.finding.certain);
                         shown.entry(key).or_default().extend(of_all.take(most));
                     }
                     Depth::First(_) => {}

@@ -29,7 +29,7 @@ fn judged(
     let judged = gate.judge(&Subject::new(device::table().target(target).unwrap()), demand);
     judged
         .findings()
-        .map(|one| (one.against.matter.rule(), one.against.certain, one.kernel.to_string(), one.image))
+        .map(|one| (one.finding.rule.name(), one.finding.certain, one.kernel.to_string(), one.image))
         .collect()
 }
 
@@ -96,8 +96,8 @@ fn imports_are_met_by_other_images_which_must_run_too() {
 
 #[test]
 fn fingerprints_outlive_a_rebuild_and_tell_findings_apart() {
-    let against = Arc::new(Against {
-        matter: Matter::Image(Rule::Aspect),
+    let finding = Arc::new(Finding {
+        rule: RuleId::Aspect,
         certain: true,
         message: "words".to_owned(),
         aspect: Some("fp64".to_owned()),
@@ -105,11 +105,11 @@ fn fingerprints_outlive_a_rebuild_and_tell_findings_apart() {
     });
     let of = |target, file, kernel: &str, image| {
         let kernel: Arc<str> = kernel.into();
-        let (against, kernel, image) = (&against, &kernel, Some(image));
+        let (finding, kernel, image) = (&finding, &kernel, Some(image));
         fingerprint(
             target,
             file,
-            &Found { against, kernel, place: 0, image, elsewhere: None, at: image, excused: None },
+            &Found { finding, kernel, place: 0, image, elsewhere: None, at: image, excused: None },
         )
     };
     assert_eq!(of("t", "build/a.so", "k", 3), of("t", "/tmp/a.so", "k", 7));

@@ -112,7 +112,7 @@ pub(in crate::report) struct Finding<'a> {
     pub chain: Vec<Step<'a>>,
     /// A sentence about what mends it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<&'a str>,
+    pub remedy: Option<Cow<'a, str>>,
     /// A text that is the same from build to build.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,

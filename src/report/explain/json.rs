@@ -236,12 +236,12 @@ fn choice(choice: &super::ImageChoice) -> ImageChoice<'_> {
         KernelImage { image: seen.image, format: seen.format, devices: &seen.devices, fate, why }
     });
     let findings = choice.findings.iter().map(|found| Finding {
-        rule: found.against.matter.rule(),
-        certain: found.against.certain,
+        rule: found.finding.rule.name(),
+        certain: found.finding.certain,
         image: found.image,
-        message: &found.against.message,
-        aspect: found.against.aspect.as_deref(),
-        remedy: &found.against.remedy,
+        message: &found.finding.message,
+        aspect: found.finding.aspect.as_deref(),
+        remedy: &found.finding.remedy,
         evidence: found.evidence.as_ref().map(AspectUse::new),
     });
     let thrown = choice.thrown.as_ref();

@@ -5,8 +5,9 @@
 //! exceptions that have ended, is in no baseline: there the policy is what to change.
 
 use super::TargetFindings;
-use crate::compat::gate::judged::Found;
-use crate::compat::gate::{Against, Clause, Matter, base_name, fingerprint_of};
+use crate::compat::finding::{Finding, RuleId};
+use crate::compat::gate::judgement::Found;
+use crate::compat::gate::{base_name, fingerprint_of};
 use crate::demangle::demangle;
 use crate::error::{Error, Result};
 use crate::report::json::{SCHEMA_VERSION, writer::push};
@@ -73,17 +74,15 @@ pub struct Baseline {
 }
 
 /// Whether a finding may be in a baseline.
-fn may_be_known(against: &Against) -> bool {
+fn may_be_known(one: &Finding) -> bool {
     !matches!(
-        against.matter,
-        Matter::Policy(
-            Clause::Bytes
-                | Clause::Images
-                | Clause::Spill
-                | Clause::SpilledRegisters
-                | Clause::Expired
-                | Clause::Missing
-        )
+        one.rule,
+        RuleId::BudgetBytes
+            | RuleId::BudgetImages
+            | RuleId::BudgetSpill
+            | RuleId::BudgetSpilledRegisters
+            | RuleId::ExpiredException
+            | RuleId::MissingKernel
     )
 }
 
@@ -92,19 +91,19 @@ impl Baseline {
     pub fn from_findings(targets: &[TargetFindings]) -> Baseline {
         let mut known: HashMap<String, Known> = HashMap::new();
         for target in targets {
-            let counting = |found: &Found<'_>| found.excused.is_none() && may_be_known(found.against);
+            let counting = |found: &Found<'_>| found.excused.is_none() && may_be_known(found.finding);
             for finding in target.findings().filter(|one| counting(&one.found)) {
-                let (fingerprint, against) = (finding.fingerprint(&target.target), finding.found.against);
+                let (fingerprint, one) = (finding.fingerprint(&target.target), finding.found.finding);
                 let one = known.entry(fingerprint.clone()).or_insert_with(|| Known {
                     fingerprint,
                     count: 0,
-                    rule: against.matter.rule().to_owned(),
+                    rule: one.rule.name().to_owned(),
                     target: target.target.clone(),
                     file: base_name(&finding.of.file).to_owned(),
                     kernel: finding.found.kernel.to_string(),
                     demangled: demangle(finding.found.kernel).into_owned(),
-                    aspect: against.aspect.clone(),
-                    message: against.message.clone(),
+                    aspect: one.aspect.clone(),
+                    message: one.message.clone(),
                 });
                 one.count = one.count.saturating_add(1);
             }
@@ -169,9 +168,9 @@ impl Baseline {
                 of.judged.refine(|kernels, kernel, items| {
                     let name = kernels.name(kernel)?;
                     let mut known = items.to_vec();
-                    let counting = |against: &Against| may_be_known(against);
-                    for item in known.iter_mut().filter(|one| one.excused.is_none() && counting(&one.against)) {
-                        let fingerprint = fingerprint_of(&target.target, &of.file, &item.against, name);
+                    let counting = |one: &Finding| may_be_known(one);
+                    for item in known.iter_mut().filter(|one| one.excused.is_none() && counting(&one.finding)) {
+                        let fingerprint = fingerprint_of(&target.target, &of.file, &item.finding, name);
                         if let Some(count) = left.get_mut(fingerprint.as_str()).filter(|count| **count > 0) {
                             *count = count.saturating_sub(1);
                             item.excused = Some(why.clone());

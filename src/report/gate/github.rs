@@ -35,7 +35,7 @@ pub fn github(targets: &[TargetFindings], names: Names) -> String {
                     None => places.push(((file, line), finding, 1)),
                 }
             }
-            let level = if group.against.certain { "error" } else { "warning" };
+            let level = if group.finding.certain { "error" } else { "warning" };
             for ((file, line), first, count) in places {
                 let _ = write!(out, "::{level} file={}", property(file));
                 if let Some((line, column)) = line {
@@ -44,7 +44,7 @@ pub fn github(targets: &[TargetFindings], names: Names) -> String {
                         let _ = write!(out, ",col={column}");
                     }
                 }
-                let title = format!("{} on {}", group.against.matter.rule(), target.name());
+                let title = format!("{} on {}", group.finding.rule.name(), target.name());
                 let kernel = names.show(first.found.kernel);
                 let kernel = shorten(&kernel, SHOWN);
                 let more = match count {
@@ -52,7 +52,7 @@ pub fn github(targets: &[TargetFindings], names: Names) -> String {
                     all => format!(" and {} more", all.saturating_sub(1)),
                 };
                 let kernel = if kernel.is_empty() { String::new() } else { format!("\nkernel {kernel}{more}") };
-                let text = format!("{}{kernel}\nhelp: {}", group.against.message, group.against.remedy);
+                let text = format!("{}{kernel}\nhelp: {}", group.finding.message, group.finding.remedy);
                 let _ = writeln!(out, ",title={}::{}", property(&title), data(&text));
             }
         }
@@ -84,7 +84,7 @@ pub fn markdown(targets: &[TargetFindings], names: Names) -> String {
     for one in targets {
         for group in one.groups() {
             let _ = writeln!(out, "\n**`{}`: {}**", one.name(), group.heading());
-            let _ = writeln!(out, "\n> {}\n", markdown_text(&group.against.message));
+            let _ = writeln!(out, "\n> {}\n", markdown_text(&group.finding.message));
             for finding in group.findings(EXAMPLES) {
                 if finding.found.kernel.is_empty() {
                     let _ = writeln!(out, "- {}", markdown_code(&finding.of.file));
@@ -108,7 +108,7 @@ pub fn markdown(targets: &[TargetFindings], names: Names) -> String {
             if more > 0 {
                 let _ = writeln!(out, "- and {} more", count(more));
             }
-            let _ = writeln!(out, "\n{}", markdown_text(&group.against.remedy));
+            let _ = writeln!(out, "\n{}", markdown_text(&group.finding.remedy));
         }
     }
     for one in targets.iter().filter(|one| one.excused() > 0) {

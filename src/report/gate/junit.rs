@@ -5,7 +5,7 @@
 
 use super::stream::{self, KernelTexts, Share};
 use super::{Finding, TargetFindings};
-use crate::compat::gate::judged::Item;
+use crate::compat::gate::judgement::Item;
 use crate::compat::warnings::location;
 use crate::error::Result;
 use crate::report::evidence::{self, Names};
@@ -35,7 +35,7 @@ pub fn junit(out: &mut impl Write, targets: &[TargetFindings], names: Names, str
 
 /// The begin of a target's suite.
 fn open(out: &mut String, target: &TargetFindings, strict: bool) {
-    let counts = |item: &Item| item.excused.is_none() && (item.against.certain || strict);
+    let counts = |item: &Item| item.excused.is_none() && (item.finding.certain || strict);
     let (mut failed, mut all) = (0usize, 0usize);
     for (_, kernels, items) in target.items() {
         all = all.saturating_add(kernels.len());
@@ -60,7 +60,7 @@ fn cases(out: &mut String, share: &Share<'_>, texts: &KernelTexts, names: Names,
             false => escaped(&names.show(name)),
         });
         let _ = write!(out, "    <testcase classname=\"{class}\" name=\"{shown}\"");
-        let findings: Vec<Finding<'_>> = of.judged.of(kernel).map(|found| Finding { of, found }).collect();
+        let findings: Vec<Finding<'_>> = of.judged.findings_of(kernel).map(|found| Finding { of, found }).collect();
         if findings.is_empty() {
             out.push_str("/>\n");
         } else {
@@ -73,17 +73,17 @@ fn cases(out: &mut String, share: &Share<'_>, texts: &KernelTexts, names: Names,
 
 /// Writes the findings of one kernel.
 fn case(out: &mut String, findings: &[Finding<'_>], names: Names, strict: bool) {
-    let fails = |one: &&Finding<'_>| one.found.excused.is_none() && (one.found.against.certain || strict);
+    let fails = |one: &&Finding<'_>| one.found.excused.is_none() && (one.found.finding.certain || strict);
     let failing: Vec<&Finding<'_>> = findings.iter().filter(fails).collect();
     if failing.is_empty() {
         let why =
-            |one: &Finding<'_>| one.found.excused.map_or(one.found.against.message.clone(), |why| why.to_string());
+            |one: &Finding<'_>| one.found.excused.map_or(one.found.finding.message.clone(), |why| why.to_string());
         let texts: Vec<String> = findings.iter().map(why).collect();
         let _ = writeln!(out, "      <skipped message=\"{}\"/>", escaped(&texts.join(" ")));
     }
     for finding in failing {
-        let against = finding.found.against;
-        let (message, rule) = (escaped(&against.message), against.matter.rule());
+        let against = finding.found.finding;
+        let (message, rule) = (escaped(&against.message), against.rule.name());
         let text = escaped(&details(finding, names));
         let _ = writeln!(out, "      <failure message=\"{message}\" type=\"{rule}\">{text}</failure>");
     }
@@ -103,7 +103,7 @@ fn details(finding: &Finding<'_>, names: Names) -> String {
             let _ = writeln!(text, "{}", location(place));
         }
     }
-    let _ = write!(text, "help: {}", finding.found.against.remedy);
+    let _ = write!(text, "help: {}", finding.found.finding.remedy);
     text
 }
 

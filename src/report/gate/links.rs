@@ -4,8 +4,9 @@
 
 use super::github::{data, property};
 use super::sarif::{Document, reference, rule};
+use crate::compat::finding::RuleId;
 use crate::compat::gate::base_name;
-use crate::compat::link::{Finding, Linked, Piece, Place, Wrong};
+use crate::compat::link::{LinkFinding, LinkUnit, Linked, Place};
 use crate::demangle::demangle;
 use crate::report::evidence::Names;
 use crate::report::json::writer::text;
@@ -21,24 +22,24 @@ const SHOWN: usize = 120;
 const EXAMPLES: usize = 3;
 
 /// The images that a finding is about: those that want the symbol, else those that have it.
-fn places(finding: &Finding) -> impl Iterator<Item = &Place> {
+fn places(finding: &LinkFinding) -> impl Iterator<Item = &Place> {
     let wanted = finding.wanted.iter().map(|(place, _)| place);
     let defined = finding.defined.iter().filter(|_| finding.wanted.is_empty());
     wanted.chain(defined)
 }
 
 /// The files that a finding is about, each once.
-fn files(finding: &Finding) -> BTreeSet<&str> {
+fn files(finding: &LinkFinding) -> BTreeSet<&str> {
     places(finding).map(|(file, _)| &**file).collect()
 }
 
 /// The sentence with the name as it is to be shown; of kernels it does not hold it.
-fn message(finding: &Finding, names: Names) -> String {
+fn message(finding: &LinkFinding, names: Names) -> String {
     let shown = names.show(&finding.name);
     let shown = shorten(&shown, SHOWN);
-    match finding.wrong {
-        Wrong::Clash => finding.message.replacen("Kernel ", &format!("Kernel {shown} "), 1),
-        _ => finding.message.replace(&finding.name, &shown),
+    match finding.finding.rule {
+        RuleId::KernelClash => finding.finding.message.replacen("Kernel ", &format!("Kernel {shown} "), 1),
+        _ => finding.finding.message.replace(&finding.name, &shown),
     }
 }
 
@@ -46,10 +47,10 @@ fn message(finding: &Finding, names: Names) -> String {
 pub fn github(linked: &Linked, names: Names) -> String {
     let mut out = String::new();
     for finding in &linked.findings {
-        let level = if finding.certain { "error" } else { "warning" };
+        let level = if finding.finding.certain { "error" } else { "warning" };
         for file in files(finding) {
-            let title = property(finding.wrong.rule());
-            let text = data(&format!("{}\nhelp: {}", message(finding, names), finding.remedy));
+            let title = property(finding.finding.rule.name());
+            let text = data(&format!("{}\nhelp: {}", message(finding, names), finding.finding.remedy));
             let _ = writeln!(out, "::{level} file={},title={title}::{text}", property(file));
         }
     }
@@ -62,8 +63,9 @@ pub fn markdown(linked: &Linked, names: Names) -> String {
     let _ = writeln!(out, "| imported | exported | findings |\n|--:|--:|--:|");
     let _ = writeln!(out, "| {} | {} | {} |", linked.imports, linked.exports, linked.findings.len());
     for finding in &linked.findings {
-        let sure = if finding.certain { "error" } else { "warning" };
-        let _ = writeln!(out, "\n**{sure} ({})**\n\n> {}\n", finding.wrong.rule(), plain(&message(finding, names)));
+        let sure = if finding.finding.certain { "error" } else { "warning" };
+        let _ =
+            writeln!(out, "\n**{sure} ({})**\n\n> {}\n", finding.finding.rule.name(), plain(&message(finding, names)));
         for (file, image) in places(finding).take(EXAMPLES) {
             let _ = writeln!(out, "- {}", code(&format!("{file} image {image}")));
         }
@@ -71,21 +73,21 @@ pub fn markdown(linked: &Linked, names: Names) -> String {
         if more > 0 {
             let _ = writeln!(out, "- and {more} more");
         }
-        let _ = writeln!(out, "\n{}", plain(finding.remedy));
+        let _ = writeln!(out, "\n{}", plain(&finding.finding.remedy));
     }
     out
 }
 
 /// SARIF 2.1.0: a result for each file and each thing that is found in it.
 pub fn sarif(linked: &Linked) -> String {
-    let rules: BTreeSet<Wrong> = linked.findings.iter().map(|finding| finding.wrong).collect();
-    let rules: Vec<Wrong> = rules.into_iter().collect();
-    let result = |(finding, file): (&Finding, &str)| {
+    let rules: BTreeSet<RuleId> = linked.findings.iter().map(|finding| finding.finding.rule).collect();
+    let rules: Vec<RuleId> = rules.into_iter().collect();
+    let result = |(finding, file): (&LinkFinding, &str)| {
         json!({
-            "ruleId": finding.wrong.rule(),
-            "ruleIndex": rules.iter().position(|own| *own == finding.wrong),
+            "ruleId": finding.finding.rule.name(),
+            "ruleIndex": rules.iter().position(|own| *own == finding.finding.rule),
             "kind": "fail",
-            "level": if finding.certain { "error" } else { "warning" },
+            "level": if finding.finding.certain { "error" } else { "warning" },
             "message": { "text": message(finding, Names { demangle: true }) },
             "locations": [{
                 "physicalLocation": { "artifactLocation": { "uri": reference(file) } },
@@ -99,29 +101,29 @@ pub fn sarif(linked: &Linked) -> String {
             "properties": {
                 "file": file,
                 "images": places(finding).filter(|place| *place.0 == *file).map(|place| place.1).collect::<Vec<_>>(),
-                "remedy": finding.remedy,
+                "remedy": finding.finding.remedy,
             },
         })
     };
     let all = linked.findings.iter().flat_map(|finding| files(finding).into_iter().map(move |file| (finding, file)));
     let results: Vec<Value> = all.map(result).collect();
-    let described: Vec<Value> = rules.iter().map(|wrong| rule(wrong.rule(), wrong.title(), wrong.help())).collect();
+    let described: Vec<Value> = rules.iter().map(|id| rule(id.rule())).collect();
     text(&Document::new(described, results)) + "\n"
 }
 
 /// A text that identifies a finding from one build to the next: rule, name of the file, and symbol.
-fn fingerprint(finding: &Finding, file: &str) -> String {
-    [finding.wrong.rule(), base_name(file), &finding.name].join("\u{1f}")
+fn fingerprint(finding: &LinkFinding, file: &str) -> String {
+    [finding.finding.rule.name(), base_name(file), &finding.name].join("\u{1f}")
 }
 
 /// JUnit's XML: a suite for each file, a case for each symbol and kernel of it that another file could have to do with.
-pub fn junit(linked: &Linked, pieces: &[Piece], names: Names, strict: bool) -> String {
+pub fn junit(linked: &Linked, units: &[LinkUnit], names: Names, strict: bool) -> String {
     use super::junit::escaped;
-    let mut cases: BTreeMap<&str, BTreeMap<&str, Vec<&Finding>>> = BTreeMap::new();
-    for piece in pieces {
-        let own = cases.entry(&piece.file).or_default();
-        let imports = piece.imports.iter().map(|import| &import.symbol);
-        imports.chain(&piece.exports).chain(&piece.kernels).for_each(|name| {
+    let mut cases: BTreeMap<&str, BTreeMap<&str, Vec<&LinkFinding>>> = BTreeMap::new();
+    for unit in units {
+        let own = cases.entry(&unit.file).or_default();
+        let imports = unit.imports.iter().map(|import| &import.symbol);
+        imports.chain(&unit.exports).chain(&unit.kernels).for_each(|name| {
             own.entry(name).or_default();
         });
     }
@@ -132,7 +134,7 @@ pub fn junit(linked: &Linked, pieces: &[Piece], names: Names, strict: bool) -> S
     }
     let mut out =
         String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sycl-bundle check --link\">\n");
-    let fails = |finding: &&&Finding| finding.certain || strict;
+    let fails = |finding: &&&LinkFinding| finding.finding.certain || strict;
     for (file, cases) in &cases {
         let failures = cases.values().filter(|found| found.iter().any(|one| fails(&one))).count();
         let skipped = cases.values().filter(|found| !found.is_empty()).count().saturating_sub(failures);
@@ -146,7 +148,7 @@ pub fn junit(linked: &Linked, pieces: &[Piece], names: Names, strict: bool) -> S
                 continue;
             }
             let _ = writeln!(out, "{head}>");
-            let failing: Vec<&&Finding> = found.iter().filter(fails).collect();
+            let failing: Vec<&&LinkFinding> = found.iter().filter(fails).collect();
             if failing.is_empty() {
                 let texts: Vec<String> = found.iter().map(|one| message(one, names)).collect();
                 let _ = writeln!(out, "      <skipped message=\"{}\"/>", escaped(&texts.join(" ")));
@@ -155,8 +157,9 @@ pub fn junit(linked: &Linked, pieces: &[Piece], names: Names, strict: bool) -> S
                 let text = message(finding, Names { demangle: true });
                 let at: Vec<String> =
                     places(finding).take(EXAMPLES).map(|(file, image)| format!("{file} image {image}")).collect();
-                let more = format!("{}\nin {}\nhelp: {}", display(&finding.name), at.join(", "), finding.remedy);
-                let (text, rule, more) = (escaped(&text), finding.wrong.rule(), escaped(&more));
+                let more =
+                    format!("{}\nin {}\nhelp: {}", display(&finding.name), at.join(", "), finding.finding.remedy);
+                let (text, rule, more) = (escaped(&text), finding.finding.rule.name(), escaped(&more));
                 let _ = writeln!(out, "      <failure message=\"{text}\" type=\"{rule}\">{more}</failure>");
             }
             out.push_str("    </testcase>\n");

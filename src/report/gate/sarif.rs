@@ -8,7 +8,7 @@ use super::baseline::Compared;
 use super::stream::{self, Share};
 use super::{FileFindings, Finding, TargetFindings};
 use crate::compat::aspects::Evidence;
-use crate::compat::gate::Matter;
+use crate::compat::finding::{Rule, RuleId, Severity};
 use crate::demangle::demangle;
 use crate::error::Result;
 use crate::report::json::put;
@@ -26,10 +26,10 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 /// `Io` where the writer fails.
 pub fn sarif(out: &mut impl Write, targets: &[TargetFindings], compared: Option<&Compared>) -> Result<()> {
     let items = targets.iter().flat_map(TargetFindings::items).flat_map(|(_, _, items)| items);
-    let mut rules: Vec<Matter> = items.map(|item| item.against.matter).collect();
+    let mut rules: Vec<RuleId> = items.map(|item| item.finding.rule).collect();
     rules.sort_unstable();
     rules.dedup();
-    let described: Vec<Value> = rules.iter().map(|matter| rule(matter.rule(), matter.title(), matter.help())).collect();
+    let described: Vec<Value> = rules.iter().map(|id| rule(id.rule())).collect();
     // The results are written by themselves: there may be millions.
     let [head, tail] = split(&Document::new(described, Gap));
     put(out, &format!("{head}["))?;
@@ -75,36 +75,40 @@ impl<R> Document<R> {
     }
 }
 
-/// A rule, by what is said of it.
-pub(super) fn rule(id: &str, title: &str, help: &str) -> Value {
+/// A rule as SARIF describes it.
+pub(super) fn rule(rule: &Rule) -> Value {
+    let level = match rule.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
     json!({
-        "id": id,
-        "shortDescription": { "text": title },
-        "fullDescription": { "text": title },
-        "help": { "text": help },
-        "defaultConfiguration": { "level": "error" },
+        "id": rule.name,
+        "shortDescription": { "text": rule.title },
+        "fullDescription": { "text": rule.title },
+        "help": { "text": rule.help },
+        "defaultConfiguration": { "level": level },
     })
 }
 
-fn result(finding: &Finding<'_>, target: &TargetFindings, rules: &[Matter], compared: Option<&Compared>) -> Value {
+fn result(finding: &Finding<'_>, target: &TargetFindings, rules: &[RuleId], compared: Option<&Compared>) -> Value {
     let Finding { of: FileFindings { file, .. }, found } = finding;
-    let matter = found.against.matter;
+    let id = found.finding.rule;
     let of_kernel = !found.kernel.is_empty();
     let kernel = of_kernel.then(|| format!("kernel {}", display(found.kernel)));
     let on = (!target.target.is_empty()).then(|| format!("target {}", target.target));
     let about: Vec<String> = kernel.into_iter().chain(on).collect();
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
-    let text = format!("{}{about}", found.against.message);
+    let text = format!("{}{about}", found.finding.message);
     let place = finding.evidence().and_then(|evidence| evidence.place.as_ref());
     let physical = match place {
         Some(place) => physical(&place.file, Some((place.line, place.column))),
         None => physical(file, None),
     };
     let mut result = json!({
-        "ruleId": matter.rule(),
-        "ruleIndex": rules.iter().position(|own| *own == matter),
+        "ruleId": id.name(),
+        "ruleIndex": rules.iter().position(|own| *own == id),
         "kind": "fail",
-        "level": if found.against.certain { "error" } else { "warning" },
+        "level": if found.finding.certain { "error" } else { "warning" },
         "message": { "text": text },
         "locations": [{ "physicalLocation": physical }],
         "partialFingerprints": { "syclBundleFinding/v1": finding.fingerprint(&target.target) },
@@ -113,8 +117,8 @@ fn result(finding: &Finding<'_>, target: &TargetFindings, rules: &[Matter], comp
             "file": &**file,
             "image": found.image,
             "usedIn": found.elsewhere.map(|(file, image)| json!({ "file": &**file, "image": image })),
-            "aspect": found.against.aspect,
-            "remedy": found.against.remedy,
+            "aspect": found.finding.aspect,
+            "remedy": found.finding.remedy,
         },
     });
     if let Some(location) = result.pointer_mut("/locations/0").and_then(Value::as_object_mut).filter(|_| of_kernel) {

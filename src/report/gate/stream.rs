@@ -4,7 +4,7 @@
 //! written in order. What is the same on every target, as a kernel's name, is made once.
 
 use super::{FileFindings, Finding, TargetFindings};
-use crate::compat::gate::kernels::Kernels;
+use crate::compat::gate::judgement::Kernels;
 use crate::error::Result;
 use crate::report::json::stream::stream;
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ impl<'r> Share<'r> {
     pub fn findings(&self) -> impl Iterator<Item = (usize, bool, Finding<'r>)> {
         let of_kernel = |of: &'r FileFindings, kernel: usize| {
             let first = self.first == Some((self.file, kernel));
-            let all = of.judged.of(kernel).enumerate();
+            let all = of.judged.findings_of(kernel).enumerate();
             all.map(move |(nth, found)| (kernel, first && nth == 0, Finding { of, found }))
         };
         let kernels = self.kernels.clone();

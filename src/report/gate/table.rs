@@ -67,7 +67,7 @@ pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) 
 fn section(out: &mut String, target: &TargetFindings, group: &Group<'_>, view: &View) {
     let names = Names { demangle: view.demangle };
     let _ = writeln!(out, "{}: {}", target.name(), group.heading());
-    for line in wrap(&group.against.message, view.width.saturating_sub(2)) {
+    for line in wrap(&group.finding.message, view.width.saturating_sub(2)) {
         let _ = writeln!(out, "  {line}");
     }
     for finding in group.findings(EXAMPLES) {
@@ -95,7 +95,7 @@ fn section(out: &mut String, target: &TargetFindings, group: &Group<'_>, view: &
     if more > 0 {
         let _ = writeln!(out, "  and {} more", count(more));
     }
-    for (at, line) in wrap(&group.against.remedy, view.width.saturating_sub(8)).iter().enumerate() {
+    for (at, line) in wrap(&group.finding.remedy, view.width.saturating_sub(8)).iter().enumerate() {
         let _ = writeln!(out, "{}{line}", if at == 0 { "  help: " } else { "        " });
     }
 }

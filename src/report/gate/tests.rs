@@ -2,10 +2,8 @@
 
 use super::*;
 use crate::compat::aspects::{Aspect, Evidence, Step};
-use crate::compat::fit::Rule;
-use crate::compat::gate::Matter;
-use crate::compat::gate::judged::{Grouping, Whose};
-use crate::compat::gate::kernels::Kernels;
+use crate::compat::finding::{Finding, RuleId};
+use crate::compat::gate::judgement::{Grouping, Kernels, Whose};
 use crate::report::evidence::Names;
 use crate::report::inspect::View;
 use crate::spirv::lines::SourceLocation;
@@ -19,8 +17,8 @@ fn place(line: u32) -> Option<SourceLocation> {
 /// Two kernels of three: one that cannot run, with its chain, one of which it is not known.
 fn answers() -> Vec<TargetFindings> {
     let item = |certain: bool| Item {
-        against: Arc::new(Against {
-            matter: Matter::Image(if certain { Rule::Aspect } else { Rule::SpirvVersion }),
+        finding: Arc::new(Finding {
+            rule: if certain { RuleId::Aspect } else { RuleId::SpirvVersion },
             certain,
             message: format!("message {certain}"),
             aspect: certain.then(|| "fp64".to_owned()),
@@ -39,7 +37,7 @@ fn answers() -> Vec<TargetFindings> {
         elsewhere: None,
     };
     let kernels = ["wide", "open", "fine"].map(|name| (name.into(), vec![0])).into();
-    let judged = Judged {
+    let judged = Judgement {
         kernels: Arc::new(Kernels::new(kernels, vec![0])),
         grouping: Arc::new(Grouping::new(vec![0, 1, 2])),
         items: vec![vec![item(true)], vec![item(false)], Vec::new()],
@@ -137,8 +135,8 @@ fn annotations_stand_at_the_line_of_the_use() {
 /// A file as a whole is no kernel, and is in every form.
 #[test]
 fn files_as_wholes_are_no_kernels() {
-    let against = Against {
-        matter: Matter::Policy(crate::compat::gate::Clause::Bytes),
+    let against = Finding {
+        rule: RuleId::BudgetBytes,
         certain: true,
         message: "too many".to_owned(),
         aspect: None,
@@ -186,7 +184,7 @@ fn the_matrix_leaves_blank_what_was_not_asked() {
     let mut answers = answers();
     // A second target of which a policy asks about one kernel, and demands something of the file.
     let mut of = answers[0].files[0].clone();
-    of.judged = Judged {
+    of.judged = Judgement {
         kernels: Arc::new(Kernels::new(vec![("fine".into(), vec![0])], vec![0])),
         grouping: Arc::new(Grouping::new(vec![0])),
         items: vec![Vec::new()],

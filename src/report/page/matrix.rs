@@ -7,8 +7,8 @@ use super::files::Files;
 use super::names::Table;
 use super::{Texts, visible};
 use crate::compat::aspects::Evidence;
-use crate::compat::gate::judged::Item;
-use crate::compat::gate::{Against, Matter};
+use crate::compat::finding::{self, Judge};
+use crate::compat::gate::judgement::Item;
 use crate::compat::warnings::{called, location};
 use crate::report::evidence::Names;
 use crate::report::gate::{Cell, Finding, Standing, TargetFindings, rows_by_file};
@@ -72,7 +72,7 @@ pub(super) fn matrix(targets: &[&TargetFindings], files: &Files, table: &Table, 
             matrix.name.push(name);
             matrix.class.push(class);
             let why = all.iter().flatten().flat_map(|Cell { of, kernel }| {
-                of.judged.of(*kernel).filter_map(|found| Finding { of, found }.evidence())
+                of.judged.findings_of(*kernel).filter_map(|found| Finding { of, found }.evidence())
             });
             let why: BTreeMap<&'static str, &Evidence> = why.map(|why| (why.aspect.name(), why)).collect();
             for (aspect, why) in why {
@@ -105,15 +105,15 @@ impl Matrix {
     }
 
     fn reason(&mut self, interned: &mut Interned, item: &Item) -> usize {
-        let Against { matter, certain, message, remedy, aspect } = &*item.against;
-        let (rule, excused) = (matter.rule(), item.excused.clone());
+        let finding::Finding { rule: id, certain, message, remedy, aspect } = &*item.finding;
+        let (rule, excused) = (id.name(), item.excused.clone());
         let key = (*certain, rule, message.clone(), remedy.clone(), excused);
         if let Some(place) = interned.reasons.get(&key) {
             return *place;
         }
         let mut text = |text: &str| interned.texts.intern(text);
         let (aspect, excused) = (aspect.as_deref().map(&mut text), item.excused.as_deref().map(&mut text));
-        let policy = matches!(matter, Matter::Policy(_));
+        let policy = id.judge() == Judge::Policy;
         self.reasons.push(Reason(*certain, rule, visible(message), visible(remedy), aspect, excused, policy));
         let place = self.reasons.len().saturating_sub(1);
         interned.reasons.insert(key, place);

@@ -94,7 +94,7 @@ impl AppliedPolicy {
                     for name in kernels.iter().filter_map(|kernel| of.judged.kernels.name(*kernel)) {
                         let demangled = shown.entry(name).or_insert_with(|| demangle(name));
                         let excuse =
-                            |today| self.policy.excuse(today, &target.target, &item.against, (name, demangled));
+                            |today| self.policy.excuse(today, &target.target, &item.finding, (name, demangled));
                         if let Some(own) = self.today.and_then(excuse).and_then(|at| found.get_mut(at)) {
                             own.insert((&of.file, name));
                         }
@@ -118,10 +118,10 @@ impl AppliedPolicy {
         let groups = own.groups().into_iter();
         let found = groups.map(|group| FindingRow {
             target: (!general).then(|| visible(&target.target)),
-            certain: group.against.certain,
-            rule: group.against.matter.rule(),
-            message: visible(&group.against.message),
-            remedy: visible(&group.against.remedy),
+            certain: group.finding.certain,
+            rule: group.finding.rule.name(),
+            message: visible(&group.finding.message),
+            remedy: visible(&group.finding.remedy),
             places: group.findings(NAMED).iter().filter_map(place).collect(),
             more: group.count.saturating_sub(NAMED),
         });

@@ -1,6 +1,6 @@
 //! Is nothing but the name replaced, and everything refused that may be more than the name?
 //!
-//! Judged against binaries made here in the form that the driver gives them, once under each name; tests/real/fold.rs
+//! Judgement against binaries made here in the form that the driver gives them, once under each name; tests/real/fold.rs
 //! has the driver make them.
 
 use super::*;

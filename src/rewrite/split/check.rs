@@ -133,7 +133,7 @@ impl<'s> LinkedSources<'s> {
 
 /// Returns the aspects that each function of a source needs, as its compiler computes them.
 fn needs_of(source: &Source) -> Vec<BTreeSet<String>> {
-    let graph = Graph::of(std::slice::from_ref(&source.code));
+    let graph = Graph::link(std::slice::from_ref(&source.code));
     let mut shown = BTreeSet::new();
     let places = 0..source.code.nodes.len();
     let mut needs: Vec<BTreeSet<String>> = places

@@ -198,7 +198,7 @@ struct Needs {
 impl Needs {
     /// Collects the aspects of a source. `listed` are those that a linked image lists by kernel.
     fn collect(source: &Source, listed: &HashMap<&str, Vec<String>>) -> Needs {
-        let graph = Graph::of(std::slice::from_ref(&source.code));
+        let graph = Graph::link(std::slice::from_ref(&source.code));
         let used = |node: Option<usize>| -> BTreeSet<Aspect> {
             node.map(|node| graph.used(0, node).into_iter().collect()).unwrap_or_default()
         };

@@ -9,7 +9,7 @@ use crate::support::spirv;
 
 /// A module as rspirv reads it, by names.
 #[derive(Debug, Default)]
-pub struct Judged {
+pub struct Judgement {
     /// What each function calls, by kernel's name or `OpName`.
     pub calls: BTreeMap<String, Vec<String>>,
     /// Which variables each function loads.
@@ -28,10 +28,10 @@ pub struct Judged {
 }
 
 /// Reads a module, which `spirv-val` has to accept where the tests have it.
-pub fn judge(bytes: &[u8]) -> Judged {
+pub fn judge(bytes: &[u8]) -> Judgement {
     spirv::valid(bytes, &[]);
     let module = rspirv::dr::load_bytes(bytes).unwrap_or_else(|error| panic!("{error}"));
-    let mut judged = Judged::default();
+    let mut judged = Judgement::default();
     let id = |instruction: &Instruction, at: usize| match instruction.operands.get(at) {
         Some(Operand::IdRef(id)) => *id,
         other => panic!("{other:?}"),

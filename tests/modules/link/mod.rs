@@ -6,7 +6,7 @@ mod graphs;
 mod judge;
 
 use crate::support::spirv::assemble;
-use judge::{Judged, judge};
+use judge::{Judgement, judge};
 use std::collections::{HashMap, HashSet};
 use sycl_bundle::error::ErrorKind;
 use sycl_bundle::spirv::link::{Folded, Linked, Options, Source, link};
@@ -67,7 +67,7 @@ fn sources<'a>(modules: &'a [Vec<u8>]) -> Vec<Source<'a>> {
     modules.iter().zip(NAMES).map(|(bytes, name)| Source { name, bytes, ..Source::default() }).collect()
 }
 
-fn linked(modules: &[Vec<u8>]) -> (Linked, Judged) {
+fn linked(modules: &[Vec<u8>]) -> (Linked, Judgement) {
     let linked = link(&sources(modules), &Options::default()).unwrap_or_else(|errors| panic!("{errors:?}"));
     let judged = judge(&linked.bytes);
     (linked, judged)

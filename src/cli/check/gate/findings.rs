@@ -5,11 +5,11 @@ use super::asked::{Asked, any_matches};
 use std::collections::HashMap;
 use std::sync::Arc;
 use sycl_bundle::bundle::image::State;
+use sycl_bundle::compat::finding::{Finding, RuleId};
 use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::gate::judged::{Grouping, Item, Judged, Whose};
-use sycl_bundle::compat::gate::kernels::Kernels;
+use sycl_bundle::compat::gate::judgement::{Grouping, Item, Judgement, Kernels, Whose};
 use sycl_bundle::compat::gate::proof::Depth;
-use sycl_bundle::compat::gate::{Against, Clause, Demand, Gate, Matter, codes};
+use sycl_bundle::compat::gate::{Demand, Gate, codes};
 use sycl_bundle::compat::offers::Lent;
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::yaml::Place;
@@ -94,7 +94,7 @@ impl<'f> Findings<'f> {
             let own: Vec<&Asked<'_>> = members.iter().filter_map(|at| self.asked.get(*at)).collect();
             let demands: Vec<_> = own.iter().map(|one| demand(one, &self.states)).collect();
             let mut judged = gate.judge_each(&demands);
-            let mut whole: Vec<Vec<Against>> = Vec::new();
+            let mut whole: Vec<Vec<Finding>> = Vec::new();
             for (one, judged) in own.iter().zip(&mut judged) {
                 let limits = one.demanded.as_ref().map(|demanded| demanded.budget).unwrap_or_default();
                 whole.push(add(judged, budget::target_findings(&limits, one.target, own_images)));
@@ -122,7 +122,7 @@ impl<'f> Findings<'f> {
             let (kernels, whole): (Vec<BudgetFinding>, Vec<BudgetFinding>) =
                 found.into_iter().partition(|one| one.kernel.is_some());
             if !whole.is_empty() {
-                let whole = whole.into_iter().map(|one| one.against).collect();
+                let whole = whole.into_iter().map(|one| one.finding).collect();
                 self.general.push(FileFindings::whole(file.clone(), whole));
             }
             if !kernels.is_empty() {
@@ -140,7 +140,7 @@ impl<'f> Findings<'f> {
             self.unused(global, policy);
             for (one, target) in self.asked.iter().zip(&mut self.targets) {
                 let nowhere = one.globs().iter().filter(|glob| !self.met.iter().any(|met| met == glob.text()));
-                let missing: Vec<Against> = nowhere.map(missing).collect();
+                let missing: Vec<Finding> = nowhere.map(missing).collect();
                 if !missing.is_empty() {
                     target.files.push(FileFindings::whole(file.clone(), missing));
                 }
@@ -178,15 +178,15 @@ fn demand<'t>(one: &Asked<'t>, states: &[State]) -> (Subject<'t>, Demand) {
 }
 
 /// Adds what exceeds a budget to the kernels that it is about; what is about the file is given back.
-fn add(judged: &mut Judged, over: Vec<BudgetFinding>) -> Vec<Against> {
-    let (mut of, mut whole): (HashMap<String, Vec<Item>>, Vec<Against>) = (HashMap::new(), Vec::new());
+fn add(judged: &mut Judgement, over: Vec<BudgetFinding>) -> Vec<Finding> {
+    let (mut of, mut whole): (HashMap<String, Vec<Item>>, Vec<Finding>) = (HashMap::new(), Vec::new());
     for one in over {
         match one.kernel {
             Some(kernel) => {
-                let item = Item { against: Arc::new(one.against), whose: Some(Whose::Other(one.at)), excused: None };
+                let item = Item { finding: Arc::new(one.finding), whose: Some(Whose::Other(one.at)), excused: None };
                 of.entry(kernel).or_default().push(item);
             }
-            None => whole.push(one.against),
+            None => whole.push(one.finding),
         }
     }
     if !of.is_empty() {
@@ -199,19 +199,19 @@ fn add(judged: &mut Judged, over: Vec<BudgetFinding>) -> Vec<Against> {
 }
 
 /// Findings of kernels of which nothing else was asked.
-fn alone(over: Vec<BudgetFinding>, numbers: Vec<usize>) -> Judged {
+fn alone(over: Vec<BudgetFinding>, numbers: Vec<usize>) -> Judgement {
     let mut kernels: Vec<(Arc<str>, Vec<usize>)> = Vec::new();
     let mut items: Vec<Vec<Item>> = Vec::new();
-    for BudgetFinding { kernel, at, against } in over {
+    for BudgetFinding { kernel, at, finding } in over {
         kernels.push((kernel.unwrap_or_default().into(), vec![at]));
-        items.push(vec![Item { against: Arc::new(against), whose: Some(Whose::Own(0)), excused: None }]);
+        items.push(vec![Item { finding: Arc::new(finding), whose: Some(Whose::Own(0)), excused: None }]);
     }
     let grouping = Arc::new(Grouping::new((0..items.len()).collect()));
-    Judged { kernels: Arc::new(Kernels::new(kernels, numbers)), grouping, items }
+    Judgement { kernels: Arc::new(Kernels::new(kernels, numbers)), grouping, items }
 }
 
 /// Excuses what exceptions cover.
-fn excuse(policy: &Policy, today: Date, target: &str, judged: &mut Judged, excuses: &mut [(Arc<str>, bool)]) {
+fn excuse(policy: &Policy, today: Date, target: &str, judged: &mut Judgement, excuses: &mut [(Arc<str>, bool)]) {
     if policy.exceptions.is_empty() {
         return;
     }
@@ -224,7 +224,7 @@ fn excuse(policy: &Policy, today: Date, target: &str, judged: &mut Judged, excus
         let mut all = items.to_vec();
         let mut changed = false;
         for item in &mut all {
-            let covering = policy.excuse(today, target, &item.against, (name, &demangled));
+            let covering = policy.excuse(today, target, &item.finding, (name, &demangled));
             if let Some((why, used)) = covering.and_then(|at| excuses.get_mut(at)) {
                 (*used, changed) = (true, true);
                 item.excused = Some(why.clone());
@@ -235,9 +235,9 @@ fn excuse(policy: &Policy, today: Date, target: &str, judged: &mut Judged, excus
 }
 
 /// A policy says that a kernel must run, and no file has it.
-fn missing(glob: &Pattern) -> Against {
-    Against {
-        matter: Matter::Policy(Clause::Missing),
+fn missing(glob: &Pattern) -> Finding {
+    Finding {
+        rule: RuleId::MissingKernel,
         certain: false,
         message: format!("`{}` must run by the policy, and no kernel of these files matches.", glob.text()),
         aspect: None,

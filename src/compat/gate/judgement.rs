@@ -3,12 +3,101 @@
 //! Thousands of kernels are judged alike, for a hundred targets: what is found is kept once for all kernels of a group,
 //! and is a finding of one kernel only for whom looks at it.
 
-use super::Against;
-use super::kernels::Kernels;
 use super::proof::Proofs;
 use crate::compat::aspects::Evidence;
+use crate::compat::examine::Examined;
+use crate::compat::finding::Finding;
+use crate::compat::offers::Provider;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// A kernel.
+#[derive(Debug)]
+struct Kernel {
+    /// Mangled name.
+    name: Arc<str>,
+    /// The places of its images.
+    images: Vec<usize>,
+}
+
+/// The kernels of a file that are judged, in the order of images; they outlive the file.
+#[derive(Debug, Default)]
+pub struct Kernels {
+    kernels: Vec<Kernel>,
+    /// The number of each image in its file.
+    numbers: Vec<usize>,
+    /// The files of images that are lent by others, with their numbers there, by place.
+    lent: HashMap<usize, (Arc<str>, usize)>,
+}
+
+impl Kernels {
+    /// Lists the kernels of some images whose mangled names are `wanted`.
+    pub fn select(images: &[Examined<'_, '_>], wanted: impl Fn(&str) -> bool) -> Kernels {
+        let mut places: HashMap<&str, usize> = HashMap::with_capacity(images.len());
+        let mut kernels: Vec<Kernel> = Vec::with_capacity(images.len());
+        for (at, image) in images.iter().enumerate() {
+            for name in &image.kernels {
+                match places.get(name.as_str()).and_then(|place| kernels.get_mut(*place)) {
+                    Some(known) if known.images.last() == Some(&at) => {}
+                    Some(known) => known.images.push(at),
+                    None if wanted(name) => {
+                        places.insert(name, kernels.len());
+                        kernels.push(Kernel { name: name.as_str().into(), images: vec![at] });
+                    }
+                    None => {}
+                }
+            }
+        }
+        Kernels { kernels, numbers: images.iter().map(|image| image.image.index).collect(), lent: HashMap::new() }
+    }
+
+    /// Kernels by their mangled names, each with the places of its images; and the number of each image in its file.
+    pub fn new(kernels: Vec<(Arc<str>, Vec<usize>)>, numbers: Vec<usize>) -> Kernels {
+        let kernels = kernels.into_iter().map(|(name, images)| Kernel { name, images }).collect();
+        Kernels { kernels, numbers, lent: HashMap::new() }
+    }
+
+    /// Number of kernels.
+    pub fn len(&self) -> usize {
+        self.kernels.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.kernels.is_empty()
+    }
+
+    /// A kernel's mangled name.
+    pub fn name(&self, kernel: usize) -> Option<&Arc<str>> {
+        self.kernels.get(kernel).map(|kernel| &kernel.name)
+    }
+
+    /// The mangled names.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.kernels.iter().map(|kernel| &kernel.name)
+    }
+
+    /// The places of a kernel's images among those that were given.
+    pub fn images(&self, kernel: usize) -> &[usize] {
+        self.kernels.get(kernel).map(|kernel| kernel.images.as_slice()).unwrap_or_default()
+    }
+
+    /// The number that an image has in its file, by its place.
+    pub fn number(&self, image: usize) -> Option<usize> {
+        self.numbers.get(image).copied()
+    }
+
+    /// Notes that the images from a place on are those of other files.
+    pub fn lend(&mut self, first: usize, providers: &[Provider]) {
+        let homes = providers.iter().map(|one| (one.provided_by.clone(), one.its_image));
+        self.lent = (first..).zip(homes).collect();
+    }
+
+    /// The file that an image is of and its number there, where it is lent.
+    pub fn home(&self, image: usize) -> Option<(&Arc<str>, usize)> {
+        self.lent.get(&image).map(|(file, number)| (file, *number))
+    }
+}
 
 /// The image of a file that a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +112,7 @@ pub enum Whose {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The finding.
-    pub against: Arc<Against>,
+    pub finding: Arc<Finding>,
     /// The image, where it is about one.
     pub whose: Option<Whose>,
     /// Reason why it does not count, where it does not.
@@ -52,7 +141,7 @@ impl Grouping {
     }
 
     /// The group of a kernel, by its place.
-    pub fn of(&self, kernel: usize) -> Option<usize> {
+    pub fn group_of(&self, kernel: usize) -> Option<usize> {
         self.of.get(kernel).copied()
     }
 
@@ -74,7 +163,7 @@ impl Grouping {
 
 /// Findings against the kernels of a file.
 #[derive(Debug, Clone)]
-pub struct Judged {
+pub struct Judgement {
     /// The kernels.
     pub kernels: Arc<Kernels>,
     /// Groups of kernels that are judged alike.
@@ -87,7 +176,7 @@ pub struct Judged {
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'j> {
     /// The finding.
-    pub against: &'j Arc<Against>,
+    pub finding: &'j Arc<Finding>,
     /// The kernel's mangled name.
     pub kernel: &'j Arc<str>,
     /// The kernel's place among those of its file.
@@ -106,20 +195,20 @@ pub struct Found<'j> {
 impl<'j> Found<'j> {
     /// The use of the aspect and the calls that lead to it, where it is about an aspect and that was looked for.
     pub fn evidence<'p>(&self, proofs: &'p Proofs) -> Option<&'p Evidence> {
-        proofs.of(self.at?, self.place, self.against.aspect.as_deref()?)
+        proofs.find(self.at?, self.place, self.finding.aspect.as_deref()?)
     }
 }
 
-impl Judged {
+impl Judgement {
     /// Findings against a kernel, by its place.
-    pub fn of(&self, kernel: usize) -> impl Iterator<Item = Found<'_>> {
-        let items = self.grouping.of(kernel).and_then(|group| self.items.get(group));
+    pub fn findings_of(&self, kernel: usize) -> impl Iterator<Item = Found<'_>> {
+        let items = self.grouping.group_of(kernel).and_then(|group| self.items.get(group));
         items.into_iter().flatten().filter_map(move |item| self.found(kernel, item))
     }
 
     /// Findings against all kernels, in the order of images and kernels.
     pub fn findings(&self) -> impl Iterator<Item = Found<'_>> {
-        (0..self.kernels.len()).flat_map(|kernel| self.of(kernel))
+        (0..self.kernels.len()).flat_map(|kernel| self.findings_of(kernel))
     }
 
     /// An item as it is of one kernel of its group.
@@ -132,7 +221,7 @@ impl Judged {
         let elsewhere = at.and_then(|at| self.kernels.home(at));
         let own = if elsewhere.is_some() { self.kernels.images(kernel).first().copied() } else { at };
         Some(Found {
-            against: &item.against,
+            finding: &item.finding,
             kernel: self.kernels.name(kernel)?,
             place: kernel,
             image: own.and_then(|at| self.kernels.number(at)),
