@@ -69,7 +69,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "src/bundle/structure.rs",
             "src/compat/examine.rs",
             "src/report/",
-            "src/compat/aspects/images.rs",
+            "src/compat/aspects/mod.rs",
             "src/compat/kernels.rs",
             "src/compat/gate.rs",
             "src/compat/gate/",

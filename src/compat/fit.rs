@@ -6,7 +6,6 @@
 
 mod device;
 mod format;
-mod spirv;
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -104,7 +103,7 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         device::shown_sizes(image, subject.target, &mut fit);
     }
     if let Some(module) = &image.module {
-        spirv::check(module, subject, &mut fit);
+        format::spirv(module, subject, &mut fit);
     }
     format::check(image, subject, &mut fit);
     if let Some(why) = image.bitcode.as_ref().and_then(bitcode::unread) {

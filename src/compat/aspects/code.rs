@@ -2,17 +2,14 @@
 //!
 //! One pass over the bodies. What is kept owns its text, so that the module itself need not stay in memory.
 
+use super::graph::Sets;
 use super::rules::{Aspect, Rules, aspects};
-use super::sets::Sets;
 use crate::bundle::image::Image;
-use crate::spirv::Instruction;
 use crate::spirv::calls::{EdgeKind, FunctionPointers};
-use crate::spirv::grammar;
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::kernel::attributes::Attributes;
 use crate::spirv::lines::{Inlined, LineTracker, SourceLocation};
-use crate::spirv::op;
-use crate::spirv::types;
+use crate::spirv::{Instruction, grammar, op, types};
 use std::collections::HashMap;
 
 /// The code of one module.

@@ -8,7 +8,6 @@
 pub mod budget;
 pub mod compare;
 pub mod pair;
-pub mod properties;
 pub mod snapshot;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,9 @@
 //! Plugin Interface (`PI_ERROR_...`), which took OpenCL's numbers, and in Level Zero (`ze_api.h`). `ocloc` ends with
 //! OpenCL's numbers and some of its own (`ocloc_api.h`), of which a shell sees the lowest byte. The table is `codes.txt`:
 //! OpenCL's number, Unified Runtime's, the name and others without their prefixes; then what it means, and what helps.
+//!
+//! The table is `phrases.txt`: a topic, and behind it the words of which one tells it; then what it means, and what helps.
+//! The words are those of libsycl 2026.2, DPC++'s driver and `sycl-post-link`, Intel's graphics driver, GNU ld, and ours.
 
 use std::sync::OnceLock;
 
@@ -91,4 +94,52 @@ pub fn by_unified(number: i64) -> Option<&'static Code> {
 /// Explains a number that `ocloc` ended with, as ocloc's own number or as a shell shows it: number, name and meaning.
 pub fn by_ocloc(number: i64) -> Option<(i64, &'static str, &'static str)> {
     OCLOC.iter().copied().find(|(own, _, _)| *own == number || own.rem_euclid(256) == number)
+}
+
+/// A known sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phrase {
+    /// A word for programs.
+    pub topic: &'static str,
+    /// Words of which one is in the sentence.
+    pub words: Vec<&'static str>,
+    /// Meaning.
+    pub meaning: &'static str,
+    /// Remedies.
+    pub remedies: Vec<&'static str>,
+}
+
+impl Phrase {
+    /// Whether it names an error code alone, and not its cause.
+    pub fn is_general(&self) -> bool {
+        self.topic.starts_with("errc-")
+    }
+}
+
+/// All that are known.
+pub fn phrases() -> &'static [Phrase] {
+    static PHRASES: OnceLock<Vec<Phrase>> = OnceLock::new();
+    PHRASES.get_or_init(|| {
+        let mut phrases: Vec<Phrase> = Vec::new();
+        for line in include_str!("phrases.txt").lines() {
+            match (line.strip_prefix("  "), phrases.last_mut()) {
+                (Some(text), Some(phrase)) => match text.strip_prefix("help: ") {
+                    Some(remedy) => phrase.remedies.push(remedy),
+                    None => phrase.meaning = text,
+                },
+                _ => phrases.extend(line.split_once(": ").map(|(topic, words)| Phrase {
+                    topic,
+                    words: words.split(" | ").collect(),
+                    meaning: "",
+                    remedies: Vec::new(),
+                })),
+            }
+        }
+        phrases
+    })
+}
+
+/// Finds the phrases that a line holds.
+pub fn in_line(line: &str) -> impl Iterator<Item = &'static Phrase> {
+    phrases().iter().filter(move |phrase| phrase.words.iter().any(|words| line.contains(words)))
 }

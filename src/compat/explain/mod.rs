@@ -6,9 +6,7 @@
 
 pub mod cause;
 pub mod codes;
-pub mod phrases;
 pub mod said;
 #[cfg(test)]
 mod tests;
-pub mod thrown;
 pub mod trace;

@@ -4,8 +4,7 @@
 //! Plugin Interface, DPC++'s design documents, Intel's OpenCL CPU driver, its graphics compiler and `ocloc`. A message may
 //! say several things, as a build log does; what only repeats that something failed counts where nothing else is said.
 
-use super::codes::{self, Code};
-use super::phrases::{self, Phrase};
+use super::codes::{self, Code, Phrase};
 
 /// One thing that a message says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,7 +192,7 @@ fn rules(line: &str) -> Vec<Said> {
         found.push(Said::Amx);
     }
     found.extend(machine(line));
-    found.extend(phrases::in_line(line).map(Said::Phrase));
+    found.extend(codes::in_line(line).map(Said::Phrase));
     // A sentence says more than its code.
     found.extend(code(line).filter(|_| !found.iter().any(|said| matches!(said, Said::Phrase(_)))));
     found

@@ -1,4 +1,7 @@
-//! Is this image of a kind that the device takes, and for the device?
+//! Is this image of a kind that the device takes, for the device, and does its compiler take the SPIR-V?
+//!
+//! Drivers tell what they take only in part, and take more than they tell. So only what is known to be refused is a
+//! reason; what is in no list is a gap.
 
 use super::{Fit, Subject};
 use crate::bundle::format::Format;
@@ -6,8 +9,10 @@ use crate::bundle::image::Image;
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::device::cpu::{CpuArch, DEFAULT};
-use crate::device::target::{Backend, DeviceType};
+use crate::device::target::{Backend, DeviceType, Target};
 use crate::native::coverage::Coverage;
+use crate::spirv::Module;
+use crate::spirv::grammar::capability_name;
 
 /// Whether the runtime counts an image among those for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,5 +143,69 @@ fn instruction_set(needed: CpuArch, subject: &Subject<'_>, fit: &mut Fit) {
         // The baseline is what every CPU in use has.
         None if needed <= DEFAULT => {}
         None => fit.gap(RuleId::Target, format!("Image is native code for CPUs with {needed} or newer.")),
+    }
+}
+
+/// Capabilities that every OpenCL device with SPIR-V takes (OpenCL SPIR-V Environment Specification, 3.1 and 3.2), and
+/// those that aspects stand for.
+const CORE: [&str; 14] = [
+    "Addresses",
+    "Float16",
+    "Float16Buffer",
+    "Float64",
+    "GenericPointer",
+    "Groups",
+    "Int16",
+    "Int64",
+    "Int64Atomics",
+    "Int8",
+    "Kernel",
+    "Linkage",
+    "SubgroupDispatch",
+    "Vector16",
+];
+
+/// Checks version, capabilities and extensions of a module.
+pub fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
+    if !subject.takes_spirv() {
+        // That no SPIR-V is taken there is said once, of the image.
+        return;
+    }
+    let target = subject.target;
+    if target.brief {
+        return;
+    }
+    let (major, minor) = module.version;
+    match target.spirv_version {
+        Some(newest) if module.version <= newest => {}
+        Some((known, to)) => fit.gap(
+            RuleId::SpirvVersion,
+            format!("the module is SPIR-V {major}.{minor}; {} is known to take up to {known}.{to}", target.name),
+        ),
+        None => fit.gap(RuleId::SpirvVersion, format!("which SPIR-V {} takes is not known", target.name)),
+    }
+    capabilities(module, target, fit);
+    let mut seen: Vec<&str> = Vec::new();
+    for name in module.extensions.iter().map(String::as_str) {
+        let known = target.spirv_extensions.as_ref().is_some_and(|own| own.iter().any(|own| own == name));
+        if !known && !seen.contains(&name) {
+            seen.push(name);
+            fit.gap(RuleId::Extension, format!("whether {} takes {name} is not known", target.name));
+        }
+    }
+}
+
+fn capabilities(module: &Module, target: &Target, fit: &mut Fit) {
+    let mut numbers = module.capabilities.clone();
+    numbers.sort_unstable();
+    numbers.dedup();
+    for name in numbers.into_iter().map(capability_name) {
+        let among = |list: &[String]| list.iter().any(|own| *own == name);
+        if among(&target.spirv_refused_capabilities) {
+            fit.reason(RuleId::Capability, format!("Device compiler does not support SPIR-V capability {name}."));
+        } else if !CORE.contains(&name.as_ref()) && !target.spirv_capabilities.as_deref().is_some_and(among) {
+            let message = format!("whether {} takes SPIR-V capability {name} is not known", target.name);
+            fit.gap(RuleId::Capability, message);
+        }
     }
 }

@@ -3,7 +3,8 @@
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::compat::examine::{Examined, examine};
-use sycl_bundle::compat::fit::{Rule, Subject, Verdict, fit};
+use sycl_bundle::compat::finding::{RuleId, Verdict};
+use sycl_bundle::compat::fit::{Subject, fit};
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
 use sycl_bundle::container::Host;
 use sycl_bundle::device;
@@ -86,7 +87,7 @@ fn metadata_is_what_the_image_requires() {
             // Inline assembly is code that nobody has read.
             let pvc = device::table().target("intel_gpu_pvc").unwrap();
             let gaps = fit(image, &Subject::new(pvc)).gaps;
-            let unread = gaps.iter().find(|gap| gap.rule == Rule::Unread).unwrap();
+            let unread = gaps.iter().find(|gap| gap.rule == RuleId::Unread).unwrap();
             assert!(unread.message.contains("_ZTS8assembly"), "{}", unread.message);
         });
         let module = Module::read(&sycl_recipe(assembler).bytes("sycl.bc")).unwrap();

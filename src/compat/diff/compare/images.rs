@@ -1,8 +1,7 @@
 //! What changed of images, whatever kernels share them?
 
 use super::{Change, ImageChange, Shots, What, change, named};
-use crate::compat::diff::properties::{Shared, Values};
-use crate::compat::diff::snapshot::Snapshot;
+use crate::compat::diff::snapshot::{Shared, Snapshot, Values};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
