@@ -1,6 +1,6 @@
 //! Which images of a bundle are compiled for a target, with which options, and which stay as they are?
 
-use super::options::{self, Options, gpu};
+use super::options::{self, Given, Misc, Options};
 use super::target::{Backend, GPU_SPEC, Target};
 use super::{Job, Step};
 use crate::bundle::Bundle;
@@ -28,6 +28,8 @@ pub struct Plan<'a> {
     pub skipped: Vec<(usize, Finding)>,
     /// Options that the driver does not get, and how many images have them.
     pub removed_options: BTreeMap<String, usize>,
+    /// Options that are not known to be harmless, and how many images have them; the driver does not get them either.
+    pub refused_options: BTreeMap<String, usize>,
     /// Images that cannot be read; they stay too.
     pub problems: Vec<Problem>,
     /// The images whose native code has what they import in it, by index.
@@ -93,29 +95,28 @@ impl For<'_> {
 
     /// The options of an image as the compiler takes them.
     fn options(&self, image: &Image<'_>, recipe: &Recipe) -> (Options, Options) {
+        let compile = Given { own: &recipe.options, trusted: &recipe.trusted_options };
+        let link = Given { own: &recipe.link_options, trusted: &recipe.trusted_link_options };
         let number = |name| image.properties.get(set::MISC, name).and_then(|value| value.number());
         if self.is_gpu() {
             let device = match &self.target.backend {
                 Backend::Ocloc { device } => Some(device.as_str()),
                 Backend::Cpu(_) | Backend::Live { .. } => None,
             };
-            let misc = gpu::Misc {
+            let misc = Misc {
                 level: number("optLevel"),
                 grf_size: number("sycl-grf-size"),
                 large_grf: number("sycl-register-alloc-mode") == Some(2),
                 esimd: number("isEsimdImage") == Some(1),
             };
-            return (
-                gpu::for_gpu(&recipe.options, device, Some(&misc)),
-                gpu::for_gpu(&recipe.link_options, device, None),
-            );
+            return (options::for_gpu(compile, device, Some(&misc)), options::for_gpu(link, device, None));
         }
-        let mut compile = options::for_cpu(&recipe.options);
+        let mut compile = options::for_cpu(compile);
         // The runtime passes the level that the image was compiled with; the driver knows only "none".
         if number("optLevel") == Some(0) && !compile.kept.contains("-cl-opt-disable") {
             compile.kept = format!("{} -cl-opt-disable", compile.kept).trim_start().to_owned();
         }
-        (compile, options::for_cpu(&recipe.link_options))
+        (compile, options::for_cpu(link))
     }
 }
 
@@ -215,9 +216,14 @@ fn plan_images<'a>(
             plan.specialized.insert(image.index, specialized);
         }
         let (compile, link) = wanted.options(image, &recipe);
-        for option in compile.removed.into_iter().chain(link.removed) {
-            let count = plan.removed_options.entry(option).or_default();
-            *count = count.saturating_add(1);
+        for (options, counts) in [
+            (compile.removed.into_iter().chain(link.removed), &mut plan.removed_options),
+            (compile.refused.into_iter().chain(link.refused), &mut plan.refused_options),
+        ] {
+            for option in options {
+                let count = counts.entry(option).or_default();
+                *count = count.saturating_add(1);
+            }
         }
         plan.jobs.push(Job {
             image: image.index,

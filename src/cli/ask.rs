@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 
 use sycl_bundle::build::Device;
-use sycl_bundle::build::options;
+use sycl_bundle::build::options::{self, Given};
 use sycl_bundle::build::query::sycl::incompatibility;
 use sycl_bundle::build::query::sycl::{answers, beyond};
 use sycl_bundle::build::query::{Query, Question, ask};
@@ -127,7 +127,9 @@ impl<'l> Asker<'l> {
         {
             modules.push(image.contents().map_err(|error| without(None, error.to_string()))?);
         }
-        let mut kept = [image.compile_options, image.link_options].map(|text| options::for_cpu(text).kept).join(" ");
+        let mut kept = [image.compile_options, image.link_options]
+            .map(|text| options::for_cpu(Given::by_image(text)).kept)
+            .join(" ");
         if esimd && self.device.kind == "gpu" {
             kept.push_str(" -vc-codegen");
         }

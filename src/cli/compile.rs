@@ -8,8 +8,9 @@ use super::global::Global;
 use super::selection::Selection;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use sycl_bundle::build::options::{self, Given};
 use sycl_bundle::build::target::CPU_SPEC;
-use sycl_bundle::build::{Job, Step, options};
+use sycl_bundle::build::{Job, Step};
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::format::Declared;
 use sycl_bundle::bundle::image::{Image, State};
@@ -92,7 +93,7 @@ impl Args {
             jobs.push(Job {
                 image: image.index,
                 il: image.contents()?,
-                compile_options: options::for_cpu(image.compile_options).kept,
+                compile_options: options::for_cpu(Given::by_image(image.compile_options)).kept,
                 link_options: String::new(),
                 step: Step::Compile,
                 ..Job::default()

@@ -8,7 +8,8 @@ use super::global::Global;
 use super::selection::Selection;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use sycl_bundle::build::{Job, Step, options};
+use sycl_bundle::build::options::{self, Given};
+use sycl_bundle::build::{Job, Step};
 use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
@@ -197,7 +198,7 @@ impl Args {
                 image: *number,
                 il,
                 compile_options: String::new(),
-                link_options: options::for_cpu(link_options).kept,
+                link_options: options::for_cpu(Given::by_image(link_options)).kept,
                 step: Step::Link(codes.collect()),
                 ..Job::default()
             });

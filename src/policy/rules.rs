@@ -47,6 +47,8 @@ pub struct RuleSettings {
     pub options: String,
     /// Options of the linker, added after those of the image.
     pub link_options: String,
+    /// Whether the user said so: any option goes through.
+    pub trusted: bool,
     /// Whether the image's own options are used; none keeps the earlier setting.
     pub own_options: Option<bool>,
     /// Registers of a GPU's thread.
@@ -87,15 +89,29 @@ pub struct Rules {
     pub all: RuleSettings,
     /// Rules, in the order of the text.
     pub rules: Vec<Rule>,
+    /// Whether options of images are trusted like the user's.
+    pub trust_images: bool,
+}
+
+impl Rules {
+    /// Trusts the options of the file, as it was named by the user.
+    pub fn trust_file(&mut self) {
+        self.all.trusted = true;
+        self.rules.iter_mut().for_each(|rule| rule.settings.trusted = true);
+    }
 }
 
 /// Settings for compiling one image for one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recipe {
-    /// Options of the compiler.
+    /// Options of the compiler that the image states, or a file that was found and not named.
     pub options: String,
-    /// Options of the linker.
+    /// Options of the linker, likewise.
     pub link_options: String,
+    /// Options of the compiler that the user states.
+    pub trusted_options: String,
+    /// Options of the linker that the user states.
+    pub trusted_link_options: String,
     /// Whether the image is compiled.
     pub native: bool,
     /// Values of specialization constants.
@@ -123,9 +139,9 @@ impl Rules {
         }
         let last = |of: &dyn Fn(&RuleSettings) -> Option<bool>| all.iter().rev().find_map(|one| of(one));
         let own = last(&|one| one.own_options).unwrap_or(true);
-        let join = |first: &str, of: &dyn Fn(&RuleSettings) -> String| {
-            let own = own.then(|| first.to_owned());
-            let parts = own.into_iter().chain(all.iter().map(|one| of(one)));
+        let join = |trusted: bool, first: &str, of: &dyn Fn(&RuleSettings) -> String| {
+            let own = (own && trusted == self.trust_images).then(|| first.to_owned());
+            let parts = own.into_iter().chain(all.iter().filter(|one| one.trusted == trusted).map(|one| of(one)));
             parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
         };
         let words = |one: &RuleSettings| {
@@ -135,8 +151,10 @@ impl Rules {
             parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
         };
         Recipe {
-            options: join(image.image.compile_options, &words),
-            link_options: join(image.image.link_options, &|one| one.link_options.clone()),
+            options: join(false, image.image.compile_options, &words),
+            link_options: join(false, image.image.link_options, &|one| one.link_options.clone()),
+            trusted_options: join(true, image.image.compile_options, &words),
+            trusted_link_options: join(true, image.image.link_options, &|one| one.link_options.clone()),
             native: last(&|one| one.native).unwrap_or(true),
             constants: Settings {
                 given: all.iter().flat_map(|one| one.constants.iter().cloned()).collect(),
@@ -246,6 +264,7 @@ fn settings(table: &Table<'_>, faults: &mut Vec<Fault>) -> RuleSettings {
     RuleSettings {
         options,
         link_options,
+        trusted: false,
         own_options: table.flag("own-options", faults),
         registers,
         optimization,

@@ -1,6 +1,7 @@
 //! What came of a build?
 
 use super::json::{ImageProblem, SchemaVersion};
+use super::text::visible;
 use super::{name, units};
 use crate::build::Failure;
 use crate::compat::native::Stay;
@@ -65,6 +66,8 @@ pub struct Built {
     pub problems: Vec<ImageProblem>,
     /// Options that the driver did not get, and how many images have them.
     pub removed_options: BTreeMap<String, usize>,
+    /// Options of images that are not known to be harmless, which the driver did not get, and how many images have them.
+    pub refused_options: BTreeMap<String, usize>,
     /// Bytes of native code.
     pub native_bytes: u64,
     /// Bytes of the inputs.
@@ -280,9 +283,13 @@ impl Built {
         for (own, other) in self.targets.iter_mut().zip(&file.targets) {
             own.add(other);
         }
-        for (option, images) in file.removed_options {
-            let count = self.removed_options.entry(option).or_default();
-            *count = count.saturating_add(images);
+        for (all, own) in
+            [(&mut self.removed_options, file.removed_options), (&mut self.refused_options, file.refused_options)]
+        {
+            for (option, images) in own {
+                let count = all.entry(option).or_default();
+                *count = count.saturating_add(images);
+            }
         }
         let counts = [
             (&mut self.images, file.images),
@@ -385,6 +392,13 @@ impl Built {
         }
         self.skipped_lines(verbose, kernel, &mut lines);
         self.failed_lines(verbose, kernel, &mut lines);
+        for (option, images) in &self.refused_options {
+            lines.push(format!(
+                "  option {} is not known to be harmless and was left out ({}; --trust-options gives it to the compiler)",
+                visible(option),
+                count(*images, "image")
+            ));
+        }
         if verbose {
             for (option, images) in &self.removed_options {
                 lines.push(format!("  option {option} not given to the driver ({})", count(*images, "image")));

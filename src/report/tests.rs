@@ -54,6 +54,7 @@ fn builds() {
         failed: vec![failed],
         problems: vec![ImageProblem { image: Some(1), offset: None, message: text() }],
         removed_options: [(text(), 2)].into_iter().collect(),
+        refused_options: [(text(), 1)].into_iter().collect(),
         seconds: 0.5,
         slowest: Some(built::Slowest { file: None, image: 1, target: text(), kernel: None, seconds: 0.25 }),
         saved_seconds: 0.5,

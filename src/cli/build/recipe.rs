@@ -31,6 +31,10 @@ pub struct RecipeArgs {
     /// Give specialization constants that nothing else sets their defaults; without, images with such constants stay SPIR-V
     #[arg(long)]
     spec_defaults: bool,
+    /// Give the compilers every option that an image, or a sycl-bundle.toml that was found, states; by default only those
+    /// known to be harmless: others have a compiler write files where they say
+    #[arg(long)]
+    trust_options: bool,
     /// Compile by the rules of this file; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -64,13 +68,18 @@ impl RecipeArgs {
             if let Some(found) = file.read(global, Rules::read(&file.name, text, targets))? {
                 file.announce(global);
                 rules = found;
+                if !file.found || self.trust_options {
+                    rules.trust_file();
+                }
             }
         }
+        rules.trust_images = self.trust_options;
         let own = rules.rules.len();
         let given: Vec<Setting> = self.spec.iter().chain(&self.spec_id).cloned().collect();
         let wanted = RuleSettings {
             options: self.options.clone().unwrap_or_default(),
             link_options: self.link_options.clone().unwrap_or_default(),
+            trusted: true,
             constants: given,
             defaults: self.spec_defaults.then_some(true),
             ..RuleSettings::default()

@@ -8,6 +8,7 @@ use super::watch::Watch;
 use crate::cli::global::Global;
 use crate::cli::sources::Numbers;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use sycl_bundle::build::plan::Plan;
 use sycl_bundle::build::target::{CPU_SPEC, Target};
 use sycl_bundle::build::{Failure, Job, Unit};
 use sycl_bundle::bundle::Bundle;
@@ -234,11 +235,14 @@ impl<'w, 'a> Work<'w, 'a> {
             let image = self.numbers.shown(failure.image);
             Failed::new(image, self.target(failure.target), self.kernels(failure.image), failure)
         });
-        let mut removed_options: BTreeMap<String, usize> = BTreeMap::new();
-        for (option, images) in plans.each.iter().flat_map(|plan| &plan.removed_options) {
-            let count = removed_options.entry(option.clone()).or_default();
-            *count = (*count).max(*images);
-        }
+        let most = |of: for<'p> fn(&'p Plan<'_>) -> &'p BTreeMap<String, usize>| {
+            let mut most: BTreeMap<String, usize> = BTreeMap::new();
+            for (option, images) in plans.each.iter().flat_map(of) {
+                let count = most.entry(option.clone()).or_default();
+                *count = (*count).max(*images);
+            }
+            most
+        };
         Built {
             target: self.target(0),
             march: self.wanted.iter().find_map(|wanted| wanted.target.march()).map(|march| march.name()),
@@ -251,7 +255,8 @@ impl<'w, 'a> Work<'w, 'a> {
             staying: self.staying(plans, done, embeds),
             skipped: skipped.collect(),
             failed: failed.collect(),
-            removed_options,
+            removed_options: most(|plan| &plan.removed_options),
+            refused_options: most(|plan| &plan.refused_options),
             ..Built::default()
         }
     }
