@@ -3,12 +3,10 @@
 mod baseline;
 mod gate;
 mod link;
-pub mod others;
-mod policy;
 
+pub use crate::cli::policy_file::{AppliedPolicy, PolicyArgs};
 pub use baseline::read as read_baseline;
 pub use gate::{Asked, Findings, held, linked_elsewhere, named as named_targets};
-pub use policy::{AppliedPolicy, PolicyArgs};
 
 use super::device_config::{Named, named_targets as named_by};
 use super::exit::Exit;
@@ -28,7 +26,8 @@ use sycl_bundle::device::near;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::report::check::{self as report, Answer, Finding, Question, Verdict};
+use sycl_bundle::report::check as report;
+use sycl_bundle::report::check::{Answer, Finding, Question, Verdict};
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::json::FileProblem;
 

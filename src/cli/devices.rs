@@ -1,23 +1,22 @@
 //! `devices`: which live OpenCL devices are there, and what can they do?
 
+use super::exit::{Exit, report};
+use super::global::Global;
+use super::live::{Live, settings};
+use super::output;
+use crate::cli::global::Answer;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
 use sycl_bundle::build::Settings;
 use sycl_bundle::build::probe::{Probes, probe, subjects};
 use sycl_bundle::build::query::sycl::answers;
 use sycl_bundle::build::query::{Query, Question, ask};
 use sycl_bundle::device::selector::VARIABLE;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::report::devices::{self as page, BuiltIn, Listed};
+use sycl_bundle::report::devices as page;
+use sycl_bundle::report::devices::{BuiltIn, Listed};
 use sycl_bundle::report::inspect::View;
-
-use super::exit::{Exit, report};
-use super::format::Answer;
-use super::global::Global;
-use super::live::{Live, settings};
-use super::output;
 
 const HELP: &str = "\
 A device is meant by its number, its kind (cpu, gpu, accelerator, custom: the first that takes

@@ -1,26 +1,29 @@
 //! `doctor`: what does this machine have of what `build` needs, and what is to be done about the rest?
+//!
+//! The runtime's variables are those of DPC++ (`sycl/doc/EnvironmentVariables.md`): `SYCL_CACHE_PERSISTENT=1` turns its cache
+//! on, which lies in `SYCL_CACHE_DIR`, else in `libsycl_cache` below `XDG_CACHE_HOME` or below `.cache` in `HOME`; with none
+//! of them it stays off without a word.
+//!
+//! The system's loader looks into `LD_LIBRARY_PATH` and then its own folders. `CMPLR_ROOT` is where oneAPI's `setvars.sh`
+//! says the compiler is; an active Python or conda environment holds what pip or conda installed.
 
-mod caches;
-mod runtimes;
-
-use std::env;
+use super::driver::{self, InstallArgs, Installed};
+use super::exit::Exit;
+use super::global::Global;
+use super::{cache, output, worker};
+use crate::cli::driver::Pip;
+use crate::cli::global::Answer;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
+use std::{env, fs};
 use sycl_bundle::build::worker::LOADS;
 use sycl_bundle::build::{Inventory, Offline, inventory, offline};
 use sycl_bundle::device::selector::{Selector, VARIABLE};
 use sycl_bundle::error::Result;
-use sycl_bundle::report::doctor::{self as page, Device, Doctor, Driver, Ocloc, Trouble};
-
-use super::driver::{self, InstallArgs, Installed};
-use super::exit::Exit;
-use super::format::Answer;
-use super::global::Global;
-use super::output;
-use super::pip::Pip;
-use super::worker;
+use sycl_bundle::report::doctor as page;
+use sycl_bundle::report::doctor::{BuildCache, Caches, Device, Doctor, Driver, Ocloc, Runtime, RuntimeCache, Trouble};
 use sycl_bundle::report::json::SchemaVersion;
 
 /// The longest that looking around may take; a driver can hang.
@@ -184,10 +187,10 @@ impl Findings {
             compiles: device.compiles,
             visible: self.admits(&device.kind, place),
         };
-        let runtimes = runtimes::find();
-        let (caches, of_caches) = caches::find();
+        let runtimes = find_runtimes();
+        let (caches, of_caches) = find_caches();
         let mut problems = self.judge();
-        problems.extend(runtimes::judge(&runtimes));
+        problems.extend(judge_runtimes(&runtimes));
         problems.extend(of_caches);
         Doctor {
             schema_version: SchemaVersion,
@@ -226,4 +229,150 @@ impl Findings {
 fn igc(ocloc: &Offline) -> Option<String> {
     let is_igc = |file: &&PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libigc.so"));
     ocloc.files.iter().find(is_igc).map(|file| file.display().to_string())
+}
+
+/// The caches, and what is wrong with them.
+pub fn find_caches() -> (Caches, Vec<Trouble>) {
+    let mut problems = Vec::new();
+    let build = cache::cache(true).and_then(|cache| match cache.stats() {
+        Ok(stats) => {
+            let folder = cache.folder().display().to_string();
+            Some(BuildCache { folder, entries: stats.entries, bytes: stats.bytes })
+        }
+        Err(error) => {
+            problems.push(Trouble::from(&error));
+            None
+        }
+    });
+    problems.extend(cache::limit().err().map(|error| Trouble::from(&error)));
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("SYCL_CACHE_DIR")
+        .or_else(|| Some(set("XDG_CACHE_HOME")?.join("libsycl_cache")))
+        .or_else(|| Some(set("HOME")?.join(".cache/libsycl_cache")));
+    let runtime = runtime_cache(set("SYCL_CACHE_PERSISTENT").is_some_and(|value| value.as_os_str() != "0"), folder);
+    if runtime.persistent && runtime.folder.is_none() {
+        let message = "SYCL_CACHE_PERSISTENT is set, and the SYCL runtime keeps nothing: it knows no folder";
+        problems.push(Trouble::new(message, "set SYCL_CACHE_DIR to a folder"));
+    }
+    if set("SYCL_CACHE_DISABLE_PERSISTENT").is_some() {
+        let message = "SYCL_CACHE_DISABLE_PERSISTENT has no effect any more";
+        problems.push(Trouble::new(message, "set SYCL_CACHE_PERSISTENT=0 instead"));
+    }
+    (Caches { build, runtime }, problems)
+}
+
+fn runtime_cache(persistent: bool, folder: Option<PathBuf>) -> RuntimeCache {
+    RuntimeCache { persistent, folder: folder.map(|folder| folder.display().to_string()) }
+}
+
+/// Folders in which the loader looks without being told.
+const SYSTEM: [&str; 4] = ["/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+/// Variables that name a folder above `lib`.
+const PREFIXES: [&str; 3] = ["CMPLR_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"];
+
+/// The runtimes, the first of `LD_LIBRARY_PATH` first, each file once.
+pub fn find_runtimes() -> Vec<Runtime> {
+    let path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let own = env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| (folder, "LD_LIBRARY_PATH"));
+    let below = |name: &'static str| env::var_os(name).map(|prefix| (Path::new(&prefix).join("lib"), name));
+    let system = SYSTEM.iter().map(|folder| (PathBuf::from(folder), "system"));
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for (folder, by) in own.chain(PREFIXES.into_iter().filter_map(below)).chain(system) {
+        let Ok(folder) = folder.canonicalize() else { continue };
+        if seen.insert(folder.clone()) {
+            found.extend(in_folder(&folder, by));
+        }
+    }
+    found
+}
+
+fn in_folder(folder: &Path, by: &str) -> Vec<Runtime> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: BTreeSet<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let adapters: BTreeSet<String> = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("libur_adapter_")?.split(".so").next())
+        .map(str::to_owned)
+        .collect();
+    let versions: Vec<&str> = names.iter().filter_map(|name| version(name)).collect();
+    let majors = versions.iter().filter(|version| !version.contains('.'));
+    majors
+        .map(|major| {
+            let whole = versions.iter().filter(|version| version.split('.').next() == Some(*major));
+            let soname = format!("libsycl.so.{major}");
+            Runtime {
+                path: folder.join(&soname).display().to_string(),
+                version: whole.max_by_key(|version| version.len()).unwrap_or(major).to_string(),
+                soname,
+                by: by.to_owned(),
+                adapters: adapters.iter().cloned().collect(),
+            }
+        })
+        .collect()
+}
+
+/// `9` of `libsycl.so.9`, `9.0.0` of `libsycl.so.9.0.0`; none of `libsycl.so.9.0.0-gdb.py`.
+fn version(name: &str) -> Option<&str> {
+    let version = name.strip_prefix("libsycl.so.")?;
+    version.chars().all(|letter| letter.is_ascii_digit() || letter == '.').then_some(version)
+}
+
+/// Problems of runtimes that do not go together.
+pub fn judge_runtimes(runtimes: &[Runtime]) -> Vec<Trouble> {
+    let mut problems = Vec::new();
+    let Some(first) = runtimes.first() else { return problems };
+    let one =
+        |runtime: &Runtime| format!("{} {} ({}, by {})", runtime.soname, runtime.version, runtime.path, runtime.by);
+    if let Some(other) = runtimes.iter().find(|other| other.soname != first.soname) {
+        let message = format!(
+            "two SYCL runtimes: {} and {}; where a program is linked to one and a library of it to the other, both are \
+             loaded, and neither sees the other's device images",
+            one(first),
+            one(other)
+        );
+        problems.push(Trouble::new(message, "build all parts with one compiler, and name its `lib` alone"));
+    }
+    let twice = |other: &&Runtime| other.soname == first.soname && other.version != first.version;
+    if let Some(other) = runtimes.iter().find(twice) {
+        let message = format!("{} hides {}: programs of the second run on the first", one(first), one(other));
+        problems.push(Trouble::new(message, "put the folder of the newer one first in LD_LIBRARY_PATH"));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(names: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        names.iter().for_each(|name| fs::write(folder.path().join(name), "").unwrap());
+        folder
+    }
+
+    #[test]
+    fn runtimes_and_their_adapters_are_told_by_names() {
+        let names =
+            ["libsycl.so", "libsycl.so.9", "libsycl.so.9.0.0", "libsycl.so.9.0.0-gdb.py", "libsycl-preview.so.9"];
+        let folder = folder(&[&names[..], &["libur_adapter_cuda.so.0", "libur_adapter_cuda.so.0.12.0"]].concat());
+        let found = in_folder(folder.path(), "CMPLR_ROOT");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].soname.as_str(), found[0].version.as_str()), ("libsycl.so.9", "9.0.0"));
+        assert_eq!(found[0].adapters, ["cuda"]);
+        assert_eq!(judge_runtimes(&found), Vec::new());
+    }
+
+    #[test]
+    fn runtimes_that_do_not_go_together_are_named() {
+        let runtime = |soname: &str, version: &str| Runtime {
+            soname: soname.to_owned(),
+            version: version.to_owned(),
+            ..Runtime::default()
+        };
+        let (eight, nine, newer) = (runtime("s.8", "8.0.0"), runtime("s.9", "9.0.0"), runtime("s.9", "9.1.0"));
+        assert!(judge_runtimes(&[nine.clone(), nine.clone()]).is_empty());
+        assert!(judge_runtimes(&[eight, nine.clone()])[0].message.contains("two SYCL runtimes"));
+        assert!(judge_runtimes(&[nine, newer])[0].message.contains("hides"));
+    }
 }

@@ -1,12 +1,12 @@
 //! What do `embed` and `prune` share: a linked file goes in, a changed copy comes out?
 
 use super::exit::{Exit, report};
-use super::format::Summary;
 use super::global::Global;
 use super::input::Input;
 use super::package::LinkedFile;
 use super::sources::{replaces_input, same_file};
 use super::{emit, output};
+use crate::cli::global::Summary;
 use std::collections::{BTreeSet, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -3,13 +3,19 @@
 //! A file stands for itself; a package, a folder or a process (`pid:N`, `/proc/N/maps`) for every file in it that may
 //! hold device code. The library reads packages; here is what needs the file system: folders, processes, and the members
 //! of thin archives.
-
-mod folder;
-mod process;
+//!
+//! A folder stands for all files below it, sorted by name. A link within the folder is passed over, for what it leads to is met anyway; one that
+//! leads out is followed, unless it leads to a folder that holds this one. Pipes, sockets and devices are not opened.
+//!
+//! A process stands for the files that it maps, each once, in the order of addresses: executable and libraries, not
+//! packages or data. They
+//! are opened as the process sees them (it may have another root), and those that were deleted or replaced since, through
+//! its maps.
 
 use super::input::{FileId, Found, Input};
 use std::collections::HashSet;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use sycl_bundle::container::Kind;
 use sycl_bundle::container::package::{self, Content};
 use sycl_bundle::error::{Error, Result};
@@ -44,7 +50,7 @@ pub type Each<'e> = dyn FnMut(Form, Leaf<'_>) -> Result<()> + 'e;
 /// What `each` returns. What cannot be read is handed on as such.
 pub fn expand(argument: &Path, each: &mut Each<'_>) -> Result<Form> {
     let mut expansion = Expansion { each, seen: HashSet::new() };
-    if let Some(pid) = process::pid(argument) {
+    if let Some(pid) = pid(argument) {
         return expansion.process(argument, &pid).map(|()| Form::Package);
     }
     if argument != Path::new("-") && argument.is_dir() {
@@ -124,5 +130,157 @@ impl Expansion<'_, '_> {
             }
             Content::Beside(name) => self.found(&folder.join(name), member.path, true, depth.saturating_add(1)),
         })
+    }
+}
+
+impl Expansion<'_, '_> {
+    /// Hands on each file in a folder.
+    fn folder(&mut self, path: &Path) -> Result<()> {
+        match path.canonicalize() {
+            Ok(real) => self.below(path, &mut vec![real]),
+            Err(error) => self.damaged(&path.display().to_string(), unreadable(&error)),
+        }
+    }
+
+    /// `roots` are the real paths of folders whose contents are met anyway: the argument, and folders that links led to.
+    fn below(&mut self, folder: &Path, roots: &mut Vec<PathBuf>) -> Result<()> {
+        let listed = fs::read_dir(folder).and_then(|entries| entries.collect::<std::io::Result<Vec<_>>>());
+        let mut entries = match listed {
+            Ok(entries) => entries,
+            Err(error) => return self.damaged(&folder.display().to_string(), unreadable(&error)),
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                self.below(&path, roots)?;
+            } else if kind.is_file() {
+                self.found(&path, &path.display().to_string(), true, 0)?;
+            } else if kind.is_symlink() {
+                self.link(&path, roots)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, path: &Path, roots: &mut Vec<PathBuf>) -> Result<()> {
+        // A link that leads nowhere, or only to itself, holds nothing.
+        let Ok(real) = path.canonicalize() else { return Ok(()) };
+        if roots.iter().any(|root| real.starts_with(root)) {
+            return Ok(());
+        }
+        if !real.is_dir() {
+            return self.found(path, &path.display().to_string(), true, 0);
+        }
+        if roots.iter().any(|root| root.starts_with(&real)) {
+            return Ok(());
+        }
+        roots.push(real);
+        self.below(path, roots)
+    }
+}
+
+#[cold]
+fn unreadable(error: &std::io::Error) -> Error {
+    Error::io("cannot read the folder", error)
+}
+
+/// The process that an argument means: `pid:N`, or `/proc/N/maps`.
+fn pid(argument: &Path) -> Option<String> {
+    let text = argument.to_str()?;
+    let pid = match text.strip_prefix("pid:") {
+        Some(pid) => pid,
+        None => text.strip_prefix("/proc/")?.strip_suffix("/maps")?,
+    };
+    let number = !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit());
+    (number || pid == "self").then(|| pid.to_owned())
+}
+
+/// One mapping of a file.
+struct Mapping<'m> {
+    range: &'m str,
+    executable: bool,
+    path: &'m str,
+}
+
+fn mapping(line: &str) -> Option<Mapping<'_>> {
+    // ADDRESSES PERMISSIONS OFFSET DEVICE INODE, spaces, PATH.
+    let mut rest = line;
+    let mut field = || {
+        let (field, after) = rest.trim_start_matches(' ').split_once(' ')?;
+        rest = after;
+        Some(field)
+    };
+    let (range, permissions) = (field()?, field()?);
+    let _ = (field()?, field()?, field()?);
+    let path = rest.trim_start_matches(' ');
+    path.starts_with('/').then_some(Mapping { range, executable: permissions.contains('x'), path })
+}
+
+impl Expansion<'_, '_> {
+    /// Hands on each library of a process.
+    fn process(&mut self, argument: &Path, pid: &str) -> Result<()> {
+        let folder = PathBuf::from("/proc").join(pid);
+        let maps = match fs::read(folder.join("maps")) {
+            Ok(maps) => maps,
+            Err(error) => {
+                let name = argument.display().to_string();
+                let error = match error.kind() {
+                    std::io::ErrorKind::NotFound => Error::input(format!("there is no process {pid}")),
+                    _ => Error::io(format!("cannot read the maps of process {pid}"), &error),
+                };
+                return self.damaged(&name, error);
+            }
+        };
+        let maps = String::from_utf8_lossy(&maps);
+        let mut known = HashSet::new();
+        for mapping in maps.lines().filter_map(mapping) {
+            let deleted = mapping.path.strip_suffix(" (deleted)");
+            // Of what is deleted only code is of interest: the rest is shared memory.
+            if deleted.is_some() && !mapping.executable || !known.insert(mapping.path) {
+                continue;
+            }
+            let path = match deleted {
+                Some(_) => folder.join("map_files").join(mapping.range),
+                None => {
+                    let path = Path::new(mapping.path);
+                    let seen = folder.join("root").join(path.strip_prefix("/").unwrap_or(path));
+                    // Without the right to look through the eyes of the process, ours must do.
+                    if seen.exists() && !same(&seen, path) { seen } else { path.to_path_buf() }
+                }
+            };
+            self.found(&path, mapping.path, false, 0)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether two paths are the same file.
+fn same(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |path: &Path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    id(a) == id(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_told_from_files() {
+        let pid = |text: &str| pid(Path::new(text));
+        assert_eq!(pid("pid:12").as_deref(), Some("12"));
+        assert_eq!(pid("/proc/self/maps").as_deref(), Some("self"));
+        assert_eq!([pid("pid:"), pid("pid:x"), pid("./pid:1"), pid("/proc/1/../maps")], [None, None, None, None]);
+    }
+
+    #[test]
+    fn a_path_may_hold_spaces() {
+        let line = "7f00-7f01 r-xp 00000000 fe:00 42                       /a b/lib.so (deleted)";
+        let found = mapping(line).unwrap();
+        assert_eq!((found.range, found.executable, found.path), ("7f00-7f01", true, "/a b/lib.so (deleted)"));
+        assert!(mapping("7f00-7f01 rw-p 00000000 00:00 0 ").is_none());
+        assert!(mapping("7f00-7f01 rw-p 00000000 00:00 0                  [heap]").is_none());
     }
 }

@@ -22,7 +22,7 @@ enum Color {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
-    /// Colour the output always, never, or on a terminal; NO_COLOR and CLICOLOR_FORCE count for `auto`
+    /// Colours in the output; NO_COLOR and CLICOLOR_FORCE count for `auto`
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
     color: Color,
     /// Say less: no notes, no progress
@@ -134,4 +134,22 @@ impl Global {
             self.note(text);
         }
     }
+}
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Answer {
+    /// For people
+    Table,
+    /// One document
+    Json,
+}
+
+/// The form of a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Summary {
+    /// A summary on standard error
+    Text,
+    /// A document on standard output
+    Json,
 }

@@ -1,14 +1,14 @@
 //! `has`: is there a kernel bundle of a state, with these kernels, for these targets?
 
 use super::check::named_targets;
-use super::check::others::each_linked;
 use super::device_config::{DeviceConfigs, LiveTargets};
 use super::exit::Exit;
 use super::files::{each_file, report_problems};
-use super::format::Answer;
 use super::global::Global;
 use super::output;
 use super::selection::StateName;
+use crate::cli::files::each_linked;
+use crate::cli::global::Answer;
 use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::compat::finding::Verdict;

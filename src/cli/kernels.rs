@@ -1,9 +1,16 @@
 //! `kernels`: what is known of each kernel, and what does a device answer about it?
 
+use super::exit::Exit;
+use super::files::{ReadOptions, each_file_with, report_problems};
+use super::global::Global;
+use super::live::Live;
+use super::output;
+use super::selection::Selection;
+use crate::cli::files::collect_offers;
+use crate::cli::live::Asker;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
 use sycl_bundle::compat::offers::Offers;
 use sycl_bundle::container::arena::Arena;
@@ -12,15 +19,6 @@ use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::kernels::{FileKernels, json, page, table};
 use sycl_bundle::select::{Selector, keep_needing};
-
-use super::ask::Asker;
-use super::check::others::collect;
-use super::exit::Exit;
-use super::files::{ReadOptions, each_file_with, report_problems};
-use super::global::Global;
-use super::live::Live;
-use super::output;
-use super::selection::Selection;
 
 /// Kernels of which each has a page where they are asked for by name.
 const PAGES: usize = 16;
@@ -105,7 +103,7 @@ impl Args {
         let arena = Arena::with_limit(u64::MAX);
         let linked =
             !askers.is_empty() && self.files.len() > 1 && !self.files.iter().any(|file| file == Path::new("-"));
-        let offers = if linked { collect(global, &self.files, &arena)? } else { Offers::default() };
+        let offers = if linked { collect_offers(global, &self.files, &arena)? } else { Offers::default() };
         let mut find = |facts: &FileFacts<'_>, full: bool| -> Result<FileKernels<'_>> {
             let (file, built) =
                 found(global, facts, wanted, Depth { clones: full, evidence: full }, (&askers, &offers))?;

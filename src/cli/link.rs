@@ -1,11 +1,11 @@
 //! `link`: how do images that need each other become one that needs nothing?
 
-use super::compiler::CompilerArgs;
 use super::emit::{self, EmitArgs};
 use super::exit::{Exit, report};
 use super::gather::{Gathered, gather_code};
 use super::global::Global;
 use super::selection::Selection;
+use crate::cli::compile::CompilerArgs;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use sycl_bundle::build::options::{self, Given};

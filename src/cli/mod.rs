@@ -3,12 +3,10 @@
 //! The clap tree, one line and one file per verb. A verb's file holds `Args` with its flags, help and examples, and
 //! `Args::run`. The verbs print; everything they say comes from the library.
 
-mod ask;
 mod build;
 mod cache;
 mod check;
 mod compile;
-mod compiler;
 pub mod completions;
 mod device_config;
 mod devices;
@@ -24,7 +22,6 @@ mod explain;
 mod extract;
 mod files;
 mod filter;
-mod format;
 mod gather;
 #[cfg(test)]
 mod generated;
@@ -43,7 +40,6 @@ mod memory;
 mod output;
 mod package;
 mod page;
-mod pip;
 mod plan;
 mod policy_file;
 mod progress;

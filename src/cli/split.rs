@@ -1,29 +1,31 @@
 //! `split`: which images do the kernels of a module make?
 
 mod sources;
-mod spool;
 
 use super::device_config::DeviceConfigs;
 use super::edited::{self, Linked};
 use super::emit::{self, Emit, EmitArgs};
 use super::exit::{Exit, report};
-use super::format::Summary;
 use super::gather::gather_code;
-use super::global::Global;
-use super::output;
+use super::global::{Global, Summary};
+use super::input::Spooled;
+use super::output::{self, cannot_write, folder_of};
 use super::selection::Selection;
 use sources::Fixed;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
-use sycl_bundle::container::arena::Arena;
+use sycl_bundle::container::arena::{Arena, Owner};
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::image_data::{OutImage, out_image};
+use sycl_bundle::rewrite::split::spool::Spool;
 use sycl_bundle::rewrite::split::{Mode, Options, split, split_indexed};
 use sycl_bundle::select::Pattern;
 
@@ -151,13 +153,13 @@ impl Args {
             }
             groups.iter().position(|group| group.iter().any(matches))
         };
-        let spools = spool::Spools::default();
+        let spools = Spools::default();
         let options = Options {
             mode,
             explicit: &explicit,
             epoch,
             target_number: &|target| sources::number_of(target, epoch),
-            spool: &|size| spool::open(&self.output, size, &spools),
+            spool: &|size| open_spool(&self.output, size, &spools),
         };
         let mut made = Vec::new();
         let mut replaced = HashSet::new();
@@ -235,4 +237,43 @@ impl Args {
         let done = linked.change(global, &target, replaced, &new, true)?;
         Ok(if done == Exit::Done { exit } else { done })
     }
+}
+
+/// Modules of fewer bytes stay in memory.
+const LARGE: u64 = 4 << 20;
+
+/// The files of all large modules.
+pub type Spools = RefCell<Vec<Spooled>>;
+
+/// A file without a name, on the disk of the output.
+struct Unnamed<'p> {
+    output: &'p Path,
+    spools: &'p Spools,
+    file: BufWriter<File>,
+}
+
+impl Spool for Unnamed<'_> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|error| cannot_write(self.output, &error))
+    }
+
+    fn finish(self: Box<Self>) -> Result<Owner> {
+        let file = self.file.into_inner().map_err(|error| cannot_write(self.output, error.error()))?;
+        let spooled = Spooled::new(&file)?;
+        self.spools.borrow_mut().push(spooled.clone());
+        Ok(Box::new(spooled))
+    }
+}
+
+/// Opens a file for the images of a module of so many bytes, where it is large; it is among `spools` when it is full.
+pub fn open_spool<'p>(output: &'p Path, size: u64, spools: &'p Spools) -> Result<Option<Box<dyn Spool + 'p>>> {
+    if size < LARGE {
+        return Ok(None);
+    }
+    // Devices and streams have no disk of their own.
+    let streams = output == Path::new("-") || output.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir());
+    let folder = if streams { std::env::temp_dir() } else { folder_of(output).to_path_buf() };
+    // Without one, images wait in memory: whether the output can be written shows when it is.
+    let Ok(file) = tempfile::tempfile_in(folder) else { return Ok(None) };
+    Ok(Some(Box::new(Unnamed { output, spools, file: BufWriter::new(file) })))
 }

@@ -345,7 +345,6 @@ mod tests {
     use super::*;
     use crate::compat::aspects::{Aspect, Evidence, Step};
     use crate::compat::explain::{cause, said};
-    use crate::compat::finding::RuleId;
     use crate::compat::finding::{Finding, RuleId};
     use crate::report::inspect::View;
     use crate::report::json::tests::against;
@@ -378,7 +377,7 @@ mod tests {
             saying,
         });
         let against = Finding {
-            matter: RuleId::Aspect,
+            rule: RuleId::Aspect,
             certain: true,
             message: "no".into(),
             aspect: Some("fp64".into()),

@@ -3,7 +3,7 @@
 //! Parts are named after their table, so those of an earlier one are the table's to replace and, where the new one has
 //! fewer, to take away: left there they would be files that no table lists, which no later table may replace.
 
-use super::parts::stem_and_folder;
+use crate::cli::emit::stem_and_folder;
 use crate::cli::sources::same_file;
 use std::collections::HashSet;
 use std::ffi::OsStr;

@@ -6,19 +6,22 @@
 mod args;
 pub mod compiled;
 mod earlier;
-mod parts;
-mod target;
 mod write;
 
-use super::output::folder_of;
+use super::global::Global;
+use super::output::{self, Folder, folder_of};
 use super::sources::spare_inputs;
-pub use args::{Emit, EmitArgs, Form};
-pub use earlier::{Earlier, check as check_parts, in_folder as parts_in_folder};
-pub use parts::stem_and_folder;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use sycl_bundle::error::{Error, ErrorKind, Result};
-pub use target::known as known_target;
+use sycl_bundle::bundle::format::Format;
+use sycl_bundle::bundle::image::Image;
+use sycl_bundle::bundle::property_text;
+use sycl_bundle::device;
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::rewrite::extract::{self, Names};
+
+pub use args::{Emit, EmitArgs, Form};
+pub use earlier::{Earlier, check as check_parts, in_folder as parts_in_folder};
 pub use write::{Origin, write, write_with_parts};
 
 /// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in
@@ -61,4 +64,131 @@ pub fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
     }
     let message = format!("cannot write `{}`: the folder does not exist", path.display());
     Err(Error::new(ErrorKind::Environment, message).with_remedy(format!("`mkdir -p {}` first", folder.display())))
+}
+
+/// The names that the runtime compares with (`__SYCL_DEVICE_BINARY_TARGET_*` in DPC++ `sycl/source/detail/compiler.hpp`),
+/// which are no targets of the device configuration, or not by that name alone; and the architectures of the triples that
+/// upstream's drivers write in their place.
+const SPECS: [&str; 13] = [
+    "spir",
+    "spir64",
+    "spir64_x86_64",
+    "spir64_gen",
+    "spir64_fpga",
+    "nvptx64",
+    "amdgcn",
+    "native_cpu",
+    "llvm_nvptx64",
+    "llvm_amdgcn",
+    "spirv",
+    "spirv32",
+    "spirv64",
+];
+
+/// The name to write for a spelling: one that the runtime compares with stands as it is, also as a triple; any other is
+/// that of the target that it means.
+///
+/// # Errors
+/// `Usage` where it means none, or several.
+pub fn known_target(global: &Global, spelling: &str) -> Result<String> {
+    if SPECS.contains(&spelling.split('-').next().unwrap_or_default()) {
+        return Ok(spelling.to_owned());
+    }
+    let found = device::table().resolve(spelling)?;
+    let [target] = found.targets.as_slice() else {
+        let names: Vec<&str> = found.targets.iter().map(|target| target.name.as_str()).collect();
+        // The runtime knows families by name too.
+        if let Some(family) = found.family.filter(|family| family.starts_with("intel_gpu_")) {
+            return Ok(family);
+        }
+        let error = Error::new(ErrorKind::Usage, format!("`{spelling}` means several targets: {}", names.join(", ")));
+        return Err(error.with_remedy("name one of them with --as-target"));
+    };
+    if let Some(note) = &found.note {
+        global.note(note);
+    }
+    if target.name != spelling {
+        global.note(&format!("`{spelling}` is {}", target.name));
+    }
+    Ok(target.name.clone())
+}
+
+/// Names of the files of all images.
+fn part_names(images: &[Image<'_>], stem: &str, origin: &Origin) -> Vec<Names> {
+    let name = |(number, image): (usize, &Image<'_>)| {
+        let names = Names::for_prepared(stem, image.index, image);
+        origin.pass(number);
+        names
+    };
+    images.iter().enumerate().map(name).collect()
+}
+
+/// A table and its parts beside it.
+fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
+    if path == Path::new("-") {
+        return Err(Error::new(ErrorKind::Usage, "a table has parts beside it").with_remedy("name a file with `-o`"));
+    }
+    let (stem, folder) = stem_and_folder(path);
+    let mut total = 0u64;
+    // All is made before the first part is written, so that an image that cannot be leaves nothing behind.
+    let texts =
+        images.iter().map(|image| property_text::write(&image.properties).context(|| format!("image {}", image.index)));
+    let texts = texts.collect::<Result<Vec<_>>>()?;
+    let names = part_names(images, &stem, origin);
+    let table = extract::table(&names)?;
+    for (number, ((image, name), text)) in images.iter().zip(&names).zip(texts).enumerate() {
+        let mut put = |name: &str, bytes: &[u8]| -> Result<()> {
+            total = total.saturating_add(bytes.len() as u64);
+            output::write_atomically(&folder.join(name), bytes, None).map(|_| ())
+        };
+        put(&name.code, image.stored)?;
+        if let Some(properties) = &name.properties {
+            put(properties, text.as_bytes())?;
+        }
+        if let Some(symbols) = &name.symbols {
+            let lines: String = image.entries.iter().flat_map(|entry| [entry, "\n"]).collect();
+            put(symbols, lines.as_bytes())?;
+        }
+        origin.pass(number);
+    }
+    // The table last: where it is, so is everything it names.
+    output::write_atomically(path, table.as_bytes(), None)?;
+    Ok(total.saturating_add(table.len() as u64))
+}
+
+/// Bare modules: one as a file, several in a folder.
+fn write_spirv(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
+    let is_other = |(number, image): &(usize, &Image<'_>)| {
+        origin.pass(*number);
+        image.format() != Format::SpirV
+    };
+    if let Some((_, other)) = images.iter().enumerate().find(is_other) {
+        let message = format!("image {} is {}, no SPIR-V", other.index, other.format().name());
+        return Err(Error::new(ErrorKind::Usage, message).with_remedy("select others with --state input or --image"));
+    }
+    if let ([image], false) = (images, path.is_dir()) {
+        return write::to(path, image.stored, None);
+    }
+    if path.is_file() || path == Path::new("-") || path.extension().is_some_and(|extension| extension == "spv") {
+        let message = format!("{} modules do not fit one file", images.len());
+        return Err(
+            Error::new(ErrorKind::Usage, message).with_remedy("name a folder with `-o`, or select one with `--image`")
+        );
+    }
+    let (stem, _) = stem_and_folder(path);
+    let mut folder = Folder::begin(path)?;
+    let mut total = 0u64;
+    for (number, image) in images.iter().enumerate() {
+        folder.add(&Names::for_prepared(&stem, image.index, image).code, image.stored)?;
+        total = total.saturating_add(image.stored.len() as u64);
+        origin.pass(number);
+    }
+    folder.finish()?;
+    Ok(total)
+}
+
+/// The stem and folder of parts, which are named after the table.
+pub fn stem_and_folder(path: &Path) -> (String, &Path) {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    (stem, path.parent().unwrap_or(Path::new("")))
 }

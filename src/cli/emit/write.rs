@@ -1,7 +1,7 @@
 //! How does a set of images become the form asked for?
 
 use super::args::{Emit, Form};
-use super::{earlier, parts};
+use crate::cli::emit::{self, earlier};
 use crate::cli::global::Global;
 use crate::cli::input::Spooled;
 use crate::cli::output;
@@ -68,12 +68,12 @@ pub fn write(global: &Global, form: &Form, mut images: Vec<Image<'_>>, origin: &
         }
         Emit::Table => {
             dropped(global, &settled, "a table");
-            return parts::table(&settled, origin, path);
+            return emit::write_table(&settled, origin, path);
         }
         Emit::Spirv => {
             dropped(global, &settled, "a bare module");
             dropped_sets(global, &settled);
-            return parts::spirv(&settled, origin, path);
+            return emit::write_spirv(&settled, origin, path);
         }
         Emit::Object | Emit::Shared => return registered(global, form, &settled, origin, path),
         Emit::Syclbin => {
@@ -107,8 +107,8 @@ pub fn write_with_parts(
     if form.emit != Emit::Table {
         return write(global, form, images, origin, path);
     }
-    let (stem, _) = parts::stem_and_folder(path);
-    let names = parts::names(&images, &stem, origin);
+    let (stem, _) = emit::stem_and_folder(path);
+    let names = emit::part_names(&images, &stem, origin);
     let earlier = earlier::check(names.iter().flat_map(Names::all), path, inputs)?;
     let total = write(global, form, images, origin, path)?;
     earlier.clear(path);

@@ -2,7 +2,7 @@
 //!
 //! A guide is a file of `src/guides` whose first line is `# NAME: SUMMARY`. What it shows as a command is run by the tests.
 
-use super::page::escaped;
+use crate::cli::man::escaped;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! What is found in each file, what of it does the policy excuse, and what does the policy itself find?
 
 use super::super::super::global::Global;
-use super::asked::{Asked, any_matches};
+use crate::cli::check::gate::{Asked, any_matches};
 use std::collections::HashMap;
 use std::sync::Arc;
 use sycl_bundle::bundle::image::State;
