@@ -83,6 +83,16 @@ impl<'a> Entry<'a> {
         found.and_then(|(_, value)| blob::text(value)).unwrap_or_default()
     }
 
+    /// Returns the names of a SYCL image's kernels, which upstream lists: one per line to LLVM 22, as a table since.
+    pub fn symbols(&self) -> Vec<&'a str> {
+        let found = self.strings.iter().find(|(known, _)| *known == b"symbols");
+        let Some((_, value)) = found else { return Vec::new() };
+        symbol_table(value).unwrap_or_else(|| {
+            let text = blob::text(value).unwrap_or_default();
+            text.split(['\n', '\0']).filter(|name| !name.is_empty()).collect()
+        })
+    }
+
     /// Returns the name of the programming model. Before the values became a bit set they were consecutive: 3 was HIP
     /// and 4 SYCL, where 4 is HIP now; the triple tells which.
     pub fn model(&self) -> &'static str {
@@ -223,6 +233,22 @@ fn entry<'a>(reader: &mut Reader<'a>, version: u32, body: &'a [u8], place: Place
     })
 }
 
+/// Returns the names of a table `{u32 count, {u32 offset, u32 size}[count]}`, whose offsets count from its start and
+/// whose names end in a NUL that the sizes leave out; none where the bytes are no such table.
+fn symbol_table(value: &[u8]) -> Option<Vec<&str>> {
+    let field = |at: usize| bytes::u32_at(value, at).and_then(|field| usize::try_from(field).ok());
+    let end = field(0)?.checked_mul(8)?.checked_add(4)?;
+    let pairs = value.get(4..end)?;
+    let name = |pair: &[u8]| {
+        let field = |at: usize| bytes::u32_at(pair, at).and_then(|field| usize::try_from(field).ok());
+        let (offset, size) = (field(0)?, field(4)?);
+        let after = offset.checked_add(size).filter(|_| offset >= end)?;
+        let name = blob::text(bytes::slice_at(value, offset, size)?)?;
+        (value.get(after) == Some(&0) && !name.is_empty()).then_some(name)
+    };
+    pairs.chunks_exact(8).map(name).collect()
+}
+
 /// Adds the images of every OffloadBinary in a blob.
 pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32, outer: &Image<'a>) {
     for entries in parse(reader, data, place) {
@@ -243,8 +269,7 @@ pub(super) fn images<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, 
                 arch: or(blob::arch_of(entry.string("arch")), outer.arch),
                 compile_options: or(entry.string("compile-opts"), outer.compile_options),
                 link_options: or(entry.string("link-opts"), outer.link_options),
-                // Upstream lists a SYCL image's kernels, one per line.
-                entries: entry.string("symbols").split(['\n', '\0']).filter(|name| !name.is_empty()).collect(),
+                entries: entry.symbols(),
                 ..outer.clone()
             };
             reader.read(entry.image, entry.place, depth, &like);

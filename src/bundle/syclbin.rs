@@ -230,9 +230,15 @@ fn code<'a>(
     Ok(())
 }
 
+/// Values of `role`.
+const ROLES: [&str; 4] = ["global_metadata", "am_metadata", "ir", "native"];
+
 /// Whether the entries of an OffloadBinary are the parts of a SYCLBIN.
 pub fn is_parted(entries: &[Entry<'_>]) -> bool {
-    entries.iter().any(|entry| entry.image_kind == image_kind::SYCLBIN && !entry.string("role").is_empty())
+    // The number was 6 in 2025, which is SPIR-V's now.
+    let of_syclbin = |kind: u16| matches!(kind, image_kind::SYCLBIN | image_kind::SPIRV);
+    let role = |entry: &Entry<'_>| ROLES.contains(&entry.string("role"));
+    entries.iter().any(|entry| of_syclbin(entry.image_kind) && role(entry))
         && entries.first().is_some_and(|entry| !entry.image.starts_with(&MAGIC))
 }
 

@@ -465,6 +465,8 @@ pub fn generator_name(word: u32) -> String {
         15 => "rspirv",
         17 => "Khronos SPIR-V Tools Linker",
         43 => "LLVM SPIR-V Backend",
+        // Not registered: clang writes it where the triple is spirv64-amd-amdhsa.
+        0xffff => "LLVM SPIR-V Backend for AMD GPUs",
         tool => return format!("tool {tool} version {}", word & 0xffff),
     };
     format!("{tool} {}", word & 0xffff)

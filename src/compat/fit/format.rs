@@ -31,6 +31,8 @@ const CPUS: [&str; 5] = ["spir64_x86_64", "x86_64", "intel_cpu_spr", "intel_cpu_
 /// The spec of an image's target without vendor and system; a bare module is `spir64`.
 pub fn spec<'a>(image: &Image<'a>) -> &'a str {
     match image.target.split('-').next().unwrap_or_default() {
+        // AMD's flavour of SPIR-V, which no SYCL runtime hands to a device.
+        "spirv64" if image.target.starts_with("spirv64-amd-") => "spirv64-amd-amdhsa",
         "" if image.origin.is_none() => "spir64",
         "spirv64" => "spir64",
         "llvm_nvptx64" => "nvptx64",
@@ -44,8 +46,10 @@ pub fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
     let target = subject.target;
     if let Some(label) = image.compile_target().filter(|label| *label != "spir64") {
         let cpu = label == "spir64_x86_64" && CPUS.contains(&target.name.as_str());
+        // clang-sycl-linker names a GPU as ocloc does.
+        let short = target.name.strip_prefix("intel_gpu_").is_some_and(|own| own == label.replace('-', "_"));
         let family = label.starts_with("intel_gpu_") && target.families.iter().any(|own| own == label);
-        return if label == target.name || cpu || family || target.aliases.iter().any(|own| own == label) {
+        return if label == target.name || cpu || family || short || target.aliases.iter().any(|own| own == label) {
             Match::Yes
         } else if target.name == "spir64_gen" && label.starts_with("intel_gpu_") {
             Match::Unknown(format!("Image was compiled for {label}; which Intel GPU is meant is not known."))
@@ -165,6 +169,9 @@ const CORE: [&str; 14] = [
     "Vector16",
 ];
 
+/// Generator of modules for AMD GPUs, which call intrinsics of LLVM that no other compiler has.
+const AMD_FLAVOUR: u32 = 0xffff;
+
 /// Checks version, capabilities and extensions of a module.
 pub fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
     if !subject.takes_spirv() {
@@ -172,6 +179,11 @@ pub fn spirv(module: &Module, subject: &Subject<'_>, fit: &mut Fit) {
         return;
     }
     let target = subject.target;
+    if module.generator >> 16 == AMD_FLAVOUR {
+        let message =
+            format!("the module is of AMD's flavour of SPIR-V, which the compiler of {} does not take", target.name);
+        return fit.reason(RuleId::SpirvVersion, message);
+    }
     if target.brief {
         return;
     }
