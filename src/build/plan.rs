@@ -6,7 +6,7 @@ use super::{Job, Step};
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property::set;
-use crate::bundle::spec_constants::ConstantName;
+use crate::bundle::spec_constants::{ConstantName, ITT};
 use crate::compat::examine::{Examined, examine};
 use crate::compat::finding::Finding;
 use crate::compat::native::{self, Stay};
@@ -14,6 +14,7 @@ use crate::error::{ErrorKind, Problem, Result};
 use crate::policy::rules::Recipe;
 use crate::rewrite::link::Providers;
 use crate::rewrite::specialize::{Outcome, Specialized, specialized};
+use crate::spirv::instrumentation::strip;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -205,7 +206,11 @@ fn plan_images<'a>(
             Some(specialized) => Ok(Cow::Owned(std::mem::take(&mut specialized.module))),
             None => image.contents(),
         };
-        let il = match contents {
+        let stripped = contents.and_then(|il| match recipe.strip_itt {
+            true => Ok(strip(&il, ITT)?.map_or(il, Cow::Owned)),
+            false => Ok(il),
+        });
+        let il = match stripped {
             Ok(il) => il,
             Err(error) => {
                 plan.problems.push(Problem::of_image(image.index, error));

@@ -88,7 +88,9 @@ impl<'a> Entry<'a> {
         let found = self.strings.iter().find(|(known, _)| *known == b"symbols");
         let Some((_, value)) = found else { return Vec::new() };
         symbol_table(value).unwrap_or_else(|| {
-            let text = blob::text(value).unwrap_or_default();
+            // No name holds what a damaged table does.
+            let is_text = |text: &&str| !text.chars().any(|one| one.is_control() && !matches!(one, '\n' | '\0'));
+            let text = blob::text(value).filter(is_text).unwrap_or_default();
             text.split(['\n', '\0']).filter(|name| !name.is_empty()).collect()
         })
     }

@@ -61,6 +61,8 @@ pub struct RuleSettings {
     pub constants: Vec<Setting>,
     /// Whether constants without a value get their defaults; none keeps the earlier setting.
     pub defaults: Option<bool>,
+    /// Whether calls for tracing tools are taken out; none keeps the earlier setting.
+    pub strip_itt: Option<bool>,
 }
 
 /// Rule for some images.
@@ -116,6 +118,8 @@ pub struct Recipe {
     pub native: bool,
     /// Values of specialization constants.
     pub constants: Settings,
+    /// Whether calls for tracing tools are taken out.
+    pub strip_itt: bool,
 }
 
 impl Rules {
@@ -160,6 +164,7 @@ impl Rules {
                 given: all.iter().flat_map(|one| one.constants.iter().cloned()).collect(),
                 defaults: last(&|one| one.defaults).unwrap_or(false),
             },
+            strip_itt: last(&|one| one.strip_itt).unwrap_or(false),
         }
     }
 }
@@ -175,9 +180,19 @@ impl Rule {
 }
 
 /// Keys that apply to all images or to those of a rule.
-const WANTED: [&str; 8] =
-    ["options", "link-options", "own-options", "registers", "optimization", "native", "spec-defaults", "spec"];
-const ALL: [&str; 7] = ["targets", "options", "link-options", "own-options", "spec-defaults", "spec", "rule"];
+const WANTED: [&str; 9] = [
+    "options",
+    "link-options",
+    "own-options",
+    "registers",
+    "optimization",
+    "native",
+    "spec-defaults",
+    "spec",
+    "strip-itt",
+];
+const ALL: [&str; 8] =
+    ["targets", "options", "link-options", "own-options", "spec-defaults", "spec", "strip-itt", "rule"];
 const WHICH: [&str; 3] = ["kernels", "images", "targets"];
 
 /// Reads the table `build`. Returns all mistakes beside it.
@@ -270,6 +285,7 @@ fn settings(table: &Table<'_>, faults: &mut Vec<Fault>) -> RuleSettings {
         optimization,
         native: table.flag("native", faults),
         defaults: table.flag("spec-defaults", faults),
+        strip_itt: table.flag("strip-itt", faults),
         constants: constants(table, faults),
     }
 }

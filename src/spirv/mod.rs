@@ -25,6 +25,7 @@ mod facts;
 pub mod fold;
 pub(crate) mod grammar;
 pub mod index;
+pub mod instrumentation;
 pub mod kernel;
 pub(crate) mod lines;
 pub mod link;

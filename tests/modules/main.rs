@@ -5,6 +5,7 @@
 
 mod aspects;
 mod fixtures;
+mod instrumentation;
 mod link;
 mod specialize;
 mod subset;

@@ -35,6 +35,9 @@ pub struct RecipeArgs {
     /// known to be harmless: others have a compiler write files where they say
     #[arg(long)]
     trust_options: bool,
+    /// Take the calls out that tracing tools hook into (__itt_offload_*), and their switch
+    #[arg(long)]
+    strip_itt: bool,
     /// Compile by the rules of this file; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -82,6 +85,7 @@ impl RecipeArgs {
             trusted: true,
             constants: given,
             defaults: self.spec_defaults.then_some(true),
+            strip_itt: self.strip_itt.then_some(true),
             ..RuleSettings::default()
         };
         let place = Place { line: 0, column: 0 };

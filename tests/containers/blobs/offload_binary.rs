@@ -82,6 +82,41 @@ fn blobs_nest_up_to_a_limit() {
     assert!(seen.is_empty() && problems[0].contains("within each other"), "{problems:?}");
 }
 
+/// Lays names out as LLVM does since 23, in version 3 of the container.
+fn symbol_table(names: &[&str]) -> Vec<u8> {
+    let mut table = (names.len() as u32).to_le_bytes().to_vec();
+    let mut at = 4 + 8 * names.len() as u32;
+    for name in names {
+        table.extend([at, name.len() as u32].into_iter().flat_map(u32::to_le_bytes));
+        at += name.len() as u32 + 1;
+    }
+    for name in names {
+        table.extend(name.as_bytes());
+        table.push(0);
+    }
+    table
+}
+
+#[test]
+fn symbols_are_read_from_a_table_too() {
+    // By hand: no LLVM at hand writes it.
+    let image = module(1);
+    let table = symbol_table(&["_ZTS5first", "_ZTS6second"]);
+    let with = |symbols: &[u8]| {
+        let mut entry = entry(&image, &[("triple", "spirv64-unknown-unknown")]);
+        entry.strings.push((b"symbols", symbols));
+        assert_eq!(entry.symbols(), sound(&write(Version::V3, std::slice::from_ref(&entry)).unwrap())[0].entries);
+        entry.symbols().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(with(&table), ["_ZTS5first", "_ZTS6second"]);
+    assert_eq!(with(b"_ZTS5first\n_ZTS6second\n"), ["_ZTS5first", "_ZTS6second"]);
+    assert_eq!(with(&symbol_table(&[])), Vec::<String>::new());
+    // A table that passes its end names nothing.
+    for cut in 1..table.len() {
+        assert_eq!(with(&table[..cut]), Vec::<String>::new());
+    }
+}
+
 #[test]
 fn symbols_are_the_entries_and_metadata_is_no_image() {
     let module = module(1);

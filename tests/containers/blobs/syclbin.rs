@@ -2,10 +2,14 @@
 
 use super::{module, read};
 use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bundle::blob::Reader;
 use sycl_bundle::bundle::image::{Image, State};
+use sycl_bundle::bundle::offload_binary::{self, Version, parse};
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value, set};
 use sycl_bundle::bundle::syclbin::{Envelope, NewModule, write};
 use sycl_bundle::container::Host;
+use sycl_bundle::container::arena::Arena;
+use sycl_bundle::container::place::Place;
 
 const ASPECTS: [u8; 12] = [32, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0];
 
@@ -74,6 +78,18 @@ fn all_comes_back_and_is_written_the_same() {
                 .to_vec();
         assert_eq!(write(envelope, state, &again).unwrap(), bytes, "{envelope:?}");
     }
+}
+
+#[test]
+fn the_number_of_parts_in_2025_was_that_of_spirv() {
+    let bytes = written(Envelope::V2, State::Object);
+    let arena = Arena::default();
+    let mut reader = Reader::new(&arena, bytes.len());
+    let mut parts = parse(&mut reader, &bytes, Place::default());
+    parts.iter_mut().flatten().for_each(|part| part.image_kind = 6);
+    let early = offload_binary::write(Version::V2, &parts.concat()).unwrap();
+    assert_ne!(early, bytes);
+    assert_eq!(read(&early), read(&bytes));
 }
 
 #[test]

@@ -48,11 +48,11 @@ fn kernels_their_arguments_and_what_they_use() {
             assert_eq!(chain.attributes(), "reqd_work_group_size(8,4,1) intel_reqd_sub_group_size(16)");
             assert!(all[1].reqd_sub_group_size.is_none(), "a size is each kernel's own");
             let arguments = |kernel: &KernelFacts| -> Vec<String> {
-                let shown = kernel.passed().map(|(_, argument)| {
+                let passed = kernel.passed().map(|(_, argument)| {
                     let name = argument.name.as_deref().unwrap_or("?");
                     format!("{name} {} {} {:?}", argument.address_space, argument.type_name, argument.size)
                 });
-                shown.collect()
+                passed.collect()
             };
             let own = ["out global void* Some(8)", "x private float Some(4)", "p private struct pair Some(16)"];
             assert_eq!(arguments(chain), own);
