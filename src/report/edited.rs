@@ -131,7 +131,7 @@ impl Edited {
             let (before, after) = (bytes(file.bytes_before), bytes(file.bytes_after));
             lines.push(format!(
                 "  {}: {}, {before} before, {after} after",
-                file.input,
+                super::name::below(&file.input, std::slice::from_ref(&self.input)),
                 counted(file.images_after, "image")
             ));
         }

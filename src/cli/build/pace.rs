@@ -81,7 +81,7 @@ pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
 pub struct Shard {
     /// From 0.
     pub index: u32,
-    /// How many there are.
+    /// Number of parts.
     pub count: u32,
 }
 

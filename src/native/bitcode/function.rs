@@ -145,7 +145,7 @@ impl<'r, 'a> Body<'r, 'a> {
     fn parameters(&mut self, at: usize, block: &Cursor<'_>) -> Result<()> {
         let signature = self.reader.signatures.get(at).and_then(|kind| self.reader.types.get(*kind)).cloned();
         let Some(Type::Function { result, parameters }) = signature else { return Ok(()) };
-        let mut step = Step { name: "parameter".into(), ..Step::of(&[]) };
+        let mut step = Step { name: "parameter".into(), ..Step::new(&[]) };
         self.touch(&mut step, result);
         for kind in parameters {
             self.touch(&mut step, kind);
@@ -176,7 +176,7 @@ impl<'r, 'a> Body<'r, 'a> {
         }
         self.instruction = self.instruction.saturating_add(1);
         self.again = None;
-        let mut step = Step::of(&record.operands);
+        let mut step = Step::new(&record.operands);
         let offset = block.byte();
         match self.step(record.code, &mut step, offset) {
             Ok(true) => {}
@@ -605,10 +605,10 @@ impl<'r, 'a> Body<'r, 'a> {
                 // What an instruction is marked with, its function uses.
                 Some(_) => {
                     let used = self.reader.recorded(pairs).used;
-                    let step = Step { name: "instruction marked".into(), ..Step::of(&[]) };
+                    let step = Step { name: "instruction marked".into(), ..Step::new(&[]) };
                     for aspect in used.into_iter().flatten().filter_map(|aspect| aspect.name) {
                         let bit = self.reader.types.bit(Cow::Owned(aspect));
-                        self.show(&Step { own: bit, name: step.name.clone(), ..Step::of(&[]) }, block.byte());
+                        self.show(&Step { own: bit, name: step.name.clone(), ..Step::new(&[]) }, block.byte());
                     }
                 }
             }
@@ -645,7 +645,7 @@ impl<'r, 'a> Body<'r, 'a> {
 }
 
 impl<'o> Step<'o> {
-    fn of(operands: &'o [u64]) -> Step<'o> {
+    fn new(operands: &'o [u64]) -> Step<'o> {
         Step { operands, mask: 0, shown: NO_TYPE, result: None, own: 0, name: Cow::Borrowed("") }
     }
 }
