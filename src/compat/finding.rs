@@ -35,7 +35,7 @@ pub enum Judge {
     Compiler,
 }
 
-/// How bad a finding that is sure is.
+/// Severity of a finding that is sure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// The program fails, or the policy is broken.
