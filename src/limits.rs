@@ -15,6 +15,9 @@ pub const MAX_ENTRIES: usize = 1 << 20;
 /// Properties of all images of one file together. Tables may overlap, so the sum is bounded.
 pub const MAX_PROPERTIES: usize = 1 << 20;
 
+/// Properties of one image as text. An image of the largest known library has under 20,000.
+pub const MAX_TEXT_PROPERTIES: usize = 1 << 18;
+
 /// Property sets of one image. Upstream knows about twenty.
 pub const MAX_PROPERTY_SETS: usize = 256;
 
@@ -57,10 +60,10 @@ pub const MAX_NESTING: usize = 8;
 pub const MAX_MEMBER: u64 = 4 << 30;
 
 /// Bytes that all members of a package together may inflate to, beyond [`MAX_INFLATED_RATIO`] times its size.
-pub const MAX_PACKAGE_FLOOR: u64 = 1 << 30;
+pub const MAX_PACKAGE_FLOOR: u64 = 128 << 20;
 
 /// KiB of memory that an xz stream may ask for. The highest preset of xz needs 65 MiB.
-pub const MAX_XZ_MEMORY: u32 = 256 << 10;
+pub const MAX_XZ_MEMORY: u32 = 96 << 10;
 
 /// Bytes of the path of one member; the rest is cut off.
 pub const MAX_MEMBER_PATH: usize = 4096;
@@ -105,6 +108,12 @@ pub const MAX_METADATA_DEPTH: usize = 32;
 /// Nesting depth of brackets and negations in a condition on images.
 pub const MAX_CONDITION_DEPTH: usize = 32;
 
+/// Braces within each other in a glob.
+pub const MAX_GLOB_DEPTH: usize = 16;
+
+/// Bytes of a glob; mangled names reach tens of thousands.
+pub const MAX_GLOB: usize = 64 << 10;
+
 /// Instructions that are read to find what the kernels of one module reach. The largest known modules need a thousandth
 /// of it.
 pub const MAX_REACHED: usize = 1 << 24;
@@ -118,3 +127,18 @@ pub const MAX_SPLIT_FLOOR: u64 = 64 << 20;
 
 /// Bytes of the value of a specialization constant without a stored default.
 pub const MAX_SPEC_CONSTANT: usize = 1 << 20;
+
+/// Bytes of a file table. The largest known one, of a library split by kernel, has 2 MiB.
+pub const MAX_TABLE: usize = 32 << 20;
+
+/// Rows of a file table; one split by kernel has under 20,000.
+pub const MAX_TABLE_ROWS: usize = 1 << 16;
+
+/// Columns of a file table. DPC++'s tools write three.
+pub const MAX_TABLE_COLUMNS: usize = 16;
+
+/// Bytes of all rows of a file table together that may repeat other rows' files, beyond [`MAX_OVERLAP`] times the files.
+pub const MAX_TABLE_REPEATED: u64 = 64 << 20;
+
+/// Bytes of an input that cannot be mapped: a pipe, a device, standard input.
+pub const MAX_STREAM: u64 = 4 << 30;

@@ -29,6 +29,7 @@ use crate::compat::kernels::KernelFacts;
 use crate::demangle::demangle;
 use crate::device::near::did_you_mean;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 use globset::{GlobBuilder, GlobMatcher};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -64,6 +65,7 @@ impl Pattern {
     /// # Errors
     /// `Usage` where the glob is malformed.
     pub fn new(text: &str) -> Result<Pattern> {
+        limited(text)?;
         let glob = GlobBuilder::new(&closed(text)).literal_separator(false).backslash_escape(true).build();
         let glob = glob.map_err(|error| Error::new(ErrorKind::Usage, format!("glob `{text}`: {}", error.kind())))?;
         Ok(Pattern { text: text.to_owned(), matcher: glob.compile_matcher() })
@@ -78,6 +80,29 @@ impl Pattern {
     /// names have the first, and tables show the second.
     pub fn matches(&self, name: &str) -> bool {
         self.text == name || self.matcher.is_match(&*closed(name))
+    }
+}
+
+/// Checks the braces of a glob, each level of which the matcher's expression nests, and its length.
+fn limited(text: &str) -> Result<()> {
+    let mut depth = 0usize;
+    let mut deepest = 0usize;
+    for letter in text.chars() {
+        match letter {
+            '{' => depth = depth.saturating_add(1),
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    let checks =
+        [(deepest, limits::MAX_GLOB_DEPTH, "braces within each other"), (text.len(), limits::MAX_GLOB, "bytes")];
+    match checks.into_iter().find(|(found, limit, _)| found > limit) {
+        Some((found, limit, what)) => {
+            let message = format!("a glob with {found} {what}; the limit is {limit}");
+            Err(Error::new(ErrorKind::Usage, message))
+        }
+        None => Ok(()),
     }
 }
 
@@ -233,6 +258,15 @@ mod tests {
         let host = Host::read(&bytes).unwrap();
         let bundle = Bundle::read(&host).unwrap();
         check(&examine(&bundle));
+    }
+
+    #[test]
+    fn globs_nest_and_grow_so_far() {
+        let braces = |depth: usize| format!("{}a{}", "{".repeat(depth), "}".repeat(depth));
+        assert!(Pattern::new(&braces(limits::MAX_GLOB_DEPTH)).unwrap().matches("a"));
+        assert_eq!(Pattern::new(&braces(200)).unwrap_err().kind(), ErrorKind::Usage);
+        assert!(Pattern::new(&"[a-z]".repeat(limits::MAX_GLOB / 5)).is_ok());
+        assert_eq!(Pattern::new(&"a".repeat(limits::MAX_GLOB + 1)).unwrap_err().kind(), ErrorKind::Usage);
     }
 
     #[test]

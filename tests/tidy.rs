@@ -29,7 +29,7 @@ const ORDER: &[(&str, &[&str])] = &[
 /// For each third-party crate, the only places that may name it.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli/", "src/main.rs"]),
-    ("signal_hook", &["src/cli/interrupt.rs"]),
+    ("signal_hook", &["src/cli/interrupt.rs", "src/cli/input.rs"]),
     ("mimalloc", &["src/main.rs"]),
     ("clap_complete", &["src/cli/"]),
     ("clap_mangen", &["src/cli/"]),
@@ -73,6 +73,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "src/compat/kernels.rs",
             "src/compat/gate.rs",
             "src/compat/gate/",
+            "src/cli/memory.rs",
         ],
     ),
 ];

@@ -17,7 +17,7 @@ pub use keep::{Removed, Stats, Verified};
 pub use key::{Compiler, Key, Keys, fingerprint};
 use std::fs::{self, DirBuilder, File};
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
@@ -49,7 +49,7 @@ impl Cache {
     /// The binary of a key. An entry that is damaged is removed, where that is possible.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let bytes = fs::read(&path).ok()?;
+        let bytes = self.entry(&path)?;
         let Some(binary) = read_entry(&bytes, key) else {
             let _ = fs::remove_file(&path);
             return None;
@@ -57,6 +57,24 @@ impl Cache {
         // The time says how long nobody wanted it; a cache that cannot be written to is not kept in order by us.
         let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         Some(binary.to_vec())
+    }
+
+    /// Reads an entry: a plain file of the one whom the cache belongs to, or of root. Links, pipes and folders in its
+    /// place count as absent.
+    fn entry(&self, path: &Path) -> Option<Vec<u8>> {
+        let owner = fs::metadata(&self.folder).ok()?.uid();
+        let metadata = fs::symlink_metadata(path).ok()?;
+        let of_owner = metadata.uid() == owner || metadata.uid() == 0;
+        if !metadata.is_file() || !of_owner || !self.is_ours(path) {
+            return None;
+        }
+        fs::read(path).ok()
+    }
+
+    /// Whether the folders between the cache's own and an entry are folders, and no links that lead elsewhere.
+    fn is_ours(&self, path: &Path) -> bool {
+        let form = self.folder.join(FORM);
+        [path.parent().unwrap_or(&form), &form].into_iter().all(is_folder)
     }
 
     /// Keeps a binary.
@@ -71,6 +89,11 @@ impl Cache {
             Error::new(ErrorKind::Environment, format!("cannot keep a binary in `{}`: {error}", folder.display()))
         };
         DirBuilder::new().recursive(true).mode(MODE).create(folder).map_err(failed)?;
+        if !self.is_ours(&path) {
+            let message =
+                format!("cannot keep a binary in `{}`: a link in the cache leads elsewhere", folder.display());
+            return Err(Error::new(ErrorKind::Environment, message));
+        }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let temporary = folder.join(format!("{TEMPORARY}{}-{number}-{}", std::process::id(), key.hex()));
         let written = File::options()
@@ -107,6 +130,11 @@ fn entry_head(key: &Key, binary: &[u8]) -> Vec<u8> {
 fn read_entry<'e>(entry: &'e [u8], key: &Key) -> Option<&'e [u8]> {
     let (head, binary) = entry.split_at_checked(HEAD)?;
     (head == entry_head(key, binary)).then_some(binary)
+}
+
+/// Whether a path is a folder itself, and no link to one.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 #[cfg(test)]

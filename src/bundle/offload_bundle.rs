@@ -16,6 +16,7 @@ use crate::bytes;
 use crate::container::inflate;
 use crate::container::place::Place;
 use crate::error::{Error, Result};
+use crate::limits;
 
 /// Magic of a binary bundle.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -94,6 +95,10 @@ fn binary<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place) -> Result<V
     }
     let cut = |at: usize| place.at(at as u64).error("the list of parts is cut short");
     let count = bytes::u64_at(data, MAGIC.len()).ok_or_else(|| cut(MAGIC.len()))?;
+    if count > limits::MAX_IMAGES as u64 {
+        let limit = limits::MAX_IMAGES;
+        return Err(place.at(MAGIC.len() as u64).error(format!("{count} parts; the limit is {limit}")));
+    }
     let mut at = MAGIC.len() + 8;
     let mut parts = Vec::new();
     for index in 0..count {

@@ -12,6 +12,7 @@
 use super::property::{Properties, Property, PropertySet, Value};
 use crate::bytes;
 use crate::error::{Error, Result};
+use crate::limits;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -53,10 +54,19 @@ fn unfit(what: &str, name: &str, why: &str) -> Error {
 /// `Input` with the offset of the line that cannot be read, and errors of `keep`.
 pub fn read<'a>(bytes: &'a [u8], mut keep: impl FnMut(Vec<u8>) -> Result<&'a [u8]>) -> Result<Properties<'a>> {
     let mut read = Properties::default();
+    let mut lines = 0usize;
     for (here, line) in bytes::lines(bytes::utf8_text(bytes, "the property sets are not UTF-8")?) {
         let here = here as u64;
         if line.is_empty() {
             continue;
+        }
+        lines = lines.saturating_add(1);
+        if lines > limits::MAX_TEXT_PROPERTIES || read.sets.len() > limits::MAX_PROPERTY_SETS {
+            let (sets, properties) = (limits::MAX_PROPERTY_SETS, limits::MAX_TEXT_PROPERTIES);
+            return Err(Error::at(
+                here,
+                format!("more than {sets} property sets or {properties} properties, the limits"),
+            ));
         }
         if let Some(rest) = line.strip_prefix('[') {
             // The name may contain brackets: it ends at the last one.
@@ -203,6 +213,15 @@ mod tests {
         }
         assert_eq!(read(b"[a]b]\r\nx=1|7\r\n", |bytes| arena.keep(bytes)).unwrap().sets[0].name, "a]b");
         assert_eq!(read(b"", |bytes| arena.keep(bytes)).unwrap(), Properties::default());
+    }
+
+    #[test]
+    fn the_number_of_properties_is_limited() {
+        let text = format!("[s]\n{}", "x=1|1\n".repeat(limits::MAX_TEXT_PROPERTIES));
+        let error = read(text.as_bytes(), |_| Ok(&[])).unwrap_err();
+        assert!(error.to_string().contains("the limits"), "{error}");
+        let sets = "[s]\n".repeat(limits::MAX_PROPERTY_SETS + 2);
+        assert!(read(sets.as_bytes(), |_| Ok(&[])).is_err());
     }
 
     #[test]

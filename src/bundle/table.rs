@@ -11,6 +11,7 @@ use super::property_text;
 use crate::bytes;
 use crate::container::place::Place;
 use crate::error::{Error, Result};
+use crate::limits;
 
 /// File table: titled columns of file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,13 +54,19 @@ impl Table {
     /// Reads the text of a table. Empty lines are skipped; CRLF is accepted.
     ///
     /// # Errors
-    /// `Input` with the offset of the line, where it is not UTF-8 or a row has another width than the first line.
+    /// `Input` with the offset of the line, where it is not UTF-8, a row has another width than the first line, or rows,
+    /// columns or names are beyond the limits.
     pub fn read(bytes: &[u8]) -> Result<Table> {
+        if bytes.len() > limits::MAX_TABLE {
+            let limit = limits::MAX_TABLE;
+            return Err(Error::at(0, format!("a file table of {} bytes; the limit is {limit}", bytes.len())));
+        }
         let mut table = Table { titles: Vec::new(), rows: Vec::new() };
         for (here, line) in bytes::lines(bytes::utf8_text(bytes, "the file table is not UTF-8")?) {
             if line.is_empty() {
                 continue;
             }
+            within_limits(line, table.rows.len()).map_err(|error| error.with_offset(here as u64))?;
             let first = table.titles.is_empty() && table.rows.is_empty();
             if first && let Some(titles) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
                 table.titles = cells(titles);
@@ -83,6 +90,23 @@ impl Table {
     pub fn column(&self, title: &str) -> Option<Vec<&str>> {
         let at = self.titles.iter().position(|known| known == title)?;
         Some(self.rows.iter().filter_map(|row| row.get(at)).map(String::as_str).collect())
+    }
+}
+
+/// Checks a line before anything is allocated for it.
+fn within_limits(line: &str, rows: usize) -> Result<()> {
+    let (columns, longest) =
+        line.split('|').fold((0usize, 0), |(count, longest), cell| (count.saturating_add(1), cell.len().max(longest)));
+    let checks = [
+        (rows.saturating_add(1), limits::MAX_TABLE_ROWS, "rows"),
+        (columns, limits::MAX_TABLE_COLUMNS, "columns"),
+        (longest, limits::MAX_NAME, "bytes in one name"),
+    ];
+    match checks.into_iter().find(|(found, limit, _)| found > limit) {
+        Some((found, limit, what)) => {
+            Err(Error::input(format!("a file table with {found} {what}; the limit is {limit}")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -157,6 +181,15 @@ mod tests {
         assert_eq!(Table::read(b"a.bin|||\r\n\r\n").unwrap().rows, [["a.bin", "", "", ""]]);
         assert_eq!(Table::read(b"[Code|Symbols]\na\n").unwrap_err().offset(), Some(15));
         assert_eq!(Table::read(b"\xff").unwrap_err().offset(), Some(0));
+    }
+
+    #[test]
+    fn rows_columns_and_names_are_limited() {
+        let limited = |text: &str| Table::read(text.as_bytes()).unwrap_err().to_string();
+        assert!(limited(&format!("[Code]\n{}\n", "x".repeat(limits::MAX_NAME + 1))).contains("bytes in one name"));
+        assert!(limited(&"|".repeat(limits::MAX_TABLE_COLUMNS)).contains("columns"));
+        assert!(limited(&"a\n".repeat(limits::MAX_TABLE_ROWS + 1)).contains("rows"));
+        assert!(Table::read(&vec![0; limits::MAX_TABLE + 1]).unwrap_err().to_string().contains("the limit is"));
     }
 
     #[test]

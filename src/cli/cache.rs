@@ -6,7 +6,8 @@ use super::exit::Exit;
 use super::global::Global;
 use super::output;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use sycl_bundle::build::cache::Cache;
 use sycl_bundle::bytes;
 use sycl_bundle::error::{Error, ErrorKind, Result};
@@ -83,9 +84,24 @@ pub fn size(text: &str) -> Result<u64, String> {
     bytes::parse_size(text).ok_or_else(|| bytes::SIZE_FORM.to_owned())
 }
 
-/// The cache, unless the user wants none or it has no place. `wanted` is false where the command line says so.
+/// The cache, unless the user wants none, it has no place, or it is another user's, who would decide what is put into
+/// binaries. `wanted` is false where the command line says so.
 pub fn cache(wanted: bool) -> Option<Cache> {
-    wanted.then(folder).flatten().map(Cache::new)
+    let folder = wanted.then(folder).flatten()?;
+    if let Some(owner) = stranger(&folder) {
+        output::say(&format!(
+            "warning: the cache `{}` belongs to another user ({owner}) and is not used: set {VARIABLE} to a folder of yours",
+            folder.display()
+        ));
+        return None;
+    }
+    Some(Cache::new(folder))
+}
+
+/// The owner of a folder that is there, where that is neither this user nor root.
+fn stranger(folder: &Path) -> Option<u32> {
+    let owner = std::fs::metadata(folder).ok()?.uid();
+    (owner != rustix::process::geteuid().as_raw() && owner != 0).then_some(owner)
 }
 
 /// The bytes that a build leaves at most.

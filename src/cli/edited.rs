@@ -32,6 +32,9 @@ pub struct TargetArgs {
     /// Remove the signature of a Windows file, which would be wrong once the file is changed
     #[arg(long)]
     drop_signature: bool,
+    /// Leave zeros where removed images were: without it their pages leave an ELF file, and images that stay may move
+    #[arg(long)]
+    keep_layout: bool,
     /// The form of the summary
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Summary,
@@ -49,7 +52,13 @@ impl TargetArgs {
     /// The place of the copy of a file in a package.
     pub fn of_package(&self, file: &LinkedFile) -> Target {
         let in_place = file.input == file.output;
-        Target { output: file.output.clone(), in_place, drop_signature: self.drop_signature, format: self.format }
+        Target {
+            output: file.output.clone(),
+            in_place,
+            drop_signature: self.drop_signature,
+            keep_layout: self.keep_layout,
+            format: self.format,
+        }
     }
 
     /// Shows what was done.
@@ -63,7 +72,13 @@ impl TargetArgs {
     /// The file to write and how; none where only the schema is printed.
     pub fn target(&self, file: &Path) -> Option<Target> {
         let output = self.output.clone().or_else(|| self.in_place.then(|| file.to_owned()))?;
-        Some(Target { output, in_place: self.in_place, drop_signature: self.drop_signature, format: self.format })
+        Some(Target {
+            output,
+            in_place: self.in_place,
+            drop_signature: self.drop_signature,
+            keep_layout: self.keep_layout,
+            format: self.format,
+        })
     }
 }
 
@@ -76,6 +91,8 @@ pub struct Target {
     pub in_place: bool,
     /// Whether a signature, which would be wrong once the file is changed, is removed.
     pub drop_signature: bool,
+    /// Whether zeros stay where removed images were.
+    pub keep_layout: bool,
     /// The form of the summary.
     pub format: Summary,
 }
@@ -208,7 +225,7 @@ impl Linked {
         if !may_lose {
             no_loss(&images, drop, add).context(|| self.name())?;
         }
-        let edited = layers::edit(self.bytes(), drop, add, &notes).context(|| self.name())?;
+        let edited = layers::edit_in(self.bytes(), drop, add, &notes, !target.keep_layout).context(|| self.name())?;
         if !add.is_empty() {
             emit::compiled::one_march(&edited.bytes).context(|| self.name())?;
         }
@@ -267,6 +284,7 @@ impl Linked {
             removed_bytes: gone.iter().map(|image| image.image.stored.len() as u64).sum(),
             lifted: edited.lifted,
             zeroed_bytes: edited.zeroed,
+            cut_bytes: edited.cut,
             left_bytes: edited.left,
             signature_dropped: self.unsigned.is_some(),
             kernels_without_image: owned(lost(images, drop, add)),

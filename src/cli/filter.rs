@@ -244,6 +244,7 @@ impl Args {
             output: wanted.path.clone(),
             in_place: false,
             drop_signature: self.drop_signature,
+            keep_layout: false,
             format: Summary::Text,
         };
         let linked = Linked::open(file, &target)?;

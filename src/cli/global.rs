@@ -3,6 +3,7 @@
 //! The one place that asks the environment about the terminal.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use sycl_bundle::report::table::Drawing;
 use sycl_bundle::report::text::visible_lines;
 
@@ -34,6 +35,12 @@ pub struct GlobalArgs {
     /// Show kernel names as they are in the file
     #[arg(long, global = true, display_order = 903)]
     no_demangle: bool,
+    /// Read inputs into memory instead of mapping them: for files that other programs change meanwhile
+    #[arg(long, global = true, display_order = 904)]
+    pub no_mmap: bool,
+    /// Let file tables name files anywhere below this folder, and not below their own only
+    #[arg(long, global = true, value_name = "DIR", display_order = 905)]
+    pub table_root: Option<PathBuf>,
 }
 
 /// Options of every verb, resolved.

@@ -1,7 +1,9 @@
 //! How do the bytes of an input reach the library?
 //!
-//! Files are mapped: libraries reach gigabytes, and most verbs touch a small part. Pipes and `-` are read. The only
-//! `unsafe` outside of `build`, which calls drivers, is here.
+//! Files are mapped: libraries reach gigabytes, and most verbs touch a small part. Small files, pipes and `-` are read, with
+//! `--no-mmap` all. A mapped file that another process changes is told before anything is written, and one that it cuts
+//! short ends this process with a message ([`end_where_cut_short`]). The only `unsafe` outside of `build`, which calls
+//! drivers, is here.
 
 use memmap2::{Mmap, UncheckedAdvice};
 use rustix::fs::OFlags;
@@ -9,8 +11,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use sycl_bundle::error::{Error, Result};
+use sycl_bundle::limits;
 
 /// An open input.
 #[derive(Debug)]
@@ -22,7 +26,7 @@ pub struct Input {
 
 #[derive(Debug)]
 enum Data {
-    Mapped(Mmap),
+    Mapped(Map),
     Read(Vec<u8>),
 }
 
@@ -40,6 +44,62 @@ pub enum Found {
 
 /// Bytes that are read of a file to tell what it is.
 const HEAD: usize = 1024;
+/// Files of at most so many bytes are read: a mapping costs as much, and other processes may change it.
+const SMALL: u64 = 64 << 10;
+/// Mappings at a time; the files of tables beyond are read. Linux allows a process 65,530.
+const MAX_MAPPINGS: usize = 1 << 14;
+/// Mapped inputs that are watched for changes.
+const MAX_WATCHED: usize = 1 << 14;
+/// Exit code where a mapped input was cut short: that of an unreadable input.
+const CUT_SHORT: i32 = 3;
+
+/// Whether files are read instead of mapped.
+static READ_ALL: AtomicBool = AtomicBool::new(false);
+/// Inputs that are mapped now.
+static MAPPINGS: AtomicUsize = AtomicUsize::new(0);
+/// Mapped inputs as they were when they were opened.
+static WATCHED: Mutex<Vec<Stamp>> = Mutex::new(Vec::new());
+
+/// Reads all files from now on instead of mapping them.
+pub fn read_all() {
+    READ_ALL.store(true, Ordering::Relaxed);
+}
+
+/// State of a mapped input when it was opened.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    path: PathBuf,
+    id: FileId,
+    len: u64,
+    /// Seconds and nanoseconds of the last change of the contents.
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    fn new(path: &Path, metadata: &std::fs::Metadata) -> Stamp {
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Stamp { path: path.to_owned(), id: (metadata.dev(), metadata.ino()), len: metadata.len(), modified }
+    }
+}
+
+/// Checks that no mapped input has changed since it was opened: what was made of it would be of neither state. An input
+/// that another file has replaced since is still what it was.
+///
+/// # Errors
+/// `Io`, naming the file.
+pub fn unchanged() -> Result<()> {
+    let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let changed = watched.iter().find(|stamp| {
+        let now = std::fs::metadata(&stamp.path).map(|metadata| Stamp::new(&stamp.path, &metadata));
+        now.is_ok_and(|now| now.id == stamp.id && now != **stamp)
+    });
+    changed.map_or(Ok(()), |stamp| Err(changed_meanwhile().context(stamp.path.display().to_string())))
+}
+
+#[cold]
+fn changed_meanwhile() -> Error {
+    Error::input("another process changed the file while it was read").with_remedy("run the command again")
+}
 
 impl Input {
     /// Opens what was found at a path, which may be anything, as `name`. Only regular files are opened, without waiting
@@ -68,7 +128,7 @@ impl Input {
         if !metadata.is_file() || !wanted(id, head.get(..have).unwrap_or_default(), metadata.len()) {
             return Ok(Found::Unwanted);
         }
-        let data = contents(&mut file, &metadata).map_err(failed)?;
+        let data = contents(path, &mut file, &metadata)?;
         // Links below /proc lead where their text does not.
         let absolute = if path.starts_with("/proc") { Some(path.to_path_buf()) } else { path.canonicalize().ok() };
         Ok(Found::Input(Input { name: name.to_owned(), absolute, data }))
@@ -85,6 +145,23 @@ impl Input {
         Ok(Input { name, absolute, data })
     }
 
+    /// Opens a file that another input names, which may be anything: only a regular file within one of the folders
+    /// `roots`, links followed.
+    ///
+    /// # Errors
+    /// `Io` where it cannot be read, `Input` where it is no file or elsewhere.
+    pub fn open_within(path: &Path, roots: &[PathBuf]) -> Result<Input> {
+        let real = path.canonicalize().map_err(|error| Error::io("cannot read", &error))?;
+        if !roots.iter().any(|root| real.starts_with(root)) {
+            let error = Error::input(format!("this leads to `{}`, outside of the table's folder", real.display()));
+            return Err(error.with_remedy("name a folder that holds all files of the table with --table-root"));
+        }
+        match Input::open_found(&real, &path.display().to_string(), |_, _, _| true)? {
+            Found::Input(input) => Ok(input),
+            Found::Unwanted => Err(Error::input("this is no plain file")),
+        }
+    }
+
     /// The name the user gave.
     pub fn name(&self) -> &str {
         &self.name
@@ -98,7 +175,7 @@ impl Input {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
-            Data::Mapped(map) => map,
+            Data::Mapped(map) => &map.0,
             Data::Read(bytes) => bytes,
         }
     }
@@ -107,9 +184,7 @@ impl Input {
 fn open(path: &Path) -> Result<Data> {
     let failed = |error: std::io::Error| Error::io("cannot read", &error);
     if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
-        return Ok(Data::Read(bytes));
+        return stream(std::io::stdin().lock()).map(Data::Read);
     }
     let mut file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
@@ -122,16 +197,78 @@ fn open(path: &Path) -> Result<Data> {
             error.with_remedy("name the files in it; `inspect` and `extract` read folders")
         });
     }
-    contents(&mut file, &metadata).map_err(failed)
+    contents(path, &mut file, &metadata)
 }
 
-fn contents(file: &mut File, metadata: &std::fs::Metadata) -> std::io::Result<Data> {
-    if metadata.is_file() && metadata.len() > 0 {
-        return map(file).map(Data::Mapped);
+fn contents(path: &Path, file: &mut File, metadata: &std::fs::Metadata) -> Result<Data> {
+    let failed = |error: std::io::Error| Error::io("cannot read", &error);
+    let len = metadata.len();
+    // Files of /proc and the like have no length.
+    if !metadata.is_file() || len == 0 {
+        return stream(file).map(Data::Read);
+    }
+    let all = READ_ALL.load(Ordering::Relaxed);
+    if !all && len > SMALL && MAPPINGS.load(Ordering::Relaxed) < MAX_MAPPINGS {
+        let map = Map::new(map(file).map_err(failed)?);
+        let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.len() < MAX_WATCHED {
+            watched.push(Stamp::new(path, metadata));
+        }
+        return Ok(Data::Mapped(map));
     }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(Data::Read(bytes))
+    let expected = usize::try_from(len).unwrap_or(usize::MAX);
+    if bytes.try_reserve_exact(expected).is_err() {
+        return Err(Error::input(format!("there is no memory for its {len} bytes")));
+    }
+    file.take(len.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() == expected { Ok(Data::Read(bytes)) } else { Err(changed_meanwhile()) }
+}
+
+/// Reads what has no length.
+fn stream(from: impl std::io::Read) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = from.take(limits::MAX_STREAM.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("cannot read", &error))?;
+    if bytes.len() as u64 > limits::MAX_STREAM {
+        return Err(Error::input(format!("it has more than {} bytes, the limit of a stream", limits::MAX_STREAM))
+            .with_remedy("write it to a file first"));
+    }
+    Ok(bytes)
+}
+
+/// Mapped input, counted.
+#[derive(Debug)]
+struct Map(Mmap);
+
+impl Map {
+    fn new(map: Mmap) -> Map {
+        MAPPINGS.fetch_add(1, Ordering::Relaxed);
+        end_where_cut_short();
+        Map(map)
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        MAPPINGS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Lets a read beyond the end of a mapped file, which another process has cut short, end this process as an unreadable
+/// input does, with a message. Without it the process would die of SIGBUS.
+#[allow(unsafe_code, reason = "only a signal handler sees that a mapped file has become shorter")]
+fn end_where_cut_short() {
+    static DONE: OnceLock<()> = OnceLock::new();
+    DONE.get_or_init(|| {
+        let end = || {
+            let text = b"error: another process cut an input short while it was read\n";
+            let _ = rustix::io::write(rustix::stdio::stderr(), text);
+            signal_hook::low_level::exit(CUT_SHORT);
+        };
+        // SAFETY: the handler makes two system calls, `write` and `_exit`, which may be made in signal handlers.
+        let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, end) };
+    });
 }
 
 /// The bytes of an open file, mapped, which stay while the map lives.
@@ -174,6 +311,6 @@ impl AsRef<[u8]> for Spooled {
 fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the map is read-only, and nothing in this process writes to its inputs: outputs are new files that are
     // renamed over old ones. Another process that changes the file in place changes what is read, which every reader
-    // here must stand anyhow; one that cuts it short ends this process with SIGBUS, as it would any linker.
+    // here must stand anyhow; one that cuts it short ends this process ([`end_where_cut_short`]).
     unsafe { Mmap::map(file) }
 }

@@ -3,13 +3,47 @@
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The signal that came; 0 before one did.
 static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
+/// Whether the verb ends in order by itself where a signal comes.
+static IN_ORDER: AtomicBool = AtomicBool::new(false);
+
+/// Calls `clean` before SIGINT, SIGTERM or SIGHUP ends the process, unless the verb ends in order by itself
+/// ([`interrupted`]). Only the first call counts.
+pub fn before_the_end(clean: fn()) {
+    static WATCHED: OnceLock<()> = OnceLock::new();
+    WATCHED.get_or_init(|| {
+        // Where any of this cannot be had, the signal ends the process at once, and the next run cleans up.
+        let Ok((mut read, write)) = std::os::unix::net::UnixStream::pair() else { return };
+        let wait = move || {
+            let mut signal = [0];
+            while std::io::Read::read_exact(&mut read, &mut signal).is_ok() {
+                if !IN_ORDER.load(Ordering::Relaxed) {
+                    clean();
+                    let came = i32::try_from(CAME.load(Ordering::Relaxed)).unwrap_or(SIGTERM);
+                    let _ = signal_hook::low_level::emulate_default_handler(came);
+                }
+            }
+        };
+        if std::thread::Builder::new().spawn(wait).is_err() {
+            return;
+        }
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let number = usize::try_from(signal).unwrap_or_default();
+            let _ = flag::register_usize(signal, Arc::clone(&CAME), number);
+            if let Ok(write) = write.try_clone() {
+                let _ = signal_hook::low_level::pipe::register(signal, write);
+            }
+        }
+    });
+}
+
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets; the second ends the process at once.
 pub fn interrupted() -> Arc<AtomicBool> {
+    IN_ORDER.store(true, Ordering::Relaxed);
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // Where a handler cannot be set, the signal keeps its own effect, which is to end the process.

@@ -125,7 +125,20 @@ impl Cli {
         if !matches!(self.verb, Verb::Split(_)) {
             self.pages.as_before();
         }
-        self.verb.run(global)
+        memory::threads_that_can_be_had();
+        if self.global.no_mmap {
+            input::read_all();
+        }
+        if let Some(root) = &self.global.table_root {
+            table::allow_below(root)?;
+        }
+        // The file that `explain` reads may be a log that grows meanwhile.
+        let growing = matches!(self.verb, Verb::Explain(_));
+        let exit = self.verb.run(global)?;
+        if !growing {
+            input::unchanged()?;
+        }
+        Ok(exit)
     }
 }
 

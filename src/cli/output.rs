@@ -1,9 +1,18 @@
 //! How does an output appear whole or not at all?
+//!
+//! Outputs are written under a temporary name beside their place and renamed. A process that is interrupted removes what it
+//! has begun; what a killed one left is removed by the next that writes to the folder ([`sweep`]).
 
+use super::input;
+use super::interrupt;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use std::collections::HashSet;
 use std::fs::{File, Permissions};
 use std::io::{BufWriter, IsTerminal as _, Write};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::text::visible_lines;
 use tempfile::NamedTempFile;
@@ -12,18 +21,28 @@ use tempfile::NamedTempFile;
 const FILE_MODE: u32 = 0o666;
 /// The permission bits of a new folder, before the process's umask.
 const FOLDER_MODE: u32 = 0o777;
-/// The prefix of temporary files and folders, should the process be killed while one is there.
+/// The prefix of temporary files and folders, should the process be killed while one is there; the process's number
+/// follows. Whoever writes one holds a lock on it.
 const PREFIX: &str = ".sycl-bundle-";
+/// A temporary file of another machine or container this old, which nobody locks, was left there.
+const STALE: Duration = Duration::from_secs(60);
+/// How long an output that is a pipe waits for a reader.
+const READER: Duration = Duration::from_secs(10);
+/// How often it looks for one.
+const LOOK: Duration = Duration::from_millis(50);
+/// Name of the list of a set's files in its temporary folder.
+const LISTING: &str = ".files";
 
 /// Writes a file by way of a temporary one beside it, so that at any moment there is the old file, the new one, or
 /// none. A file that already holds these bytes stays untouched. Returns whether it was written.
 ///
 /// `mode` sets the permission bits; without it an existing file keeps its own and a new one gets the umask's. Links
-/// are followed; devices and pipes are written to directly.
+/// are followed; devices and pipes are written to directly. The folder is made where it is not there.
 ///
 /// # Errors
-/// `Environment` where the file cannot be written.
+/// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile.
 pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
+    input::unchanged()?;
     let failed = |error: &std::io::Error| cannot_write(path, error);
     // A link that leads nowhere is replaced by the file.
     let there = std::fs::symlink_metadata(path).is_ok();
@@ -34,7 +53,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<
             return Err(Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display())));
         }
         if !metadata.is_file() {
-            let written = File::options().write(true).open(&target).and_then(|mut file| file.write_all(bytes));
+            let written = open_special(&target).and_then(|mut file| file.write_all(bytes));
             return written.map(|()| true).map_err(|error| failed(&error));
         }
         let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == mode & 0o7777);
@@ -42,7 +61,11 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<
             return Ok(false);
         }
     }
-    let mut file = temporary(folder_of(&target)).map_err(|error| failed(&error))?;
+    let folder = folder_of(&target);
+    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    sweep(folder);
+    let mut file = temporary(folder).map_err(|error| failed(&error))?;
+    let _begun = Begun::new(file.path());
     file.write_all(bytes).map_err(|error| failed(&error))?;
     let mode = mode.or(existing.map(|metadata| metadata.mode())).map(|mode| mode & 0o7777);
     if let Some(mode) = mode {
@@ -57,7 +80,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<
 /// # Errors
 /// `Environment` where that is not possible.
 pub fn touch(path: &Path) -> Result<()> {
-    let file = File::options().create(true).append(true).open(path);
+    let folder = std::fs::create_dir_all(folder_of(path));
+    let file = folder.and_then(|()| File::options().create(true).append(true).open(path));
     file.and_then(|file| file.set_modified(std::time::SystemTime::now())).map_err(|error| cannot_write(path, &error))
 }
 
@@ -67,8 +91,13 @@ pub fn touch(path: &Path) -> Result<()> {
 /// Those of `write`; `Environment` where the file cannot be written.
 pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
-    let mut file = temporary(folder_of(path)).map_err(|error| failed(&error))?;
+    let folder = folder_of(path);
+    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    sweep(folder);
+    let mut file = temporary(folder).map_err(|error| failed(&error))?;
+    let _begun = Begun::new(file.path());
     let written = write(file.as_file_mut())?;
+    input::unchanged()?;
     if let Some(mode) = mode {
         file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(|error| failed(&error))?;
     }
@@ -81,12 +110,124 @@ pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut
 /// # Errors
 /// `Environment` where nothing can be written there.
 pub fn scratch_folder(beside: &Path) -> Result<tempfile::TempDir> {
-    let made = tempfile::Builder::new().prefix(PREFIX).tempdir_in(beside);
+    let made = tempfile::Builder::new().prefix(&prefix()).tempdir_in(beside);
     made.map_err(|error| cannot_write(beside, &error))
 }
 
+/// Opens a device or pipe. A pipe without a reader is waited for, but not for ever.
+fn open_special(path: &Path) -> std::io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let begin = Instant::now();
+    loop {
+        match File::options().write(true).custom_flags(flags).open(path) {
+            Ok(file) => {
+                let flags = rustix::fs::fcntl_getfl(&file)?;
+                rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK))?;
+                return Ok(file);
+            }
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+                if begin.elapsed() > READER {
+                    let text = format!("nobody has read from this pipe for {} seconds", READER.as_secs());
+                    return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, text));
+                }
+                std::thread::sleep(LOOK);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
-    tempfile::Builder::new().prefix(PREFIX).permissions(Permissions::from_mode(FILE_MODE)).tempfile_in(folder)
+    let prefix = prefix();
+    let mut builder = tempfile::Builder::new();
+    let file = builder.prefix(&prefix).permissions(Permissions::from_mode(FILE_MODE)).tempfile_in(folder)?;
+    // Where a file system has no locks, the process's number must do.
+    let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
+    Ok(file)
+}
+
+/// Prefix of this process's temporary names.
+fn prefix() -> String {
+    format!("{PREFIX}{}-", std::process::id())
+}
+
+/// Temporary files and folders of this process.
+static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Temporary file or folder that is removed where a signal ends the process.
+struct Begun(PathBuf);
+
+impl Begun {
+    fn new(path: &Path) -> Begun {
+        interrupt::before_the_end(remove_begun);
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        Begun(path.to_owned())
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
+
+/// Removes what this process has begun and not finished.
+fn remove_begun() {
+    for path in BEGUN.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        remove_left(&path);
+    }
+}
+
+/// Removes what killed processes left in a folder: temporary files, and the files of a set that had only begun to appear.
+/// Each folder is looked through once.
+pub fn sweep(folder: &Path) {
+    static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !swept.get_or_insert_default().insert(folder.to_owned()) {
+        return;
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_str().and_then(|name| name.strip_prefix(PREFIX)).is_some_and(|rest| is_left(&entry.path(), rest))
+    });
+    left.for_each(|entry| remove_left(&entry.path()));
+}
+
+/// Whether nobody writes a temporary file any more; `rest` is its name after the prefix.
+fn is_left(path: &Path, rest: &str) -> bool {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return false };
+    if !metadata.is_file() && !metadata.is_dir() {
+        return false;
+    }
+    let pid = rest.split_once('-').map(|(pid, _)| pid).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
+    let age = metadata.modified().ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+    let lives = pid.is_some_and(|pid| Path::new("/proc").join(pid).exists());
+    // Without a number, or with one of another machine, age must tell.
+    if lives || pid.is_none() && age < STALE {
+        return false;
+    }
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(flags).open(path);
+    file.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
+/// Removes a temporary file or folder that nobody writes. Files of a set that had begun to appear, and are in no table
+/// there, go with it.
+fn remove_left(path: &Path) {
+    if !path.is_dir() {
+        let _ = std::fs::remove_file(path);
+        return;
+    }
+    if let (Ok(names), Some(folder)) = (std::fs::read_to_string(path.join(LISTING)), path.parent()) {
+        let names: Vec<&str> = names.lines().filter(|name| !name.contains('/')).collect();
+        // The last to appear is the table, which lists the others.
+        let whole = names.last().is_some_and(|table| !path.join(table).exists());
+        let is_plain = |name: &&&str| folder.join(name).symlink_metadata().is_ok_and(|there| there.is_file());
+        let moved = names.iter().filter(|name| !path.join(name).exists()).filter(is_plain);
+        moved.filter(|_| !whole).for_each(|name| _ = std::fs::remove_file(folder.join(name)));
+    }
+    let _ = std::fs::remove_dir_all(path);
 }
 
 pub fn folder_of(path: &Path) -> &Path {
@@ -99,11 +240,12 @@ pub fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
     let text = error.to_string();
     let reason = text.split_once(" at path \"").map_or(text.as_str(), |(reason, _)| reason);
     let failed = Error::new(ErrorKind::Environment, format!("cannot write `{}`: {reason}", path.display()));
-    let folder = folder_of(path);
-    if error.kind() == std::io::ErrorKind::NotFound && !folder.is_dir() {
-        return failed.with_remedy(format!("make the folder `{}` first", folder.display()));
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            failed.with_remedy("free some space; nothing of this output was left there")
+        }
+        _ => failed,
     }
-    failed
 }
 
 /// A set of files that appears in a folder together.
@@ -116,6 +258,9 @@ pub struct Folder {
     temporary: tempfile::TempDir,
     names: Vec<String>,
     whole: bool,
+    /// The temporary folder, locked.
+    _lock: Option<File>,
+    _begun: Begun,
 }
 
 impl Folder {
@@ -136,12 +281,17 @@ impl Folder {
         // One beside the target can take its name; one within it needs no permission elsewhere and shares its file system.
         let beside = if whole { folder_of(target) } else { target };
         std::fs::create_dir_all(beside).map_err(|error| failed(&error))?;
+        sweep(beside);
+        let prefix = prefix();
         let temporary = tempfile::Builder::new()
-            .prefix(PREFIX)
+            .prefix(&prefix)
             .permissions(Permissions::from_mode(FOLDER_MODE))
             .tempdir_in(beside)
             .map_err(|error| failed(&error))?;
-        Ok(Folder { target: target.to_path_buf(), temporary, names: Vec::new(), whole })
+        let lock = File::open(temporary.path()).ok();
+        let lock = lock.filter(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok());
+        let begun = Begun::new(temporary.path());
+        Ok(Folder { target: target.to_path_buf(), temporary, names: Vec::new(), whole, _lock: lock, _begun: begun })
     }
 
     /// Whether a file of this name is there already, and will be replaced.
@@ -160,17 +310,22 @@ impl Folder {
         Ok(())
     }
 
-    /// Lets the files appear.
+    /// Lets the files appear, the one that was added last as the last.
     ///
     /// # Errors
-    /// `Environment` where they cannot be moved.
+    /// `Environment` where they cannot be moved; `Input` where an input has changed meanwhile.
     pub fn finish(self) -> Result<()> {
+        input::unchanged()?;
         let failed = |error: &std::io::Error| cannot_write(&self.target, error);
         // This fails where another process has made the target since.
         if self.whole && std::fs::rename(self.temporary.path(), &self.target).is_ok() {
             let _ = self.temporary.keep();
             return Ok(());
         }
+        // Whoever finds this folder left there knows by the list what appeared of it.
+        let new = |name: &&String| !self.target.join(name).exists() || self.names.last() == Some(name);
+        let listing = self.names.iter().filter(new).map(String::as_str).collect::<Vec<_>>().join("\n");
+        std::fs::write(self.temporary.path().join(LISTING), listing).map_err(|error| failed(&error))?;
         for name in &self.names {
             std::fs::rename(self.temporary.path().join(name), self.target.join(name))
                 .map_err(|error| failed(&error))?;
@@ -286,12 +441,59 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_is_named_and_no_temporary_file() {
+    fn folders_are_made_and_no_error_names_a_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
-        let error = write_atomically(&folder.path().join("no/such.so"), b"", None).unwrap_err();
+        assert!(write_atomically(&folder.path().join("a/b/new.so"), b"1", None).unwrap());
+        touch(&folder.path().join("c/stamp")).unwrap();
+        assert!(folder.path().join("c/stamp").is_file());
+        let error = write_atomically(&folder.path().join("a/b/new.so/x"), b"", None).unwrap_err();
         assert!(!error.to_string().contains(PREFIX), "{error}");
         assert_eq!(error.kind(), ErrorKind::Environment);
-        let remedy = format!("make the folder `{}` first", folder.path().join("no").display());
-        assert_eq!(error.remedy(), Some(remedy.as_str()));
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_removed_and_what_others_write_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        // No process has this number: it is beyond what Linux gives.
+        let (left, set) = (at(".sycl-bundle-4194305-abc"), at(".sycl-bundle-4194305-set"));
+        let (old, young) = (at(".sycl-bundle-OLDEST"), at(".sycl-bundle-YOUNGE"));
+        let ours = at(&format!("{}xyz", prefix()));
+        for path in [&left, &old, &young, &ours, &at("t_0.spv"), &at("mine")] {
+            std::fs::write(path, b"x").unwrap();
+        }
+        std::fs::create_dir(&set).unwrap();
+        std::fs::write(set.join("t_1.spv"), b"x").unwrap();
+        std::fs::write(set.join("t.table"), b"x").unwrap();
+        std::fs::write(set.join(LISTING), "t_0.spv\nt_1.spv\nt.table").unwrap();
+        let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+        File::options().write(true).open(&old).unwrap().set_modified(hour).unwrap();
+        sweep(folder.path());
+        assert!(young.exists() && ours.exists() && at("mine").exists());
+        assert!(!left.exists() && !old.exists() && !set.exists(), "what nobody writes goes");
+        assert!(!at("t_0.spv").exists(), "a set of which the table has not appeared goes as a whole");
+    }
+
+    #[test]
+    fn a_locked_file_is_written_by_somebody() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".sycl-bundle-4194305-abc");
+        let file = File::create(&path).unwrap();
+        flock(&file, FlockOperation::LockExclusive).unwrap();
+        sweep(folder.path());
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_pipe_with_a_reader_is_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, FILE_MODE.into(), 0).unwrap();
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read(pipe).unwrap()
+        });
+        write_atomically(&pipe, &[7; 1 << 18], None).unwrap();
+        assert_eq!(reader.join().unwrap(), vec![7; 1 << 18]);
     }
 }

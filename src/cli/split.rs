@@ -229,6 +229,7 @@ impl Args {
             output: self.output.clone(),
             in_place: false,
             drop_signature: false,
+            keep_layout: false,
             format: Summary::Text,
         };
         let linked = Linked::open(file, &target)?;

@@ -1,14 +1,34 @@
 //! Which files does a file table name?
 //!
-//! The library opens no files; this opens those of a table, each relative to the table, and keeps them open while their
-//! images are in use.
+//! The library opens no files; this opens those of a table, each relative to the table and each once, and keeps them open
+//! while their images are in use. A table may come from anywhere, so it may name plain files below its own folder only,
+//! or below the folder that `--table-root` names.
 
 use super::input::Input;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::table::{Row, Table};
 use sycl_bundle::container::Host;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
+use sycl_bundle::limits;
+
+/// Folder below which the files of tables may lie, where the user names one.
+static ROOT: OnceLock<PathBuf> = OnceLock::new();
+
+/// Lets tables name files below a folder, too.
+///
+/// # Errors
+/// `Usage` where there is no such folder.
+pub fn allow_below(root: &Path) -> Result<()> {
+    let real =
+        root.canonicalize().ok().filter(|real| real.is_dir()).ok_or_else(|| {
+            Error::new(ErrorKind::Usage, format!("`--table-root {}` names no folder", root.display()))
+        })?;
+    let _ = ROOT.set(real);
+    Ok(())
+}
 
 /// The open files of a table.
 #[derive(Debug)]
@@ -53,15 +73,52 @@ impl Beside {
             return Ok(None);
         }
         let code = Input::open(module)?;
-        Ok(Some(Files { rows: vec![Opened { code, properties, symbols }], problems: Vec::new() }))
+        let [properties, symbols] = [properties, symbols].map(|part| part.map(Arc::new));
+        Ok(Some(Files { rows: vec![Opened { code: Arc::new(code), properties, symbols }], problems: Vec::new() }))
     }
 }
 
 #[derive(Debug)]
 struct Opened {
-    code: Input,
-    properties: Option<Input>,
-    symbols: Option<Input>,
+    code: Arc<Input>,
+    properties: Option<Arc<Input>>,
+    symbols: Option<Arc<Input>>,
+}
+
+/// Opens the files of one table.
+struct Opening<'t> {
+    folder: &'t Path,
+    roots: Vec<PathBuf>,
+    /// Files by path, as rows may name one again.
+    open: HashMap<PathBuf, Arc<Input>>,
+    /// Bytes of the files, and of all mentions of them.
+    distinct: u64,
+    mentioned: u64,
+}
+
+impl Opening<'_> {
+    fn file(&mut self, name: &str) -> Result<Arc<Input>> {
+        if name == "-" {
+            return Err(Error::input("a table cannot name standard input"));
+        }
+        let path = self.folder.join(name);
+        let (input, new) = match self.open.get(&path) {
+            Some(input) => (Arc::clone(input), 0),
+            None => {
+                let input = Arc::new(Input::open_within(&path, &self.roots)?);
+                self.open.insert(path, Arc::clone(&input));
+                let len = input.bytes().len() as u64;
+                (input, len)
+            }
+        };
+        self.distinct = self.distinct.saturating_add(new);
+        self.mentioned = self.mentioned.saturating_add(input.bytes().len() as u64);
+        let most = self.distinct.saturating_mul(limits::MAX_OVERLAP).saturating_add(limits::MAX_TABLE_REPEATED);
+        if self.mentioned > most {
+            return Err(Error::input(format!("the rows repeat files beyond the limit of {most} bytes together")));
+        }
+        Ok(input)
+    }
 }
 
 impl Files {
@@ -75,14 +132,19 @@ impl Files {
         let codes = table.column("Code").ok_or_else(|| Error::at(0, "the file table has no column `Code`"))?;
         let [properties, symbols] = ["Properties", "Symbols"].map(|title| table.column(title));
         let folder = path.parent().unwrap_or(Path::new(""));
+        let own = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let roots = own.canonicalize().ok().into_iter().chain(ROOT.get().cloned()).collect();
+        let mut opening = Opening { folder, roots, open: HashMap::new(), distinct: 0, mentioned: 0 };
         let mut problems = Vec::new();
         let mut open = |row: usize, name: Option<&str>| {
             let name = name.filter(|name| !name.is_empty())?;
-            match Input::open(&folder.join(name)) {
+            match opening.file(name) {
                 Ok(input) => Some(input),
                 Err(error) => {
                     let error = error.context(format!("row {row}: {name}"));
-                    problems.push(Problem::general(error));
+                    if problems.len() < limits::MAX_PROBLEMS {
+                        problems.push(Problem::general(error));
+                    }
                     None
                 }
             }
@@ -117,8 +179,8 @@ impl Files {
             .map(|row| Row {
                 name: row.code.name(),
                 code: row.code.bytes(),
-                properties: row.properties.as_ref().map(Input::bytes),
-                symbols: row.symbols.as_ref().map(Input::bytes),
+                properties: row.properties.as_deref().map(Input::bytes),
+                symbols: row.symbols.as_deref().map(Input::bytes),
             })
             .collect();
         match (Bundle::from_table(host, &rows), self.problems.first()) {

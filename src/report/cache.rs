@@ -53,6 +53,17 @@ impl Size {
     }
 }
 
+/// A time span for a person.
+fn age(seconds: u64) -> String {
+    let some = |number: u64, unit: &str| format!("for {number} {unit}{}", if number == 1 { "" } else { "s" });
+    match seconds {
+        0..60 => "for less than a minute".to_owned(),
+        60..3_600 => some(seconds / 60, "minute"),
+        3_600..86_400 => some(seconds / 3_600, "hour"),
+        _ => some(seconds / 86_400, "day"),
+    }
+}
+
 impl Cached {
     /// The document as JSON.
     pub fn to_json(&self) -> String {
@@ -71,9 +82,22 @@ impl Cached {
         }
         lines.push(format!("  {}", self.held.text()));
         if let (Some(seconds), None, None) = (self.oldest_seconds, self.removed, &self.damaged) {
-            lines.push(format!("  least recently used {} days ago", seconds / 86_400));
+            lines.push(format!("  the longest unused: {}", age(seconds)));
         }
         lines.push(format!("  a build leaves {} at most", bytes(self.limit)));
         lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_hour_is_not_called_no_days() {
+        let texts = [59, 60, 7_200, 86_400, 200_000].map(age);
+        assert_eq!(texts, ["for less than a minute", "for 1 minute", "for 2 hours", "for 1 day", "for 2 days"]);
+        let cached = Cached { oldest_seconds: Some(3_600), ..Cached::default() };
+        assert!(cached.text().contains("the longest unused: for 1 hour"), "{}", cached.text());
     }
 }

@@ -38,6 +38,8 @@ pub struct Edited {
     pub removed_bytes: u64,
     /// Removed images that left the file, with what an earlier run had added.
     pub lifted: usize,
+    /// Bytes of pages that left the file, of the file and of memory.
+    pub cut_bytes: u64,
     /// Bytes that became zeros in place.
     pub zeroed_bytes: u64,
     /// Bytes of removed payloads that stay, since others share them or they stand among code.
@@ -101,7 +103,12 @@ impl Edited {
         if self.lifted > 0 {
             lines.push(format!("  {} left the file with what an earlier run had added", counted(self.lifted, "image")));
         }
-        if self.zeroed_bytes > 0 {
+        if self.cut_bytes > 0 {
+            lines.push(format!("  {} left the file with their pages", bytes(self.cut_bytes)));
+        }
+        if self.zeroed_bytes > 0 && self.cut_bytes > 0 {
+            lines.push(format!("  {} of other pages became zeros", bytes(self.zeroed_bytes)));
+        } else if self.zeroed_bytes > 0 {
             let size = bytes(self.zeroed_bytes);
             lines.push(format!("  {size} became zeros: nothing else may move, and packages compress them to nothing"));
         }

@@ -9,7 +9,7 @@ use super::embed::record::{Layer, Record};
 use super::embed::{self, Addition};
 use super::image_data::{OutImage, with_payload};
 use super::pe;
-use super::prune::prune;
+use super::prune::{Layout, prune};
 use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
@@ -24,8 +24,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 pub struct Edited {
     /// Edited file.
     pub bytes: Vec<u8>,
-    /// Bytes of payloads that were overwritten with zeros.
+    /// Bytes of payloads that were overwritten with zeros, and are still there.
     pub zeroed: u64,
+    /// Bytes of pages that left the file.
+    pub cut: u64,
     /// Bytes of removed images' payloads that stay in the file.
     pub left: u64,
     /// Number of images whose bytes were removed with the segment or section that an earlier run added.
@@ -42,6 +44,20 @@ pub struct Edited {
 /// `Input` where the file cannot be rewritten; `NoMatch` where no image would be left: the program could launch no
 /// kernel, and the list could not be found again.
 pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(String, String)]) -> Result<Edited> {
+    edit_in(file, drop, add, notes, false)
+}
+
+/// Edits like [`edit`], and where `shrinking` the pages of removed payloads leave an ELF file.
+///
+/// # Errors
+/// Those of [`edit`].
+pub fn edit_in(
+    file: &[u8],
+    drop: &HashSet<usize>,
+    add: &[OutImage<'_>],
+    notes: &[(String, String)],
+    shrinking: bool,
+) -> Result<Edited> {
     let host = Host::read(file)?;
     let top = Bundle::read(&host)?;
     if !matches!(host.kind, Kind::Elf | Kind::Pe) {
@@ -87,7 +103,7 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
     let base_drop: HashSet<usize> =
         base.images.iter().map(|image| image.index).filter(|index| !base_stays.contains(index)).collect();
 
-    let mut plan = Plan { standalone: Vec::new(), natives: Vec::new() };
+    let mut plan = Plan { standalone: Vec::new(), natives: Vec::new(), layout: Layout::Keep };
     let mut standalone_at = HashMap::new();
     let mut gone = 0usize;
     for image in middle.images.iter().filter(|image| !in_base.contains_key(&image.index)) {
@@ -116,11 +132,15 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
     plan.standalone.extend(add.iter().cloned());
     // In the order in which they were added, which is the order of their payloads.
     plan.natives.sort_by_key(|(_, image)| (image.origin.map(|origin| origin.payload), image.stored.len()));
+    if shrinking {
+        // Native images that come back on top find their sources by where these are.
+        plan.layout = Layout::Shrink { moving: plan.natives.is_empty() };
+    }
     let earlier = images_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
     let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
     let untouched = base_drop.is_empty() && add.is_empty() && orphans == 0 && gone == 0;
     let lower = if untouched {
-        Lower { bytes: middle_bytes.to_vec(), zeroed: 0, left: 0 }
+        Lower { bytes: middle_bytes.to_vec(), zeroed: 0, cut: 0, left: 0 }
     } else {
         let mut all: Vec<(String, String)> = notes.to_vec();
         for note in earlier.iter().chain(of_natives.iter().filter(|_| orphans > 0)) {
@@ -136,7 +156,7 @@ pub fn edit(file: &[u8], drop: &HashSet<usize>, add: &[OutImage<'_>], notes: &[(
         let places = Places { middle: &middle, in_base: &in_base, base: &base, standalone_at: &standalone_at };
         plan.upper(&lower.bytes, &places, of_natives)?
     };
-    Ok(Edited { bytes, zeroed: lower.zeroed, left: lower.left, lifted, changed })
+    Ok(Edited { bytes, zeroed: lower.zeroed, cut: lower.cut, left: lower.left, lifted, changed })
 }
 
 struct Plan<'p, 'a> {
@@ -144,11 +164,13 @@ struct Plan<'p, 'a> {
     standalone: Vec<OutImage<'p>>,
     /// Native images with the index of their source in the middle layer.
     natives: Vec<(usize, &'p Image<'a>)>,
+    layout: Layout,
 }
 
 struct Lower {
     bytes: Vec<u8>,
     zeroed: u64,
+    cut: u64,
     left: u64,
 }
 
@@ -171,14 +193,14 @@ impl Plan<'_, '_> {
             let own = below(&bundle, base);
             let gone: HashSet<usize> =
                 own.into_iter().filter(|(_, old)| drop.contains(old)).map(|(new, _)| new).collect();
-            let pruned = prune(&after, &bundle, &gone)?;
+            let pruned = prune(&after, &bundle, &gone, self.layout)?;
             let bytes = forget(pruned.bytes)?;
-            return Ok(Lower { bytes, zeroed: pruned.zeroed, left: pruned.left });
+            return Ok(Lower { bytes, zeroed: pruned.zeroed, cut: pruned.cut, left: pruned.left });
         }
-        let mut lower = Lower { bytes: host.bytes.to_vec(), zeroed: 0, left: 0 };
+        let mut lower = Lower { bytes: host.bytes.to_vec(), zeroed: 0, cut: 0, left: 0 };
         if !drop.is_empty() {
-            let pruned = prune(host, base, drop)?;
-            lower = Lower { bytes: pruned.bytes, zeroed: pruned.zeroed, left: pruned.left };
+            let pruned = prune(host, base, drop, self.layout)?;
+            lower = Lower { bytes: pruned.bytes, zeroed: pruned.zeroed, cut: pruned.cut, left: pruned.left };
         }
         if !self.standalone.is_empty() {
             let host = Host::read(&lower.bytes)?;

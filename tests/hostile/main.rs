@@ -9,6 +9,7 @@ mod bodies;
 mod embedding;
 mod forged;
 mod meter;
+mod program;
 mod regions;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,6 +1,6 @@
 //! What is in the cache, what of it is damaged, and what has to go?
 
-use super::{Cache, FORM, Key, TEMPORARY, read_entry};
+use super::{Cache, FORM, Key, TEMPORARY, is_folder, read_entry};
 use crate::error::{Error, ErrorKind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,8 @@ pub struct Verified {
 struct Found {
     path: PathBuf,
     key: Option<Key>,
+    /// Whether it is called as an entry, and no plain file.
+    false_entry: bool,
     bytes: u64,
     wanted: SystemTime,
 }
@@ -72,7 +74,7 @@ impl Cache {
             // A young file without a key is being written by somebody.
             let goes = match file.key {
                 Some(_) => total.saturating_add(file.bytes) > limit,
-                None => age > STALE,
+                None => age > STALE || file.false_entry,
             };
             if goes {
                 remove(&file.path)?;
@@ -108,6 +110,11 @@ impl Cache {
     pub fn verify(&self) -> Result<Verified> {
         let mut verified = Verified::default();
         for file in self.found()? {
+            if file.false_entry {
+                remove(&file.path)?;
+                verified.damaged.push(file.path);
+                continue;
+            }
             let Some(key) = file.key else { continue };
             match fs::read(&file.path) {
                 Ok(bytes) if read_entry(&bytes, &key).is_some() => verified.sound = verified.sound.saturating_add(1),
@@ -123,18 +130,27 @@ impl Cache {
         Ok(verified)
     }
 
-    /// All files, in no order.
+    /// All files, in no order. Links are not followed: what they lead to is not the cache's.
     fn found(&self) -> Result<Vec<Found>> {
         let mut found = Vec::new();
-        for folder in list(&self.folder.join(FORM))? {
+        let form = self.folder.join(FORM);
+        if !is_folder(&form) {
+            return Ok(found);
+        }
+        for folder in list(&form)? {
+            if !is_folder(&folder.path()) {
+                continue;
+            }
             let first = folder.file_name().to_string_lossy().into_owned();
             for file in list(&folder.path())? {
                 let Ok(metadata) = file.metadata() else { continue };
                 let name = file.file_name().to_string_lossy().into_owned();
                 let key = (!name.starts_with(TEMPORARY)).then(|| format!("{first}{name}"));
                 let key = key.and_then(|hex| Some(Key(*blake3::Hash::from_hex(hex).ok()?.as_bytes())));
+                let false_entry = key.is_some() && !metadata.is_file();
+                let key = key.filter(|_| !false_entry);
                 let wanted = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                found.push(Found { path: file.path(), key, bytes: metadata.len(), wanted });
+                found.push(Found { path: file.path(), key, false_entry, bytes: metadata.len(), wanted });
             }
         }
         Ok(found)
@@ -165,8 +181,11 @@ fn list(folder: &Path) -> Result<Vec<fs::DirEntry>> {
     })
 }
 
+/// Removes a file, link or pipe, or a folder that is empty; what lies in a folder is not the cache's.
 fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
+    let removed = if is_folder(path) { fs::remove_dir(path) } else { fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => Ok(()),
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::new(ErrorKind::Environment, format!("cannot remove `{}`: {error}", path.display())))
         }

@@ -137,3 +137,39 @@ fn shared_keys_are_those_of_all_names_of_a_length_and_of_nothing_else() {
     assert_ne!(one, Key::shared(&Compiler::default(), &job(b"__first__", ""), &name("first")));
     assert_ne!(one, Key::shared(&compiler, &job(b"__first__", "-g"), &name("first")));
 }
+
+#[test]
+fn links_pipes_and_folders_are_no_entries() {
+    let (folder, cache) = cache();
+    let key = Key::for_job(&Compiler::default(), &job(b"module", ""));
+    cache.put(&key, b"binary").unwrap();
+    let (path, elsewhere) = (cache.path(&key), folder.path().join("elsewhere"));
+    fs::rename(&path, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+    assert_eq!(cache.get(&key), None, "a link is no entry, wherever it leads");
+    assert_eq!(cache.verify().unwrap().damaged, [path.clone()]);
+    fs::create_dir(&path).unwrap();
+    assert_eq!((cache.get(&key), cache.stats().unwrap().entries), (None, 0));
+    cache.collect(u64::MAX).unwrap();
+    assert!(!path.exists() && elsewhere.exists());
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    assert_eq!(cache.get(&key), None, "a pipe is not waited for");
+    cache.put(&key, b"binary").unwrap();
+    assert_eq!(cache.get(&key).unwrap(), b"binary");
+}
+
+#[test]
+fn nothing_is_removed_behind_a_link() {
+    let (folder, cache) = cache();
+    let key = Key::for_job(&Compiler::default(), &job(b"module", ""));
+    cache.put(&key, b"binary").unwrap();
+    let (form, elsewhere) = (cache.folder().join(FORM), folder.path().join("elsewhere"));
+    fs::rename(&form, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &form).unwrap();
+    assert_eq!(cache.collect(0).unwrap(), Removed::default());
+    assert_eq!(cache.clear().unwrap().entries, 0);
+    assert_eq!(cache.get(&key), None);
+    assert!(cache.put(&key, b"other").is_err());
+    let hex = key.hex();
+    assert!(elsewhere.join(&hex[..2]).join(&hex[2..]).is_file());
+}

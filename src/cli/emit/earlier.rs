@@ -4,6 +4,7 @@
 //! fewer, to take away: left there they would be files that no table lists, which no later table may replace.
 
 use crate::cli::emit::stem_and_folder;
+use crate::cli::output::sweep;
 use crate::cli::sources::same_file;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -22,6 +23,7 @@ pub struct Earlier {
 /// `Usage`, naming the file.
 pub fn check<'n>(names: impl Iterator<Item = &'n str>, path: &Path, inputs: &[&Path]) -> Result<Earlier> {
     let (stem, folder) = stem_and_folder(path);
+    sweep(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let listed = listed(path);
     let inputs: HashSet<PathBuf> = inputs.iter().filter_map(|input| input.canonicalize().ok()).collect();
     let is_input = |part: &Path| part.canonicalize().is_ok_and(|part| inputs.contains(&part));

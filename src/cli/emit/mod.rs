@@ -58,12 +58,15 @@ pub fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
         let error = Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display()));
         return Err(error.with_remedy("name a file in it with `-o`"));
     }
-    let folder = folder_of(path);
-    if folder.is_dir() {
-        return Ok(());
+    // What is not there is made when the output is written.
+    let there = folder_of(path).ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists());
+    match there.filter(|there| !there.as_os_str().is_empty() && !there.is_dir()) {
+        Some(file) => {
+            let message = format!("cannot write `{}`: `{}` is no folder", path.display(), file.display());
+            Err(Error::new(ErrorKind::Environment, message))
+        }
+        None => Ok(()),
     }
-    let message = format!("cannot write `{}`: the folder does not exist", path.display());
-    Err(Error::new(ErrorKind::Environment, message).with_remedy(format!("`mkdir -p {}` first", folder.display())))
 }
 
 /// The names that the runtime compares with (`__SYCL_DEVICE_BINARY_TARGET_*` in DPC++ `sycl/source/detail/compiler.hpp`),
@@ -136,10 +139,12 @@ fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64
     let texts = texts.collect::<Result<Vec<_>>>()?;
     let names = part_names(images, &stem, origin);
     let table = extract::table(&names)?;
+    // Parts that are as they were stay untouched; of the others none appears before all are written.
+    let mut set: Option<Folder> = None;
     for (number, ((image, name), text)) in images.iter().zip(&names).zip(texts).enumerate() {
         let mut put = |name: &str, bytes: &[u8]| -> Result<()> {
             total = total.saturating_add(bytes.len() as u64);
-            output::write_atomically(&folder.join(name), bytes, None).map(|_| ())
+            add_part(&mut set, folder, name, bytes)
         };
         put(&name.code, image.stored)?;
         if let Some(properties) = &name.properties {
@@ -152,8 +157,36 @@ fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64
         origin.pass(number);
     }
     // The table last: where it is, so is everything it names.
-    output::write_atomically(path, table.as_bytes(), None)?;
+    let is_special = path.symlink_metadata().is_ok_and(|it| !it.is_file());
+    match path.file_name().and_then(|name| name.to_str()).filter(|_| !is_special) {
+        Some(name) => add_part(&mut set, folder, name, table.as_bytes())?,
+        None => {
+            set.take().map_or(Ok(()), Folder::finish)?;
+            output::write_atomically(path, table.as_bytes(), None)?;
+        }
+    }
+    set.map_or(Ok(()), Folder::finish)?;
     Ok(total.saturating_add(table.len() as u64))
+}
+
+/// Adds a file to the set that is to appear in a folder, unless it is there already.
+fn add_part(set: &mut Option<Folder>, folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let there = folder.join(name);
+    let same = || {
+        let is_file = there.symlink_metadata().is_ok_and(|it| it.is_file() && it.len() == bytes.len() as u64);
+        is_file && std::fs::read(&there).is_ok_and(|old| old == bytes)
+    };
+    if same() {
+        return Ok(());
+    }
+    let own = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    match set {
+        Some(set) => set.add(name, bytes),
+        None => {
+            std::fs::create_dir_all(own).map_err(|error| output::cannot_write(&there, &error))?;
+            set.insert(Folder::begin(own)?).add(name, bytes)
+        }
+    }
 }
 
 /// Bare modules: one as a file, several in a folder.

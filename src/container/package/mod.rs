@@ -183,8 +183,13 @@ impl Walk<'_> {
         if is_useless(&bytes, declared.unwrap_or(u64::MAX)) {
             return Ok(());
         }
-        if let Some(size) = declared.filter(|size| *size > ceiling.min(self.budget.get().saturating_add(HEAD as u64))) {
-            let error = format!("it declares {size} bytes inflated, beyond the limit of {ceiling}");
+        let left = self.budget.get().saturating_add(HEAD as u64);
+        if let Some(size) = declared.filter(|size| *size > ceiling.min(left)) {
+            let error = if size > ceiling {
+                format!("it declares {size} bytes inflated; the limit of a member is {ceiling}")
+            } else {
+                format!("it declares {size} bytes inflated, and of the limit for the whole package {left} are left")
+            };
             return self.damaged(&place.join(name), Error::input(error));
         }
         let expected = declared.unwrap_or(0).saturating_sub(bytes.len() as u64);

@@ -138,6 +138,8 @@ impl Baseline {
             let error = Error::input(format!("{file}:{}:{}: {message}", error.line(), error.column()));
             error.with_remedy("`--write-baseline` makes a baseline")
         };
+        // Editors on Windows write a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let document: Document = serde_json::from_str(text).map_err(wrong)?;
         if document.schema_version != SCHEMA_VERSION {
             let message = format!("{file}: version {} of baselines, which is not known here", document.schema_version);

@@ -12,7 +12,7 @@
 //! structures, constants and readers are used throughout.
 
 pub(in crate::rewrite) mod arrays;
-mod plan;
+pub(in crate::rewrite) mod plan;
 pub mod record;
 pub(in crate::rewrite) mod relocations;
 pub(in crate::rewrite) mod standalone;

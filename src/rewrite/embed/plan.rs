@@ -291,7 +291,7 @@ pub fn segment_align(elf: &Elf<'_>) -> u64 {
 }
 
 /// Whether the file can be executed: a program, or a library with an entry point.
-fn is_executable(elf: &Elf<'_>) -> bool {
+pub fn is_executable(elf: &Elf<'_>) -> bool {
     let interpreted = || elf.program_headers.iter().any(|header| header.p_type(LE) == elf::PT_INTERP);
     elf.header.e_type(LE) == elf::ET_EXEC || interpreted()
 }

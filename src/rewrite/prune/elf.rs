@@ -4,7 +4,7 @@
 //! is reused for an address that lacks one. `DT_RELR`, which lists addresses in order, is rewritten where addresses
 //! change.
 
-use super::Moves;
+use super::{Moves, Relocated};
 use crate::bytes;
 use crate::container::Host;
 use crate::container::elf::{Elf, Machine};
@@ -98,6 +98,12 @@ impl Relocations {
         moves.unused.iter().for_each(|place| _ = places.remove(place));
         places.extend(missing);
         replace_relr(&places, host, file, out)
+    }
+}
+
+impl Relocated for Relocations {
+    fn places(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+        Box::new(self.rela.keys().chain(&self.relr).copied())
     }
 }
 

@@ -8,33 +8,61 @@
 //! A moved word is a pointer where a relocation writes to its old address; otherwise it is a plain number (or the file
 //! is always loaded at its linked address).
 //!
+//! With [`Layout::Shrink`] the pages that this frees leave an ELF file: payloads that stay move together ([`compact`]), and
+//! the free pages are cut out of their segment ([`shrink`]); all other addresses stay.
+//!
 //! Payload bytes are zeroed where no image that stays shares them and no code is among them. Zeros, which packages
 //! compress well, take their place because the rest of the file must not move.
 
+mod compact;
 mod elf;
 mod pe;
+mod shrink;
 
 use super::embed::arrays;
 use super::pe as pe_headers;
 use super::pe::Headers;
 use crate::bundle::Bundle;
+use crate::bundle::descriptor::listed_in_tgtimg;
 use crate::bundle::image::Image;
 use crate::bytes;
 use crate::container::{Host, Kind};
 use crate::error::{Context, Error, Result};
+use compact::Compaction;
 use object::LittleEndian as LE;
 use object::elf as object_elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
-use std::collections::HashSet;
+use shrink::shrink;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+
+/// What becomes of the room of removed payloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// It stays, as zeros: no other byte moves.
+    Keep,
+    /// Its pages leave an ELF file; with `moving` payloads that stay may move for that.
+    Shrink {
+        /// Whether payloads may move.
+        moving: bool,
+    },
+}
+
+/// Relocated words of a file.
+trait Relocated {
+    /// Returns their addresses.
+    fn places(&self) -> Box<dyn Iterator<Item = u64> + '_>;
+}
 
 /// File from which images were removed.
 #[derive(Debug)]
 pub struct Pruned {
-    /// File of the same length as before.
+    /// The file.
     pub bytes: Vec<u8>,
-    /// Bytes of payloads that were overwritten with zeros.
+    /// Bytes of payloads that were overwritten with zeros, and are still there.
     pub zeroed: u64,
+    /// Bytes of pages that left the file.
+    pub cut: u64,
     /// Bytes of removed payloads that stay: another image shares them, or they are among code.
     pub left: u64,
 }
@@ -44,7 +72,7 @@ pub struct Pruned {
 ///
 /// # Errors
 /// `Input` where an image is in no list, or the file's relocations cannot follow.
-pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>) -> Result<Pruned> {
+pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, layout: Layout) -> Result<Pruned> {
     let gone: HashSet<u64> = bundle
         .images
         .iter()
@@ -60,16 +88,30 @@ pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>) -> Res
         })
         .collect();
     let mut out = host.bytes.to_vec();
+    let Zeroed { mut zeroed, left, ranges } = zero(host, bundle, drop, &mut out);
+    let gone: HashSet<u64> = ranges.iter().map(|range| range.start).collect();
+    let mut compaction = Compaction::default();
+    let mut cut = 0u64;
     match (&host.elf, host.kind) {
         (Some(file), _) => {
             let relocations = elf::Relocations::read(host, file)?;
-            let moves = Moves::new(host, bundle, &kept, &|place| relocations.covers(place))?;
+            let pic = file.is_position_independent();
+            compaction = match layout {
+                Layout::Keep => compaction,
+                Layout::Shrink { moving: true } if pic => {
+                    Compaction::plan(host, bundle, drop, ranges, &out, &relocations)
+                }
+                Layout::Shrink { .. } => Compaction::in_place(host, &out, ranges),
+            };
+            let covers = |place| relocations.covers(place);
+            let moves = Moves::new(host, bundle, &kept, &compaction.distances(), &covers)?;
+            compaction.move_bytes(host, &mut out);
             moves.write(host, &mut out)?;
             relocations.apply(&moves, host, file, &mut out)?;
         }
         (None, Kind::Pe) => {
             let relocations = pe::Relocations::read(host)?;
-            let moves = Moves::new(host, bundle, &kept, &|place| relocations.covers(place))?;
+            let moves = Moves::new(host, bundle, &kept, &HashMap::new(), &|place| relocations.covers(place))?;
             moves.write(host, &mut out)?;
             relocations.apply(&moves, &mut out)?;
         }
@@ -78,12 +120,19 @@ pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>) -> Res
     for size in arrays::unlisted(host, bundle, &kept) {
         put(host, &mut out, size, 0)?;
     }
-    let (zeroed, left) = zero(host, bundle, drop, &mut out);
+    if layout != Layout::Keep
+        && host.elf.is_some()
+        && let Some(smaller) = shrink(&out, &compaction, &gone)?
+    {
+        cut = (out.len() as u64).saturating_sub(smaller.len() as u64);
+        zeroed = zeroed.saturating_sub(cut);
+        out = smaller;
+    }
     if host.kind == Kind::Pe {
         pe_headers::update_checksum(&mut out)?;
     }
     verify(&out, bundle, drop).context(|| "checking the rewritten file".to_owned())?;
-    Ok(Pruned { bytes: out, zeroed, left })
+    Ok(Pruned { bytes: out, zeroed, cut, left })
 }
 
 /// Overwrites a word at an address in the file.
@@ -146,29 +195,52 @@ impl Moves {
     ///
     /// # Errors
     /// `Input` where an array is not in the file.
-    pub fn new(host: &Host<'_>, bundle: &Bundle<'_>, kept: &[Vec<u64>], covers: &dyn Fn(u64) -> bool) -> Result<Moves> {
+    pub fn new(
+        host: &Host<'_>,
+        bundle: &Bundle<'_>,
+        kept: &[Vec<u64>],
+        distances: &HashMap<u64, u64>,
+        covers: &dyn Fn(u64) -> bool,
+    ) -> Result<Moves> {
         let mut moves = Moves::default();
-        for (descriptor, kept) in bundle.descriptors.iter().zip(kept) {
-            if kept.len() == usize::from(descriptor.count) {
-                continue;
+        for listed in listed_in_tgtimg(host) {
+            if let Some(distance) = distances.get(&listed.payload) {
+                moves.put(listed.address, listed.payload.saturating_sub(*distance), covers(listed.address));
             }
+        }
+        for (descriptor, kept) in bundle.descriptors.iter().zip(kept) {
+            let payload = descriptor.layout.payload();
             let stride = descriptor.layout.stride();
             let slot = |nth: usize| descriptor.images.saturating_add((nth as u64).saturating_mul(stride));
             for (nth, &from) in kept.iter().enumerate() {
                 let to = slot(nth);
-                for word in (0..stride).step_by(8).take_while(|_| to != from) {
+                let begin = host.addresses.pointer(from.saturating_add(payload));
+                let distance = begin.and_then(|begin| distances.get(&begin)).copied().unwrap_or(0);
+                for word in (0..stride).step_by(8).take_while(|_| to != from || distance != 0) {
+                    let is_payload = word == payload || word == payload.saturating_add(8);
+                    if to == from && !is_payload {
+                        continue;
+                    }
                     let (from, to) = (from.saturating_add(word), to.saturating_add(word));
                     let value = host.addresses.pointer(from).ok_or_else(|| {
                         Error::input(format!("a list of images passes the end of its segment at address {from:#x}"))
                     })?;
-                    let list = if covers(from) { &mut moves.pointers } else { &mut moves.plain };
-                    list.push((to, value));
+                    let value = if is_payload { value.saturating_sub(distance) } else { value };
+                    moves.put(to, value, covers(from));
                 }
+            }
+            if kept.len() == usize::from(descriptor.count) {
+                continue;
             }
             moves.unused.extend((slot(kept.len())..slot(descriptor.count.into())).step_by(8));
             moves.heads.push((descriptor.address, 1 | (kept.len() as u64) << 16));
         }
         Ok(moves)
+    }
+
+    fn put(&mut self, place: u64, value: u64, relocated: bool) {
+        let list = if relocated { &mut self.pointers } else { &mut self.plain };
+        list.push((place, value));
     }
 
     /// Writes the new words into the file, without relocations.
@@ -183,8 +255,18 @@ impl Moves {
     }
 }
 
-/// Overwrites payloads with zeros. Returns the number of bytes that became zeros and of those that stay.
-pub fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &mut [u8]) -> (u64, u64) {
+/// Payloads that were overwritten with zeros.
+struct Zeroed {
+    /// Bytes that became zeros.
+    zeroed: u64,
+    /// Bytes that stay.
+    left: u64,
+    /// Addresses of what became zeros.
+    ranges: Vec<Range<u64>>,
+}
+
+/// Overwrites payloads with zeros.
+fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &mut [u8]) -> Zeroed {
     let (gone, stay): (Vec<&Image<'_>>, Vec<&Image<'_>>) =
         bundle.images.iter().partition(|image| drop.contains(&image.index));
     let mut stay: Vec<Range<u64>> = stay.into_iter().filter_map(range).collect();
@@ -200,7 +282,7 @@ pub fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &m
         before.checked_sub(1).and_then(|at| stay.get(at)).is_none_or(|range| range.end <= wanted.start)
     };
     let parts = data(host);
-    let (mut zeroed, mut left) = (0u64, 0u64);
+    let (mut zeroed, mut left, mut ranges) = (0u64, 0u64, Vec::new());
     let mut done: HashSet<Range<u64>> = HashSet::new();
     for range in gone.into_iter().filter_map(range).filter(|range| !range.is_empty()) {
         if !done.insert(range.clone()) {
@@ -214,11 +296,12 @@ pub fn zero(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, out: &m
             Some(bytes) => {
                 bytes.fill(0);
                 zeroed = zeroed.saturating_add(len);
+                ranges.push(range);
             }
             None => left = left.saturating_add(len),
         }
     }
-    (zeroed, left)
+    Zeroed { zeroed, left, ranges }
 }
 
 /// Returns the addresses of an image's payload.

@@ -1,0 +1,234 @@
+//! What does the program do with inputs that lead elsewhere, change, or cost too much, and with outputs that stand in its way?
+
+use super::support::folder::Folder;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Runs the tool, which may fail.
+fn tool<'a>(folder: &Folder, arguments: impl IntoIterator<Item = &'a str>) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sycl-bundle")).args(arguments).current_dir(folder.path()).output().unwrap()
+}
+
+/// All that a run said.
+fn said(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
+}
+
+/// A module without functions.
+fn module() -> Vec<u8> {
+    [0x0723_0203u32, 0x0001_0000, 0, 1, 0].into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+fn pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn a_table_opens_plain_files_below_its_folder_only() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join("tables/below")).unwrap();
+    for name in ["outside.spv", "tables/inside.spv", "tables/below/inside.spv"] {
+        folder.put(name, module());
+    }
+    pipe(&folder.path().join("tables/pipe"));
+    std::os::unix::fs::symlink("../outside.spv", folder.path().join("tables/link.spv")).unwrap();
+    let refused = ["../outside.spv", "/dev/zero", "-", "pipe", "link.spv", "/etc/passwd", "below"];
+    for name in refused {
+        folder.put("tables/one.table", format!("[Code]\n{name}\n"));
+        let done = tool(&folder, ["inspect", "tables/one.table"]);
+        assert_eq!(done.status.code(), Some(3), "{name}: {}", said(&done));
+    }
+    folder.put("tables/one.table", "[Code]\ninside.spv\nbelow/inside.spv\n");
+    assert_eq!(tool(&folder, ["inspect", "tables/one.table"]).status.code(), Some(0));
+    folder.put("tables/one.table", "[Code]\n../outside.spv\nlink.spv\n");
+    let done = tool(&folder, ["inspect", "tables/one.table", "--table-root", "."]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+}
+
+#[test]
+fn a_table_names_one_file_as_often_as_it_likes_for_no_more() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    folder.put("many.table", format!("[Code]\n{}", "m.spv\n".repeat(65_500)));
+    let done = tool(&folder, ["inspect", "many.table"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    // 1 MiB named 1,000 times would be a gigabyte of work.
+    folder.put("large.spv", [module(), vec![0; 1 << 20]].concat());
+    folder.put("many.table", format!("[Code]\n{}", "large.spv\n".repeat(1000)));
+    let done = tool(&folder, ["inspect", "many.table"]);
+    assert!(said(&done).contains("the rows repeat files"), "{}", said(&done));
+}
+
+#[test]
+fn a_gigabyte_of_zeros_costs_nothing() {
+    let folder = Folder::new();
+    let sparse = |name: &str, head: &[u8]| {
+        let mut file = File::create(folder.path().join(name)).unwrap();
+        file.write_all(head).unwrap();
+        file.set_len(1 << 30).unwrap();
+    };
+    let bundle = |count: u64| [&b"__CLANG_OFFLOAD_BUNDLE__"[..], &count.to_le_bytes()].concat();
+    sparse("forged.bundle", &bundle(1 << 40));
+    sparse("zeros.bundle", &bundle(100_000));
+    sparse("zeros.table", b"[Code\n");
+    for (name, code) in [("forged.bundle", 3), ("zeros.bundle", 6), ("zeros.table", 3)] {
+        let done = limited(&folder, 512 << 10, ["inspect", name]);
+        assert_eq!(done.status.code(), Some(code), "{name}: {}", said(&done));
+    }
+}
+
+/// Runs the tool with so many KiB of memory of its own.
+fn limited<'a>(folder: &Folder, kib: u64, arguments: impl IntoIterator<Item = &'a str>) -> Output {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -d {kib}; exec \"$@\"");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_sycl-bundle")]).args(arguments);
+    command.current_dir(folder.path()).output().unwrap()
+}
+
+#[test]
+fn properties_without_end_are_refused() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    let rows: String = (0..1_500_000).map(|row| format!("p{row}=1|1\n")).collect();
+    folder.put("m.prop", format!("[SYCL/x]\n{rows}"));
+    let begin = Instant::now();
+    let done = limited(&folder, 256 << 10, ["inspect", "m.spv"]);
+    assert!(said(&done).contains("262144 properties"), "{}", said(&done));
+    assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_small_package_that_inflates_without_end_is_left_early() {
+    let folder = Folder::new();
+    let mut head = tar::Header::new_gnu();
+    head.set_path("a.so").unwrap();
+    head.set_size(1 << 32);
+    head.set_cksum();
+    let mut bytes = head.as_bytes().to_vec();
+    bytes.extend(b"\x7fELF\x02\x01\x01");
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    encoder.write_all(&bytes).unwrap();
+    (0..300).for_each(|_| encoder.write_all(&[0; 1 << 20]).unwrap());
+    folder.put("bomb.tar.bz2", encoder.finish().unwrap());
+    let done = tool(&folder, ["inspect", "bomb.tar.bz2"]);
+    assert_eq!(done.status.code(), Some(3));
+    assert!(said(&done).contains("of the limit for the whole package"), "{}", said(&done));
+}
+
+#[test]
+fn braces_in_braces_are_refused() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    let glob = format!("{}a{}", "{".repeat(200), "}".repeat(200));
+    let done = tool(&folder, ["inspect", "m.spv", "--kernel", &glob]);
+    assert_eq!(done.status.code(), Some(2), "{}", said(&done));
+}
+
+#[test]
+fn an_input_that_is_cut_short_meanwhile_is_an_error_and_no_signal() {
+    let folder = Folder::new();
+    let path = folder.put("m.spv", [module(), vec![0; 64 << 20]].concat());
+    // The copy waits for a reader, which comes once the input is short: the page that it begins with is gone then.
+    let out = folder.path().join("out");
+    pipe(&out);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"))
+        .args(["extract", "m.spv", "--emit", "spirv", "-o", "out"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    File::options().write(true).open(&path).unwrap().set_len(4096).unwrap();
+    let reader = std::thread::spawn(move || std::fs::read(out));
+    let code = child.wait().unwrap().code();
+    let mut text = String::new();
+    std::io::Read::read_to_string(child.stderr.as_mut().unwrap(), &mut text).unwrap();
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("another process"), "{text}");
+    drop(File::options().write(true).read(true).open(folder.path().join("out")));
+    drop(reader);
+}
+
+#[test]
+fn an_output_that_nobody_reads_is_given_up() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    pipe(&folder.path().join("out"));
+    let begin = Instant::now();
+    let done = tool(&folder, ["extract", "m.spv", "--emit", "spirv", "-o", "out"]);
+    assert_eq!(done.status.code(), Some(5), "{}", said(&done));
+    assert!(begin.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn folders_of_outputs_are_made() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    for arguments in [
+        vec!["extract", "m.spv", "--emit", "spirv", "-o", "a/b/m.spv"],
+        vec!["extract", "m.spv", "-o", "c/d"],
+        vec!["split", "m.spv", "--mode", "off", "-o", "e/f/m.table"],
+        vec!["wrap", "m.spv", "-o", "g/h/m.o"],
+    ] {
+        let done = tool(&folder, arguments.iter().copied());
+        assert_eq!(done.status.code(), Some(0), "{arguments:?}: {}", said(&done));
+        assert!(folder.path().join(arguments.last().unwrap()).exists());
+    }
+}
+
+#[test]
+fn what_a_killed_split_left_stops_nothing_and_goes() {
+    let folder = Folder::new();
+    folder.put("m.spv", module());
+    let split = ["split", "m.spv", "--mode", "off", "-o", "t.table"];
+    // As a split leaves it that is killed between the first part and the last: no process has this number.
+    folder.put("t_0.spv", b"old");
+    let left = folder.path().join(".sycl-bundle-4194305-abcdef");
+    std::fs::create_dir(&left).unwrap();
+    std::fs::write(left.join("t.table"), "").unwrap();
+    std::fs::write(left.join(".files"), "t_0.spv\nt_0.sym\nt.table").unwrap();
+    let done = tool(&folder, split);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let mut names: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert!(names.iter().all(|name| !name.starts_with(".sycl-bundle")), "{names:?}");
+    assert!(folder.path().join("t.table").exists());
+}
+
+#[test]
+fn an_interrupted_write_leaves_nothing() {
+    let folder = Folder::new();
+    // Large enough to be met while it is written.
+    let mut file = File::create(folder.path().join("m.spv")).unwrap();
+    file.write_all(&module()).unwrap();
+    file.seek(SeekFrom::Start((192 << 20) - 1)).unwrap();
+    file.write_all(&[0]).unwrap();
+    let mut met = false;
+    for _ in 0..20 {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"))
+            .args(["extract", "m.spv", "--emit", "spirv", "-o", "out.spv"])
+            .current_dir(folder.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let temporary = || {
+            let entries = std::fs::read_dir(folder.path()).unwrap().flatten();
+            entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(".sycl-bundle-")).count()
+        };
+        while temporary() == 0 && child.try_wait().unwrap().is_none() {}
+        let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        met |= child.wait().unwrap().code().is_none();
+        assert_eq!(temporary(), 0);
+        std::fs::remove_file(folder.path().join("out.spv")).ok();
+        if met {
+            return;
+        }
+    }
+    assert!(met, "no run was met while it wrote");
+}
