@@ -21,6 +21,7 @@
 //! | [`probe`] | what does a live device really take? |
 //! | [`cache`] | has this module been compiled before? |
 //! | [`opencl`] | how does the driver compile one module? |
+//! | [`nvidia`] | how is code for NVIDIA GPUs made of SPIR-V, where no compiler takes it? |
 //! | [`ocloc`] | how does Intel's offline compiler make code for a GPU that is not there? |
 //! | [`worker`] | which compiler does a worker hand a request to, and can this program load it? |
 
@@ -29,6 +30,8 @@ pub mod failure;
 pub mod fold;
 pub mod inventory;
 mod memory;
+#[cfg(feature = "drivers")]
+pub mod nvidia;
 #[cfg(feature = "drivers")]
 pub mod ocloc;
 #[cfg(feature = "drivers")]
@@ -121,6 +124,19 @@ pub enum Open {
     Device(u32),
     /// Intel's offline compiler for GPUs: a library or program by this path, or wherever the system finds it.
     Ocloc(Option<PathBuf>),
+    /// LLVM and CUDA's assembler, for NVIDIA GPUs.
+    Nvidia(Places),
+}
+
+/// Where LLVM and CUDA are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The folder of LLVM, or of its programs, where the user names it.
+    pub llvm: Option<PathBuf>,
+    /// The folder of CUDA, likewise.
+    pub cuda: Option<PathBuf>,
+    /// A folder in which the library of functions that kernels call is kept.
+    pub keep: Option<PathBuf>,
 }
 
 /// A step of compilation, with what it needs beside the module.
@@ -129,7 +145,7 @@ pub enum Step<'a> {
     /// An executable (`clBuildProgram`).
     #[default]
     Build,
-    /// An executable for a GPU that need not be there, by the name that ocloc knows it by.
+    /// An executable for a GPU that need not be there, by the name that its offline compiler knows it by.
     Offline(String),
     /// An object, whose imports stay open (`clCompileProgram`).
     Compile,

@@ -55,7 +55,7 @@ impl Compiler for Driver {
     fn open(&mut self, what: &Open) -> Result<String> {
         let device = match what {
             Open::Device(place) => Some(*place),
-            Open::Cpu | Open::Ocloc(_) => None,
+            Open::Cpu | Open::Ocloc(_) | Open::Nvidia(_) => None,
         };
         let (all, skipped) = devices()?;
         let found = match device {

@@ -299,6 +299,12 @@ pub fn for_cpu(given: Given<'_>) -> Options {
     out.into_options()
 }
 
+/// Sorts an image's options for NVIDIA GPUs: they are for other compilers, and none is passed on.
+pub fn for_nvidia(options: &str) -> Options {
+    let removed = words(options).into_iter().map(str::to_owned).collect();
+    Options { removed, ..Options::default() }
+}
+
 /// Parts options for the compiler of an Intel GPU, by the name that ocloc knows it by; without one, what is for certain
 /// GPUs only is left away. `misc` is given with the compile options, to which the runtime adds what the properties say.
 pub fn for_gpu(given: Given<'_>, device: Option<&str>, misc: Option<&Misc>) -> Options {

@@ -1,7 +1,7 @@
 //! Which images of a bundle are compiled for a target, with which options, and which stay as they are?
 
 use super::options::{self, Given, Misc, Options};
-use super::target::{Backend, GPU_SPEC, Target};
+use super::target::{Backend, GPU_SPEC, NVIDIA_SPEC, Target};
 use super::{Job, Step};
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
@@ -76,7 +76,7 @@ pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, linked: Option<&Bu
 impl For<'_> {
     /// Whether its compiler links modules.
     fn links(&self) -> bool {
-        !matches!(self.target.backend, Backend::Ocloc { .. })
+        !matches!(self.target.backend, Backend::Ocloc { .. } | Backend::Nvidia { .. })
     }
 
     fn is_gpu(&self) -> bool {
@@ -90,8 +90,12 @@ impl For<'_> {
 
     /// Like `cannot_compile`, once the specialization constants have values.
     fn has_no(&self, examined: &Examined<'_, '_>) -> Option<Stay> {
-        let on_cpu = || if self.is_gpu() { None } else { native::on_cpu(examined) };
-        native::anywhere(examined).or_else(on_cpu)
+        let there = || match self.target.spec {
+            GPU_SPEC => None,
+            NVIDIA_SPEC => native::on_nvidia(examined),
+            _ => native::on_cpu(examined),
+        };
+        native::anywhere(examined).or_else(there)
     }
 
     /// The options of an image as the compiler takes them.
@@ -99,10 +103,13 @@ impl For<'_> {
         let compile = Given { own: &recipe.options, trusted: &recipe.trusted_options };
         let link = Given { own: &recipe.link_options, trusted: &recipe.trusted_link_options };
         let number = |name| image.properties.get(set::MISC, name).and_then(|value| value.number());
+        if self.target.spec == NVIDIA_SPEC {
+            return (options::for_nvidia(&recipe.options), options::for_nvidia(&recipe.link_options));
+        }
         if self.is_gpu() {
             let device = match &self.target.backend {
                 Backend::Ocloc { device } => Some(device.as_str()),
-                Backend::Cpu(_) | Backend::Live { .. } => None,
+                Backend::Cpu(_) | Backend::Nvidia { .. } | Backend::Live { .. } => None,
             };
             let misc = Misc {
                 level: number("optLevel"),
@@ -163,6 +170,7 @@ fn plan_images<'a>(
         }
         let mut step = match &wanted.target.backend {
             Backend::Ocloc { device } => Step::Offline(device.clone()),
+            Backend::Nvidia { .. } => Step::Offline(wanted.target.architecture().into_owned()),
             Backend::Cpu(_) | Backend::Live { .. } => Step::Build,
         };
         let recipe = (wanted.recipe)(examined);

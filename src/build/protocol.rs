@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use super::Open;
+use super::{Open, Places};
 use super::inventory::{Inventory, Offline};
 use super::query::{KernelAnswers, Query};
 use crate::error::{Error, Result};
@@ -141,6 +141,12 @@ impl Request<'_> {
             Request::Open(Open::Ocloc(path)) => {
                 frame(7, &[path.as_deref().map_or(&[][..], |path| path.as_os_str().as_encoded_bytes())])
             }
+            Request::Open(Open::Nvidia(places)) => {
+                let bytes = |path: &Option<PathBuf>| {
+                    path.as_deref().map_or_else(Vec::new, |path| path.as_os_str().as_encoded_bytes().to_vec())
+                };
+                frame(10, &[&bytes(&places.llvm), &bytes(&places.cuda), &bytes(&places.keep)])
+            }
             Request::Offline { il, device, compile_options, link_options } => {
                 frame(8, &[il, device.as_bytes(), compile_options.as_bytes(), link_options.as_bytes()])
             }
@@ -201,6 +207,10 @@ impl Request<'_> {
                     devices.push(fields.text()?.into());
                 }
                 Request::Offer(devices)
+            }
+            10 => {
+                let mut path = || Ok(Some(fields.text()?).filter(|path| !path.is_empty()).map(PathBuf::from));
+                Request::Open(Open::Nvidia(Places { llvm: path()?, cuda: path()?, keep: path()? }))
             }
             other => return Err(Error::input(format!("a request of unknown kind {other}"))),
         }))

@@ -3,11 +3,19 @@
 use crate::device::cpu::CpuArch;
 use crate::device::target::Target as Facts;
 use crate::error::{Error, ErrorKind, Result};
+use std::borrow::Cow;
 
 /// `DeviceTargetSpec` of native CPU images.
 pub const CPU_SPEC: &str = "spir64_x86_64";
 /// `DeviceTargetSpec` of native images of Intel GPUs.
 pub const GPU_SPEC: &str = "spir64_gen";
+
+/// `DeviceTargetSpec` of images of NVIDIA GPUs.
+pub const NVIDIA_SPEC: &str = "nvptx64";
+/// The word for PTX among the architectures: that of the newest of them goes with their code, for GPUs to come.
+pub const PTX: &str = "ptx";
+/// How the names of NVIDIA GPUs begin in the device configuration.
+const NVIDIA_PREFIX: &str = "nvidia_gpu_";
 
 /// One thing to compile for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +40,11 @@ pub enum Backend {
     Ocloc {
         /// The name that `-device` takes.
         device: String,
+    },
+    /// LLVM and CUDA's assembler, for NVIDIA GPUs.
+    Nvidia {
+        /// The architectures that one image is for (`sm_90`), and `ptx` where code for newer ones goes with it.
+        architectures: Vec<String>,
     },
     /// The driver of a live device.
     Live {
@@ -58,6 +71,14 @@ impl Target {
         if facts.name == CPU_SPEC || facts.name.starts_with("intel_cpu_") && !facts.march.is_empty() {
             return Ok(Target::cpu(march));
         }
+        if let Some(architecture) = facts.name.strip_prefix(NVIDIA_PREFIX).filter(|rest| rest.starts_with("sm_")) {
+            return Ok(Target {
+                name: facts.name.clone(),
+                spec: NVIDIA_SPEC,
+                compile_target: None,
+                backend: Backend::Nvidia { architectures: vec![architecture.to_owned()] },
+            });
+        }
         match facts.ocloc_device() {
             Some(device) => Ok(Target {
                 name: facts.name.clone(),
@@ -68,8 +89,8 @@ impl Target {
             None => {
                 let message = format!("`{}` is no target that can be compiled for", facts.name);
                 let remedy = format!(
-                    "targets are `{CPU_SPEC}` (CPU devices, through Intel's OpenCL CPU driver) and Intel GPUs (through \
-                     ocloc); `sycl-bundle targets` lists them"
+                    "targets are `{CPU_SPEC}` (CPU devices, through Intel's OpenCL CPU driver), Intel GPUs (through \
+                     ocloc) and NVIDIA GPUs (through LLVM and CUDA's ptxas); `sycl-bundle targets` lists them"
                 );
                 Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy))
             }
@@ -80,17 +101,45 @@ impl Target {
     pub fn march(&self) -> Option<CpuArch> {
         match self.backend {
             Backend::Cpu(march) => Some(march),
-            Backend::Ocloc { .. } | Backend::Live { .. } => None,
+            Backend::Ocloc { .. } | Backend::Nvidia { .. } | Backend::Live { .. } => None,
         }
     }
 
     /// Returns the text that tells targets of one spec apart, for the user and for the cache.
-    pub fn architecture(&self) -> &str {
+    pub fn architecture(&self) -> Cow<'_, str> {
         match &self.backend {
-            Backend::Cpu(march) => march.name(),
-            Backend::Ocloc { device } => device,
-            Backend::Live { name, .. } => name,
+            Backend::Cpu(march) => march.name().into(),
+            Backend::Ocloc { device } => device.into(),
+            Backend::Nvidia { architectures } => architectures.join(",").into(),
+            Backend::Live { name, .. } => name.into(),
         }
+    }
+
+    /// Whether it is for NVIDIA GPUs.
+    pub fn is_nvidia(&self) -> bool {
+        matches!(self.backend, Backend::Nvidia { .. })
+    }
+
+    /// Asks for PTX beside the code of NVIDIA GPUs. Whether it is for those.
+    pub fn add_ptx(&mut self) -> bool {
+        let Backend::Nvidia { architectures } = &mut self.backend else { return false };
+        architectures.push(PTX.to_owned());
+        true
+    }
+
+    /// Takes in another target, where one image is for both: architectures of NVIDIA GPUs, which the runtime does not tell
+    /// apart. Whether it did.
+    pub fn merge(&mut self, other: &Target) -> bool {
+        let (Backend::Nvidia { architectures }, Backend::Nvidia { architectures: others }) =
+            (&mut self.backend, &other.backend)
+        else {
+            return false;
+        };
+        for architecture in others.iter().filter(|one| !architectures.contains(one)).collect::<Vec<_>>() {
+            architectures.push(architecture.clone());
+        }
+        self.name = format!("{},{}", self.name, other.name);
+        true
     }
 
     /// Whether a native image is for this target.

@@ -2,6 +2,7 @@
 
 use super::Open;
 use super::inventory::{Inventory, Offline};
+use super::nvidia::Toolchain;
 use super::ocloc::{Ocloc, Surroundings};
 use super::opencl::Driver;
 use super::protocol::Compiled;
@@ -15,6 +16,7 @@ use std::borrow::Cow;
 pub struct Compilers {
     opencl: Driver,
     ocloc: Option<Ocloc>,
+    nvidia: Option<Toolchain>,
     surroundings: Surroundings,
 }
 
@@ -33,6 +35,10 @@ impl Compiler for Compilers {
                 self.ocloc = Some(Ocloc::find(path.as_deref(), &self.surroundings)?);
                 Ok("ocloc".to_owned())
             }
+            Open::Nvidia(places) => {
+                self.nvidia = Some(Toolchain::find(places, &self.surroundings)?);
+                Ok("ptxas".to_owned())
+            }
         }
     }
 
@@ -45,6 +51,9 @@ impl Compiler for Compilers {
     }
 
     fn offline(&mut self, il: &[u8], device: &str, compile_options: &str, link_options: &str) -> Compiled {
+        if let Some(nvidia) = &self.nvidia {
+            return nvidia.compile(il, device);
+        }
         let options = [compile_options, link_options].join(" ");
         match &self.ocloc {
             Some(ocloc) => ocloc.compile(il, device, options.trim()),
@@ -64,6 +73,9 @@ impl Compiler for Compilers {
     }
 
     fn offline_compiler(&mut self, devices: &[Cow<'_, str>]) -> Result<Offline> {
+        if let Some(nvidia) = &self.nvidia {
+            return Ok(nvidia.describe(devices));
+        }
         let none = || Error::new(ErrorKind::Environment, "the offline compiler was not opened");
         Ok(self.ocloc.as_ref().ok_or_else(none)?.describe(devices))
     }

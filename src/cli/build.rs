@@ -18,6 +18,7 @@ use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
 use super::selection::Selection;
+use super::worker::OfflineArgs;
 use crate::cli::global::Summary;
 use depend::DependArgs;
 use draft::Draft;
@@ -51,9 +52,11 @@ pub struct Args {
     /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
     #[arg(long, value_name = "NAME")]
     march: Option<String>,
-    /// Intel's offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc
-    #[arg(long, value_name = "FILE")]
-    ocloc: Option<PathBuf>,
+    #[command(flatten)]
+    offline: OfflineArgs,
+    /// Put PTX of the newest of the NVIDIA GPUs named beside their code, which the driver compiles for newer ones
+    #[arg(long)]
+    ptx: bool,
     /// Write nothing, and fail, unless all selected images become native for all targets
     #[arg(long)]
     all_or_nothing: bool,

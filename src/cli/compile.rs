@@ -8,6 +8,7 @@ use super::exit::{Exit, report};
 use super::gather::gather_code;
 use super::global::Global;
 use super::selection::Selection;
+use super::worker::OfflineArgs;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -199,7 +200,7 @@ impl CompilerArgs {
         let targets = [Target::cpu(self.march()?)];
         let order = CompileOptions {
             targets: &targets,
-            ocloc: None,
+            offline: &OfflineArgs::default(),
             jobs: self.jobs,
             timeout,
             retries: RETRIES,

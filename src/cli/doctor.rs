@@ -10,6 +10,7 @@
 use super::driver::{self, InstallArgs, Installed};
 use super::exit::Exit;
 use super::global::Global;
+use super::worker::OfflineArgs;
 use super::{cache, output, worker};
 use crate::cli::driver::Pip;
 use crate::cli::global::Answer;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
 use sycl_bundle::build::worker::LOADS;
-use sycl_bundle::build::{Inventory, Offline, inventory, offline};
+use sycl_bundle::build::{Inventory, Offline, Open, inventory, offline};
 use sycl_bundle::device::selector::{Selector, VARIABLE};
 use sycl_bundle::error::Result;
 use sycl_bundle::report::doctor as page;
@@ -62,9 +63,8 @@ Exit status:
 pub struct Args {
     #[command(flatten)]
     install: InstallArgs,
-    /// Intel's offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc
-    #[arg(long, value_name = "FILE")]
-    ocloc: Option<PathBuf>,
+    #[command(flatten)]
+    compilers: OfflineArgs,
     /// The form of the output
     #[arg(long, value_enum, default_value_t = Answer::Table)]
     format: Answer,
@@ -77,6 +77,7 @@ pub struct Args {
 struct Findings {
     opencl: Result<Inventory>,
     ocloc: Result<Offline>,
+    nvidia: Result<Offline>,
     selector: Result<Selector>,
     variables: Vec<(&'static str, String)>,
     installed: Option<Installed>,
@@ -92,7 +93,7 @@ impl Args {
         if self.install.install_driver {
             self.install.install()?;
         }
-        let found = Findings::gather(self.ocloc.as_deref()).told();
+        let found = Findings::gather(&self.compilers).told();
         let text = match self.format {
             Answer::Table => found.table(),
             Answer::Json => found.to_json(),
@@ -104,14 +105,16 @@ impl Args {
 }
 
 impl Findings {
-    fn gather(ocloc: Option<&Path>) -> Findings {
+    fn gather(compilers: &OfflineArgs) -> Findings {
         let opencl = worker::launch(None).and_then(|launch| inventory(&launch, PATIENCE));
-        let ocloc = worker::offline(ocloc).and_then(|engine| offline(&engine, &[], PATIENCE));
+        let ask = |open: Open| worker::offline(open).and_then(|engine| offline(&engine, &[], PATIENCE));
+        let ocloc = ask(Open::Ocloc(compilers.ocloc.clone()));
+        let nvidia = ask(Open::Nvidia(compilers.places()));
         let set = |name| env::var_os(name).map(|value| (name, value.to_string_lossy().into_owned()));
         let variables: Vec<(&'static str, String)> = VARIABLES.into_iter().filter_map(set).collect();
         let selector = variables.iter().find(|(name, _)| *name == VARIABLE).map_or("", |(_, value)| value);
         let selector = Selector::parse(selector);
-        Findings { opencl, ocloc, selector, variables, installed: driver::installed(), pip: Pip::find() }
+        Findings { opencl, ocloc, nvidia, selector, variables, installed: driver::installed(), pip: Pip::find() }
     }
 
     fn compiles(&self) -> bool {
@@ -152,6 +155,10 @@ impl Findings {
                 problems.push(Trouble::new(message, "install it (package libigc1, libigc2 or intel-igc-core)"));
             }
             Ok(_) => {}
+        }
+        if let Err(error) = &self.nvidia {
+            let message = format!("nothing compiles for NVIDIA GPUs: {error}");
+            problems.push(Trouble { message, ..Trouble::from(error) });
         }
         problems.extend(self.selector.as_ref().err().map(Trouble::from));
         let devices = self.opencl.as_ref().map_or(&[][..], |seen| &seen.devices);
@@ -204,6 +211,10 @@ impl Findings {
                 files: ocloc.files.iter().map(|file| file.display().to_string()).collect(),
                 igc: igc(ocloc),
                 igc_version: igc(ocloc).and_then(|file| Some(file.rsplit_once(".so.")?.1.to_owned())),
+            }),
+            nvidia: self.nvidia.as_ref().ok().map(|nvidia| page::Nvidia {
+                version: nvidia.version.clone(),
+                files: nvidia.files.iter().map(|file| file.display().to_string()).collect(),
             }),
             runtimes,
             installed_driver: self.installed.as_ref().map(|driver| Driver {

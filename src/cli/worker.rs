@@ -13,11 +13,11 @@ use rustix::process::{Resource, Rlimit, Signal};
 use sycl_bundle::build::ocloc::Surroundings;
 use sycl_bundle::build::serve::serve;
 use sycl_bundle::build::worker::Compilers;
-use sycl_bundle::build::{Engine, Launch, Open};
+use sycl_bundle::build::{Engine, Launch, Open, Places};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
-use super::driver;
+use super::{cache, driver};
 use super::exit::Exit;
 use super::global::Global;
 
@@ -78,20 +78,46 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
     Ok(Launch { program: program()?, args: vec![VERB.into()], env, folder: None })
 }
 
-/// A worker that calls Intel's offline compiler, and which of it. It works where nobody can make a file: the graphics
+/// Compilers for devices that need not be there
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct OfflineArgs {
+    /// Intel's offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc
+    #[arg(long, value_name = "FILE")]
+    pub ocloc: Option<PathBuf>,
+    /// The folder of LLVM, for NVIDIA GPUs: with clang, llc, llvm-link and opt in it or in its bin; by default the newest in
+    /// PATH or /usr/lib
+    #[arg(long, value_name = "DIR")]
+    pub llvm: Option<PathBuf>,
+    /// The folder of CUDA, for NVIDIA GPUs: with bin/ptxas and nvvm/libdevice, or what pip made of nvidia-cuda-nvcc-cu12; by
+    /// default that of ptxas in PATH, or /usr/local/cuda
+    #[arg(long, value_name = "DIR")]
+    pub cuda: Option<PathBuf>,
+}
+
+impl OfflineArgs {
+    /// Returns where LLVM and CUDA are looked for, and where the library for kernels is kept.
+    pub fn places(&self) -> Places {
+        let whole = |path: &Option<PathBuf>| path.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
+        let keep = cache::cache(true).map(|cache| cache.folder().join("libraries"));
+        Places { llvm: whole(&self.llvm), cuda: whole(&self.cuda), keep }
+    }
+}
+
+/// A worker that calls an offline compiler. It works where nobody can make a file: the graphics
 /// compiler writes what is wrong with an explicit-SIMD kernel to `KERNEL.errors.txt` in the folder it works in.
 ///
 /// # Errors
 /// `Io` where this program's own file, or the folder that it works in, cannot be found.
-pub fn offline(ocloc: Option<&Path>) -> Result<Engine> {
+pub fn offline(open: Open) -> Result<Engine> {
     let mut launch = launch(None)?;
     let failed = |error: io::Error| Error::io("finding the folder that the program works in", &error);
-    // A name alone is looked for where libraries and programs are.
-    let named = |path: &&Path| path.components().count() > 1;
-    let ocloc = ocloc
-        .map(|path| if named(&path) { std::path::absolute(path) } else { Ok(path.to_path_buf()) })
-        .transpose()
-        .map_err(failed)?;
+    let open = match open {
+        // A name alone is looked for where libraries and programs are.
+        Open::Ocloc(Some(path)) if path.components().count() > 1 => {
+            Open::Ocloc(Some(std::path::absolute(path).map_err(failed)?))
+        }
+        other => other,
+    };
     let nowhere = Path::new("/proc");
     if nowhere.join("self").exists() {
         launch.folder = Some(nowhere.to_path_buf());
@@ -106,7 +132,7 @@ pub fn offline(ocloc: Option<&Path>) -> Result<Engine> {
             launch.env.extend(std::env::join_paths(whole).ok().map(|paths| (name.into(), paths)));
         }
     }
-    Ok(Engine { launch, open: Open::Ocloc(ocloc) })
+    Ok(Engine { launch, open })
 }
 
 /// The running program, also where its file has been replaced since.

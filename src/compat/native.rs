@@ -41,6 +41,8 @@ pub enum Stay {
     SubGroupSize(u32),
     /// The image requires a larger work-group than the CPU driver runs.
     WorkGroupSize(u64),
+    /// It does what no NVIDIA GPU, or none of its compilers, does.
+    Nvidia(String),
 }
 
 impl fmt::Display for Stay {
@@ -80,6 +82,7 @@ impl fmt::Display for Stay {
                     "it requires work-groups of {size} items; the CPU driver runs up to {CPU_MAX_WORK_GROUP_SIZE}"
                 )
             }
+            Stay::Nvidia(what) => write!(f, "it {what}, which cannot be made for NVIDIA GPUs"),
         }
     }
 }
@@ -98,6 +101,7 @@ impl Stay {
             Stay::Aspect(_) => "aspect",
             Stay::SubGroupSize(_) => "sub-group size",
             Stay::WorkGroupSize(_) => "work-group size",
+            Stay::Nvidia(_) => "Intel GPUs alone",
         }
     }
 }
@@ -157,6 +161,39 @@ pub fn anywhere(examined: &Examined<'_, '_>) -> Option<Stay> {
         return Some(Stay::VirtualFunctions);
     }
     None
+}
+
+/// Capabilities of SPIR-V that cannot be had on NVIDIA GPUs, and what a module with one does.
+const NOT_ON_NVIDIA: [(u32, &str); 14] = [
+    (13, "uses images"),
+    (5569, "reads blocks of sub-groups (SPV_INTEL_subgroups)"),
+    (5570, "reads blocks of images"),
+    (5579, "reads blocks of images"),
+    (5603, "calls functions by pointers"),
+    (5604, "calls functions by pointers"),
+    (5606, "has inline assembly of Intel GPUs"),
+    (5617, "is explicit SIMD (ESIMD) code"),
+    (6022, "multiplies matrices (joint_matrix)"),
+    (6118, "multiplies matrices (joint_matrix)"),
+    (6141, "uses split barriers"),
+    (6228, "reads blocks of two dimensions"),
+    (6236, "multiplies matrices of sub-groups"),
+    (6528, "uses bindless images"),
+];
+/// Size of every sub-group of NVIDIA GPUs.
+pub const NVIDIA_SUB_GROUP_SIZE: u32 = 32;
+
+/// What cannot be made for NVIDIA GPUs.
+pub fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
+    if examined.is_esimd() {
+        return Some(Stay::Esimd);
+    }
+    if let Some(size) = examined.sub_group_sizes().into_iter().find(|size| *size != NVIDIA_SUB_GROUP_SIZE) {
+        return Some(Stay::Nvidia(format!("requires sub-group size {size}")));
+    }
+    let capabilities = &examined.module.as_ref()?.capabilities;
+    let found = NOT_ON_NVIDIA.into_iter().find(|(number, _)| capabilities.contains(number));
+    found.map(|(_, what)| Stay::Nvidia(what.to_owned()))
 }
 
 /// Tells what the image needs and no CPU has, or does.

@@ -15,6 +15,47 @@ use crate::error::{Error, Result};
 
 /// The first bytes.
 const MAGIC: u32 = 0xba55_ed50;
+/// Bytes of an entry's header.
+const ENTRY: u32 = 64;
+
+/// What an entry holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// PTX, ended by a NUL.
+    Ptx,
+    /// A cubin.
+    Cubin,
+}
+
+/// Writes a fat binary of entries that are not compressed, each with the number of its architecture.
+pub fn write(entries: &[(Kind, u32, Vec<u8>)]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (kind, architecture, contents) in entries {
+        let stored = contents.len().next_multiple_of(8);
+        let kind: u16 = if *kind == Kind::Ptx { 1 } else { 2 };
+        body.extend_from_slice(&kind.to_le_bytes());
+        body.extend_from_slice(&0x101u16.to_le_bytes());
+        body.extend_from_slice(&ENTRY.to_le_bytes());
+        body.extend_from_slice(&(stored as u64).to_le_bytes());
+        // Neither compressed nor with options; the version of the contents' form, as `fatbinary` writes it.
+        [0u32, 0].iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+        let (minor, major): (u16, u16) = if kind == 1 { (0, 8) } else { (7, 1) };
+        body.extend_from_slice(&minor.to_le_bytes());
+        body.extend_from_slice(&major.to_le_bytes());
+        body.extend_from_slice(&architecture.to_le_bytes());
+        // No name; code of 64 bits for Linux.
+        [0u32, 0].iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+        [0x11u64, 0, 0].iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+        body.extend_from_slice(contents);
+        body.resize(body.len().next_multiple_of(8), 0);
+    }
+    let mut out = MAGIC.to_le_bytes().to_vec();
+    out.extend_from_slice(&1u16.to_le_bytes());
+    out.extend_from_slice(&16u16.to_le_bytes());
+    out.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    out.append(&mut body);
+    out
+}
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 
@@ -92,4 +133,21 @@ fn entry<'a>(reader: &mut Reader<'a>, data: &'a [u8], at: usize, place: Place, d
         reader.part(&name, contents, format, here, depth);
     }
     start.checked_add(stored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::Native;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let ptx = b".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n\0".to_vec();
+        let written = write(&[(Kind::Ptx, 90, ptx.clone()), (Kind::Ptx, 80, ptx)]);
+        assert_eq!(Format::sniff(&written), Format::Fatbin);
+        assert_eq!(written.len() % 8, 0);
+        let native = Native::read(&written, Format::Fatbin, Place::file(0)).unwrap();
+        assert!(native.problems.is_empty(), "{:?}", native.problems);
+        assert!(native.kernel_names().contains(&"k"));
+    }
 }

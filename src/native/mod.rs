@@ -11,7 +11,7 @@ pub mod bitcode;
 mod bitstream;
 pub mod coverage;
 mod cubin;
-mod fatbin;
+pub mod fatbin;
 mod hsaco;
 mod intel_device;
 mod msgpack;

@@ -30,6 +30,8 @@ pub struct Doctor {
     pub devices: Vec<Device>,
     /// The compiler for Intel GPUs that need not be there: ocloc.
     pub ocloc: Option<Ocloc>,
+    /// The compilers for NVIDIA GPUs: LLVM and CUDA's assembler.
+    pub nvidia: Option<Nvidia>,
     /// The SYCL runtimes that the environment leads to, in the order in which the system's loader looks.
     pub runtimes: Vec<Runtime>,
     /// The CPU driver that was installed for this user.
@@ -81,6 +83,15 @@ pub struct Ocloc {
     pub igc: Option<String>,
     /// The version that this file's name tells: that of its interface in old releases, its own from 2 on.
     pub igc_version: Option<String>,
+}
+
+/// The compilers for NVIDIA GPUs.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Nvidia {
+    /// The version of each: `LLVM 22.1.8, llvm-spirv 22.1.8, ptxas 12.9, built-ins 0123456789abcdef`.
+    pub version: String,
+    /// The programs and libraries.
+    pub files: Vec<String>,
 }
 
 /// A SYCL runtime.
@@ -208,6 +219,13 @@ impl Doctor {
                 }
             }
             None => line("ocloc", "none"),
+        }
+        match &self.nvidia {
+            Some(nvidia) => {
+                line("nvidia", &nvidia.version);
+                nvidia.files.iter().for_each(|file| line("  file", file));
+            }
+            None => line("nvidia", "none"),
         }
         for runtime in &self.runtimes {
             line("SYCL runtime", &format!("{} ({}, by {})", runtime.version, runtime.path, runtime.by));

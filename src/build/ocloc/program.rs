@@ -18,15 +18,24 @@ pub struct Program {
 }
 
 /// A folder that goes when it is dropped.
-struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new(base: &Path) -> std::io::Result<Scratch> {
+    /// Makes one below `base`.
+    ///
+    /// # Errors
+    /// What making it fails with.
+    pub fn new(base: &Path) -> std::io::Result<Scratch> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = base.join(format!("sycl-bundle-ocloc-{}-{number}", std::process::id()));
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         Ok(Scratch(folder))
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 
     /// The plain files in the folder but for the module, by name, with their contents.

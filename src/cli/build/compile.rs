@@ -7,11 +7,12 @@ use crate::cli::cache;
 use crate::cli::global::Global;
 use crate::cli::interrupt;
 use crate::cli::jobserver::Jobserver;
+use crate::cli::worker::OfflineArgs;
 use crate::cli::progress::Progress;
 use crate::cli::worker;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use sycl_bundle::build::cache::{Cache, Keys};
@@ -59,8 +60,8 @@ impl Binary {
 pub struct CompileOptions<'o> {
     /// The targets that the jobs name by their places.
     pub targets: &'o [Target],
-    /// The file of ocloc, where the user names one.
-    pub ocloc: Option<&'o Path>,
+    /// Where compilers for devices that need not be there are, as far as the user says.
+    pub offline: &'o OfflineArgs,
     /// The number of workers, where the user says.
     pub jobs: Option<NonZeroUsize>,
     /// The longest that one image may take in one attempt.
@@ -119,7 +120,7 @@ pub fn compile(
     if jobs.is_empty() {
         return Ok(done);
     }
-    let engines = order.targets.iter().map(|target| engine(target, order.ocloc)).collect::<Result<Vec<_>>>()?;
+    let engines = order.targets.iter().map(|target| engine(target, order.offline)).collect::<Result<Vec<_>>>()?;
     let places: HashMap<Unit, usize> = jobs.iter().enumerate().map(|(place, job)| (job.unit(), place)).collect();
     let mut folding = folding(order.fold, order.targets, &jobs);
     let mut keys: HashMap<Unit, Keys> = HashMap::new();
@@ -266,10 +267,11 @@ fn run(
 ///
 /// # Errors
 /// `Io` where this program's own file cannot be found.
-pub fn engine(target: &Target, ocloc: Option<&Path>) -> Result<Engine> {
+pub fn engine(target: &Target, offline: &OfflineArgs) -> Result<Engine> {
     Ok(match &target.backend {
         Backend::Cpu(march) => Engine { launch: worker::launch(Some(*march))?, open: Open::Cpu },
-        Backend::Ocloc { .. } => worker::offline(ocloc)?,
+        Backend::Ocloc { .. } => worker::offline(Open::Ocloc(offline.ocloc.clone()))?,
+        Backend::Nvidia { .. } => worker::offline(Open::Nvidia(offline.places()))?,
         Backend::Live { place, march, .. } => Engine { launch: worker::launch(*march)?, open: Open::Device(*place) },
     })
 }

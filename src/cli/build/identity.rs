@@ -45,7 +45,7 @@ pub fn identify(targets: &[Target], engines: &[Engine], wanted: &[usize]) -> Res
                     found.libraries.extend(libraries(&inventory));
                     Told::Devices(inventory)
                 }
-                Open::Ocloc(_) => {
+                Open::Ocloc(_) | Open::Nvidia(_) => {
                     let told = offline(engine, &[], PATIENCE)?;
                     found.libraries.extend(told.files.iter().cloned());
                     let prints = told.files.iter().map(|file| fingerprint(file)).collect::<Result<_>>()?;
@@ -69,6 +69,7 @@ pub fn identify(targets: &[Target], engines: &[Engine], wanted: &[usize]) -> Res
 pub fn unknown(targets: &[&Target], engine: &Engine) -> Result<(Vec<usize>, String)> {
     let device = |target: &&Target| match &target.backend {
         Backend::Ocloc { device } => Some(device.clone()),
+        Backend::Nvidia { .. } => Some(target.architecture().into_owned()),
         Backend::Cpu(_) | Backend::Live { .. } => None,
     };
     let devices: Vec<String> = targets.iter().filter_map(device).collect();
@@ -96,7 +97,8 @@ fn compiler(target: &Target, told: &Told, env: &[(OsString, OsString)]) -> Compi
             })
         }
         Told::Offline(offline, prints) => {
-            let about = ["ocloc".to_owned(), offline.version.clone()];
+            let compiler = if target.is_nvidia() { "ptxas" } else { "ocloc" };
+            let about = [compiler.to_owned(), offline.version.clone()];
             Some(about.into_iter().chain(prints.iter().cloned()).collect())
         }
     };
@@ -112,7 +114,7 @@ fn compiler(target: &Target, told: &Told, env: &[(OsString, OsString)]) -> Compi
     environment.sort();
     Compiler {
         target: target.spec.to_owned(),
-        architecture: target.architecture().to_owned(),
+        architecture: target.architecture().into_owned(),
         identity: identity.unwrap_or_default(),
         environment,
     }

@@ -108,9 +108,13 @@ impl Plans<'_> {
 /// The first certain finding about each image on a target, by index; imports do not count, since linking resolves them.
 fn against(engine: &Engine<'_>, facts: &Facts) -> HashMap<usize, Finding> {
     let subject = Subject::new(facts);
+    // What is native is not compiled, and no adapter of NVIDIA GPUs takes what is.
+    let counts = |finding: &Finding| {
+        finding.rule != RuleId::Imports && (subject.takes_spirv() || finding.rule != RuleId::Target)
+    };
     let one = |(at, image): (usize, &Examined<'_, '_>)| {
         let mut reasons = engine.fit(at, &subject).reasons.into_iter();
-        Some((image.image.index, reasons.find(|finding| finding.rule != RuleId::Imports)?))
+        Some((image.image.index, reasons.find(counts)?))
     };
     engine.images().iter().enumerate().filter_map(one).collect()
 }

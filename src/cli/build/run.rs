@@ -45,7 +45,7 @@ impl Args {
         let recipes = self.recipe.load(global, &table)?;
         let by_policy = self.targets.is_empty() && self.devices.is_empty();
         let targets = if by_policy { &recipes.rules.targets } else { &self.targets };
-        let asked = Asked { targets, devices: &self.devices, march: self.march.as_deref() };
+        let asked = Asked { targets, devices: &self.devices, march: self.march.as_deref(), ptx: self.ptx };
         let mut wanted = targets::wanted(global, &table, &asked)?;
         if let Some(unit) = &self.pace.unit {
             wanted.retain(|wanted| wanted.target.name == unit.target);
@@ -99,7 +99,7 @@ impl Args {
             embedded.push(host.as_ref().map(Bundle::read).transpose()?);
         }
         let (images, totals) = self.selected(&bundles, &embedded, &mut numbers)?;
-        let wanted = if self.dry_run { wanted } else { targets::known(global, wanted, self.ocloc.as_deref())? };
+        let wanted = if self.dry_run { wanted } else { targets::known(global, wanted, &self.offline)? };
         let mut kept = Vec::new();
         for ((images, bundle), embedded) in images.iter().zip(&bundles).zip(&embedded) {
             kept.push(match emit {
@@ -362,7 +362,7 @@ impl Args {
         let targets = work.targets();
         let order = CompileOptions {
             targets: &targets,
-            ocloc: self.ocloc.as_deref(),
+            offline: &self.offline,
             jobs: self.jobs,
             timeout: self.timeout,
             retries: self.pace.retries.unwrap_or(RETRIES),

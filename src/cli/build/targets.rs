@@ -3,8 +3,8 @@
 use super::{compile, identity};
 use crate::cli::global::Global;
 use crate::cli::live::Live;
+use crate::cli::worker::OfflineArgs;
 use std::collections::HashSet;
-use std::path::Path;
 use sycl_bundle::build::target::{Backend, CPU_SPEC, GPU_SPEC, Target};
 use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::device::table::TargetTable;
@@ -30,6 +30,8 @@ pub struct Asked<'a> {
     pub devices: &'a [String],
     /// The instruction set, where it was said.
     pub march: Option<&'a str>,
+    /// Whether code of NVIDIA GPUs comes with PTX.
+    pub ptx: bool,
 }
 
 /// The targets, each once, in the order of the command line. A family or range is all of its members: the native code of
@@ -58,11 +60,16 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
         for facts in found.targets {
             let target = Target::from_facts(facts, own)?;
             let facts = Some(facts.clone());
-            match wanted.iter_mut().find(|known| known.target == target) {
-                Some(known) => known.named |= named,
-                None => wanted.push(Wanted { target, facts, named }),
+            if let Some(known) = wanted.iter_mut().find(|known| known.target == target) {
+                known.named |= named;
+            } else if !wanted.iter_mut().any(|known| known.target.merge(&target)) {
+                wanted.push(Wanted { target, facts, named });
             }
         }
+    }
+    if asked.ptx && !wanted.iter_mut().any(|wanted| wanted.target.add_ptx()) {
+        let error = Error::new(ErrorKind::Usage, "--ptx is for NVIDIA GPUs, and none is named");
+        return Err(error.with_remedy("name the oldest that it is to run on: -t nvidia_gpu_sm_80"));
     }
     if !asked.devices.is_empty() {
         let live = Live::find()?;
@@ -94,11 +101,19 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
 /// Leaves out the members of families and ranges that this machine's ocloc does not know.
 ///
 /// # Errors
-/// `Environment` where there is no ocloc, or it does not know a target that was named alone.
-pub fn known(global: &Global, wanted: Vec<Wanted>, ocloc: Option<&Path>) -> Result<Vec<Wanted>> {
+/// `Environment` where there is no ocloc, or it does not know a target that was named alone, or ptxas does not know one.
+pub fn known(global: &Global, wanted: Vec<Wanted>, offline: &OfflineArgs) -> Result<Vec<Wanted>> {
+    if let Some(target) = wanted.iter().map(|wanted| &wanted.target).find(|target| target.is_nvidia()) {
+        let (unknown, version) = identity::unknown(&[target], &compile::engine(target, offline)?)?;
+        if !unknown.is_empty() {
+            let message = format!("ptxas does not know all of {} ({version})", target.architecture());
+            let error = Error::new(ErrorKind::Environment, message);
+            return Err(error.with_remedy("install a newer or older CUDA, or name one with --cuda"));
+        }
+    }
     let gpus: Vec<&Target> = wanted.iter().map(|wanted| &wanted.target).filter(|target| is_offline(target)).collect();
     let Some(first) = gpus.first() else { return Ok(wanted) };
-    let (unknown, version) = identity::unknown(&gpus, &compile::engine(first, ocloc)?)?;
+    let (unknown, version) = identity::unknown(&gpus, &compile::engine(first, offline)?)?;
     let names: HashSet<String> =
         unknown.iter().filter_map(|place| gpus.get(*place)).map(|target| target.name.clone()).collect();
     let version = if version.is_empty() { "this machine's ocloc".to_owned() } else { format!("ocloc {version}") };
@@ -128,7 +143,7 @@ fn is_offline(target: &Target) -> bool {
 pub fn describe(target: &Target) -> String {
     match &target.backend {
         Backend::Cpu(march) => format!("{} ({march})", target.name),
-        Backend::Ocloc { .. } => target.name.clone(),
+        Backend::Ocloc { .. } | Backend::Nvidia { .. } => target.name.clone(),
         Backend::Live { .. } => format!("{} ({})", target.name, target.spec),
     }
 }

@@ -270,7 +270,7 @@ impl<'w, 'a> Work<'w, 'a> {
             target: target.name.clone(),
             spec: target.spec,
             compile_target: target.compile_target.clone(),
-            architecture: target.architecture().to_owned(),
+            architecture: target.architecture().into_owned(),
             compiled: if dry_run { plans.counts.get(place).copied().unwrap_or(0) } else { compiled().count() },
             cached: of(&done.cached),
             folded: of(&done.folded),

@@ -1,0 +1,437 @@
+// Built-in functions of OpenCL C that SPIR-V modules of SYCL call, for NVIDIA GPUs: what libclc for NVPTX lacks, and what
+// is faster here. They take the place of libclc's; `super::library` compiles them for the user's LLVM.
+//
+// A generic pointer of SPIR-V is a plain pointer on NVPTX. Sub-groups are warps of 32 work-items, the last of a work-group
+// may have fewer. Work-items that have ended, or never were, may be in the mask of a warp's operation.
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define OVERLOAD __attribute__((overloadable))
+#define INLINE static __attribute__((always_inline))
+#define ALL 0xffffffffu
+
+// ---- Work-items ----
+
+// The adapter launches kernels with an offset by the name KERNEL_with_offset only, which are not made.
+OVERLOAD ulong get_global_offset(uint dimension) { return 0; }
+
+INLINE uint group_size(void) {
+  return __nvvm_read_ptx_sreg_ntid_x() * __nvvm_read_ptx_sreg_ntid_y() * __nvvm_read_ptx_sreg_ntid_z();
+}
+INLINE uint local_linear_id(void) {
+  return (__nvvm_read_ptx_sreg_tid_z() * __nvvm_read_ptx_sreg_ntid_y() + __nvvm_read_ptx_sreg_tid_y()) *
+             __nvvm_read_ptx_sreg_ntid_x() +
+         __nvvm_read_ptx_sreg_tid_x();
+}
+INLINE uint lane(void) { return local_linear_id() & 31; }
+// How many work-items the sub-group of a work-item has.
+INLINE uint warp_size(void) { return min(group_size() - (local_linear_id() & ~31u), 32u); }
+
+// ---- Fences and barriers ----
+
+INLINE void fence(memory_scope scope) {
+  if (scope == memory_scope_all_svm_devices)
+    __nvvm_membar_sys();
+  else if (scope == memory_scope_device)
+    __nvvm_membar_gl();
+  else if (scope != memory_scope_work_item)
+    __nvvm_membar_cta();
+}
+INLINE void before(memory_order order, memory_scope scope) {
+  if (order == memory_order_release || order == memory_order_acq_rel || order == memory_order_seq_cst) fence(scope);
+}
+INLINE void after(memory_order order, memory_scope scope) {
+  if (order == memory_order_acquire || order == memory_order_acq_rel || order == memory_order_seq_cst) fence(scope);
+}
+OVERLOAD void atomic_work_item_fence(cl_mem_fence_flags flags, memory_order order, memory_scope scope) {
+  if (order != memory_order_relaxed) fence(scope);
+}
+OVERLOAD void work_group_barrier(cl_mem_fence_flags flags, memory_scope scope) {
+  // It orders memory among the work-items of the group itself.
+  if ((flags & CLK_GLOBAL_MEM_FENCE) && (scope == memory_scope_device || scope == memory_scope_all_svm_devices)) fence(scope);
+  __nvvm_bar_sync(0);
+}
+OVERLOAD void work_group_barrier(cl_mem_fence_flags flags) { __nvvm_bar_sync(0); }
+OVERLOAD void barrier(cl_mem_fence_flags flags) { __nvvm_bar_sync(0); }
+OVERLOAD void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope) {
+  if ((flags & CLK_GLOBAL_MEM_FENCE) && scope != memory_scope_sub_group) fence(scope);
+  __nvvm_bar_warp_sync(ALL);
+}
+OVERLOAD void sub_group_barrier(cl_mem_fence_flags flags) { __nvvm_bar_warp_sync(ALL); }
+
+// ---- Sub-groups: shuffles ----
+
+INLINE int shuffle_word(uint mask, int value, uint from) { return __nvvm_shfl_sync_idx_i32(mask, value, from, 31); }
+INLINE int2 shuffle_words(uint mask, int2 value, uint from) {
+  return (int2)(shuffle_word(mask, value.x, from), shuffle_word(mask, value.y, from));
+}
+#define SHUFFLE_SMALL(T) \
+  INLINE T shuffle_##T(uint mask, T value, uint from) { return (T)shuffle_word(mask, (int)value, from); }
+#define SHUFFLE_32(T)                                                                                 \
+  INLINE T shuffle_##T(uint mask, T value, uint from) {                                               \
+    return __builtin_astype(shuffle_word(mask, __builtin_astype(value, int), from), T);               \
+  }
+#define SHUFFLE_64(T)                                                                                 \
+  INLINE T shuffle_##T(uint mask, T value, uint from) {                                               \
+    return __builtin_astype(shuffle_words(mask, __builtin_astype(value, int2), from), T);             \
+  }
+SHUFFLE_SMALL(char) SHUFFLE_SMALL(uchar) SHUFFLE_SMALL(short) SHUFFLE_SMALL(ushort)
+SHUFFLE_32(int) SHUFFLE_32(uint) SHUFFLE_32(float)
+SHUFFLE_64(long) SHUFFLE_64(ulong) SHUFFLE_64(double)
+INLINE half shuffle_half(uint mask, half value, uint from) {
+  return __builtin_astype((short)shuffle_word(mask, __builtin_astype(value, short), from), half);
+}
+
+#define SHUFFLES(T)                                                                                   \
+  OVERLOAD T sub_group_shuffle(T value, uint from) { return shuffle_##T(ALL, value, from); }          \
+  OVERLOAD T sub_group_shuffle_xor(T value, uint mask) { return shuffle_##T(ALL, value, lane() ^ mask); } \
+  OVERLOAD T sub_group_shuffle_up(T value, uint delta) { return shuffle_##T(ALL, value, lane() - delta); } \
+  OVERLOAD T sub_group_shuffle_down(T value, uint delta) { return shuffle_##T(ALL, value, lane() + delta); } \
+  OVERLOAD T intel_sub_group_shuffle(T value, uint from) { return shuffle_##T(ALL, value, from); }    \
+  OVERLOAD T intel_sub_group_shuffle_xor(T value, uint mask) { return shuffle_##T(ALL, value, lane() ^ mask); } \
+  OVERLOAD T intel_sub_group_shuffle_down(T current, T next, uint delta) {                            \
+    uint from = lane() + delta;                                                                       \
+    T own = shuffle_##T(ALL, current, from), other = shuffle_##T(ALL, next, from);                    \
+    return from < warp_size() ? own : shuffle_##T(ALL, next, from - warp_size());                     \
+  }                                                                                                   \
+  OVERLOAD T intel_sub_group_shuffle_up(T previous, T current, uint delta) {                          \
+    uint from = lane() - delta;                                                                       \
+    T own = shuffle_##T(ALL, current, from), other = shuffle_##T(ALL, previous, from + warp_size());  \
+    return delta <= lane() ? own : other;                                                             \
+  }                                                                                                   \
+  OVERLOAD T sub_group_broadcast(T value, uint from) { return shuffle_##T(ALL, value, from); }        \
+  OVERLOAD T sub_group_non_uniform_broadcast(T value, uint from) {                                    \
+    return shuffle_##T(__nvvm_activemask(), value, from);                                             \
+  }                                                                                                   \
+  OVERLOAD T sub_group_broadcast_first(T value) {                                                     \
+    uint active = __nvvm_activemask();                                                                \
+    return shuffle_##T(active, value, ctz(active));                                                   \
+  }
+SHUFFLES(char) SHUFFLES(uchar) SHUFFLES(short) SHUFFLES(ushort) SHUFFLES(int) SHUFFLES(uint)
+SHUFFLES(long) SHUFFLES(ulong) SHUFFLES(half) SHUFFLES(float) SHUFFLES(double)
+
+OVERLOAD int sub_group_any(int value) { return __nvvm_vote_any_sync(ALL, value != 0); }
+OVERLOAD int sub_group_all(int value) { return __nvvm_vote_all_sync(ALL, value != 0); }
+OVERLOAD int sub_group_non_uniform_any(int value) { return __nvvm_vote_any_sync(__nvvm_activemask(), value != 0); }
+OVERLOAD int sub_group_non_uniform_all(int value) { return __nvvm_vote_all_sync(__nvvm_activemask(), value != 0); }
+OVERLOAD int sub_group_elect(void) { return lane() == ctz(__nvvm_activemask()); }
+OVERLOAD uint4 sub_group_ballot(int value) {
+  return (uint4)(__nvvm_vote_ballot_sync(__nvvm_activemask(), value != 0), 0, 0, 0);
+}
+OVERLOAD int sub_group_inverse_ballot(uint4 value) { return value.x >> lane() & 1; }
+OVERLOAD int sub_group_ballot_bit_extract(uint4 value, uint index) { return value.x >> (index & 31) & 1; }
+OVERLOAD uint sub_group_ballot_bit_count(uint4 value) { return popcount(value.x); }
+OVERLOAD uint sub_group_ballot_inclusive_scan(uint4 value) { return popcount(value.x & (2u << lane()) - 1); }
+OVERLOAD uint sub_group_ballot_exclusive_scan(uint4 value) { return popcount(value.x & (1u << lane()) - 1); }
+OVERLOAD uint sub_group_ballot_find_lsb(uint4 value) { return ctz(value.x); }
+OVERLOAD uint sub_group_ballot_find_msb(uint4 value) { return 31 - clz(value.x); }
+
+// ---- Collectives ----
+
+// In builtins.ll: room for a value of each warp.
+local ulong *__sycl_bundle_scratch(void);
+
+#define ADD(a, b) ((a) + (b))
+#define MUL(a, b) ((a) * (b))
+#define MIN(a, b) ((b) < (a) ? (b) : (a))
+#define MAX(a, b) ((a) < (b) ? (b) : (a))
+#define AND(a, b) ((a) & (b))
+#define OR(a, b) ((a) | (b))
+#define XOR(a, b) ((a) ^ (b))
+#define BOTH(a, b) ((a) && (b))
+#define EITHER(a, b) ((a) || (b))
+#define ONE_OF(a, b) (!(a) != !(b))
+
+// A reduction over a warp: every work-item gets the result. One over a work-group: each warp's own, then over the warps'
+// results in the order of the warps. A scan likewise: within the warp, then all warps before are added.
+// Barriers keep the results of one collective apart from those of the next; one warp alone needs none.
+#define COLLECTIVES(T, NAME, OP, IDENTITY)                                                            \
+  INLINE T warp_reduce_##NAME##_##T(T value) {                                                        \
+    uint own = lane(), size = warp_size();                                                            \
+    for (uint step = 16; step > 0; step >>= 1) {                                                      \
+      T other = shuffle_##T(ALL, value, own + step);                                                  \
+      if (own + step < size) value = OP(value, other);                                                \
+    }                                                                                                 \
+    return shuffle_##T(ALL, value, 0);                                                                \
+  }                                                                                                   \
+  INLINE T warp_scan_##NAME##_##T(T value) {                                                          \
+    uint own = lane();                                                                                \
+    for (uint step = 1; step < 32; step <<= 1) {                                                      \
+      T other = shuffle_##T(ALL, value, own - step);                                                  \
+      if (own >= step) value = OP(other, value);                                                      \
+    }                                                                                                 \
+    return value;                                                                                     \
+  }                                                                                                   \
+  OVERLOAD T sub_group_reduce_##NAME(T value) { return warp_reduce_##NAME##_##T(value); }             \
+  OVERLOAD T sub_group_scan_inclusive_##NAME(T value) { return warp_scan_##NAME##_##T(value); }       \
+  OVERLOAD T sub_group_scan_exclusive_##NAME(T value) {                                               \
+    T before = shuffle_##T(ALL, warp_scan_##NAME##_##T(value), lane() - 1);                           \
+    return lane() ? before : (T)(IDENTITY);                                                           \
+  }                                                                                                   \
+  OVERLOAD T work_group_reduce_##NAME(T value) {                                                      \
+    T result = warp_reduce_##NAME##_##T(value);                                                       \
+    uint size = group_size();                                                                         \
+    if (size <= 32) return result;                                                                    \
+    local T *all = (local T *)__sycl_bundle_scratch();                                                \
+    uint warp = local_linear_id() >> 5, warps = (size + 31) >> 5;                                     \
+    __nvvm_bar_sync(0);                                                                               \
+    if (lane() == 0) all[warp] = result;                                                              \
+    __nvvm_bar_sync(0);                                                                               \
+    result = all[0];                                                                                  \
+    for (uint i = 1; i < warps; i++) result = OP(result, all[i]);                                     \
+    return result;                                                                                    \
+  }                                                                                                   \
+  INLINE T group_scan_##NAME##_##T(T value, T initial) {                                              \
+    uint size = group_size(), own = local_linear_id(), warp = own >> 5;                               \
+    T result = warp_scan_##NAME##_##T(value);                                                         \
+    if (size <= 32) return result;                                                                    \
+    local T *all = (local T *)__sycl_bundle_scratch();                                                \
+    __nvvm_bar_sync(0);                                                                               \
+    if ((own & 31) == 31) all[warp] = result;                                                         \
+    __nvvm_bar_sync(0);                                                                               \
+    if (warp == 0) return result;                                                                     \
+    T before = all[0];                                                                                \
+    for (uint i = 1; i < warp; i++) before = OP(before, all[i]);                                      \
+    return OP(before, result);                                                                        \
+  }                                                                                                   \
+  OVERLOAD T work_group_scan_inclusive_##NAME(T value) {                                              \
+    return group_scan_##NAME##_##T(value, (T)(IDENTITY));                                             \
+  }                                                                                                   \
+  OVERLOAD T work_group_scan_exclusive_##NAME(T value) {                                              \
+    uint size = group_size(), own = local_linear_id(), warp = own >> 5;                               \
+    T scan = warp_scan_##NAME##_##T(value);                                                           \
+    T result = shuffle_##T(ALL, scan, (own & 31) - 1);                                                \
+    if ((own & 31) == 0) result = (T)(IDENTITY);                                                      \
+    if (size <= 32) return result;                                                                    \
+    local T *all = (local T *)__sycl_bundle_scratch();                                                \
+    __nvvm_bar_sync(0);                                                                               \
+    if ((own & 31) == 31) all[warp] = scan;                                                           \
+    __nvvm_bar_sync(0);                                                                               \
+    if (warp == 0) return result;                                                                     \
+    T before = all[0];                                                                                \
+    for (uint i = 1; i < warp; i++) before = OP(before, all[i]);                                      \
+    return (own & 31) ? OP(before, result) : before;                                                  \
+  }                                                                                                   \
+  /* Among the work-items that come here together. */                                                 \
+  OVERLOAD T sub_group_non_uniform_reduce_##NAME(T value) {                                           \
+    uint left = __nvvm_activemask(), active = left;                                                   \
+    T result = (T)(IDENTITY);                                                                         \
+    for (; left; left &= left - 1) result = OP(result, shuffle_##T(active, value, ctz(left)));        \
+    return result;                                                                                    \
+  }                                                                                                   \
+  OVERLOAD T sub_group_non_uniform_scan_exclusive_##NAME(T value) {                                   \
+    uint left = __nvvm_activemask(), active = left;                                                   \
+    T result = (T)(IDENTITY);                                                                         \
+    for (; left; left &= left - 1) {                                                                  \
+      uint from = ctz(left);                                                                          \
+      T other = shuffle_##T(active, value, from);                                                     \
+      if (from < lane()) result = OP(result, other);                                                  \
+    }                                                                                                 \
+    return result;                                                                                    \
+  }                                                                                                   \
+  OVERLOAD T sub_group_non_uniform_scan_inclusive_##NAME(T value) {                                   \
+    T before = sub_group_non_uniform_scan_exclusive_##NAME(value);                                    \
+    return OP(before, value);                                                                         \
+  }
+#define ARITHMETIC(T, LEAST, MOST)                                                                    \
+  COLLECTIVES(T, add, ADD, 0)                                                                         \
+  COLLECTIVES(T, mul, MUL, 1)                                                                         \
+  COLLECTIVES(T, min, MIN, MOST)                                                                      \
+  COLLECTIVES(T, max, MAX, LEAST)
+#define BITWISE(T)                                                                                    \
+  COLLECTIVES(T, and, AND, ~(T)0)                                                                     \
+  COLLECTIVES(T, or, OR, 0)                                                                           \
+  COLLECTIVES(T, xor, XOR, 0)
+ARITHMETIC(char, CHAR_MIN, CHAR_MAX)
+ARITHMETIC(uchar, 0, UCHAR_MAX)
+ARITHMETIC(short, SHRT_MIN, SHRT_MAX)
+ARITHMETIC(ushort, 0, USHRT_MAX)
+ARITHMETIC(int, INT_MIN, INT_MAX)
+ARITHMETIC(uint, 0, UINT_MAX)
+ARITHMETIC(long, LONG_MIN, LONG_MAX)
+ARITHMETIC(ulong, 0, ULONG_MAX)
+ARITHMETIC(half, -(half)INFINITY, (half)INFINITY)
+ARITHMETIC(float, -INFINITY, INFINITY)
+ARITHMETIC(double, -(double)INFINITY, (double)INFINITY)
+BITWISE(char) BITWISE(uchar) BITWISE(short) BITWISE(ushort) BITWISE(int) BITWISE(uint) BITWISE(long) BITWISE(ulong)
+COLLECTIVES(int, logical_and, BOTH, 1)
+COLLECTIVES(int, logical_or, EITHER, 0)
+COLLECTIVES(int, logical_xor, ONE_OF, 0)
+
+OVERLOAD int work_group_any(int value) { return __nvvm_bar0_or(value != 0) ? 1 : 0; }
+OVERLOAD int work_group_all(int value) { return __nvvm_bar0_and(value != 0) ? 1 : 0; }
+
+#define BROADCAST(T)                                                                                  \
+  INLINE T broadcast_##T(T value, uint from) {                                                        \
+    if (group_size() <= 32) return shuffle_##T(ALL, value, from);                                     \
+    local T *one = (local T *)__sycl_bundle_scratch();                                                \
+    __nvvm_bar_sync(0);                                                                               \
+    if (local_linear_id() == from) *one = value;                                                      \
+    __nvvm_bar_sync(0);                                                                               \
+    return *one;                                                                                      \
+  }                                                                                                   \
+  OVERLOAD T work_group_broadcast(T value, ulong x) { return broadcast_##T(value, x); }               \
+  OVERLOAD T work_group_broadcast(T value, ulong x, ulong y) {                                        \
+    return broadcast_##T(value, y * __nvvm_read_ptx_sreg_ntid_x() + x);                               \
+  }                                                                                                   \
+  OVERLOAD T work_group_broadcast(T value, ulong x, ulong y, ulong z) {                               \
+    return broadcast_##T(value, (z * __nvvm_read_ptx_sreg_ntid_y() + y) * __nvvm_read_ptx_sreg_ntid_x() + x); \
+  }
+BROADCAST(char) BROADCAST(uchar) BROADCAST(short) BROADCAST(ushort) BROADCAST(int) BROADCAST(uint)
+BROADCAST(long) BROADCAST(ulong) BROADCAST(half) BROADCAST(float) BROADCAST(double)
+
+// ---- Atomics ----
+
+// LLVM's NVPTX has relaxed ones of device scope; what an order asks for beyond that is done by fences around.
+#define LESS_OR(OP, P, V) __opencl_atomic_##OP(P, V, memory_order_relaxed, memory_scope_device)
+#define FETCH(NAME, SPACE, T)                                                                         \
+  OVERLOAD T atomic_##NAME##_explicit(volatile SPACE atomic_##T *p, T value, memory_order order, memory_scope scope) { \
+    before(order, scope);                                                                             \
+    T old = LESS_OR(NAME, p, value);                                                                  \
+    after(order, scope);                                                                              \
+    return old;                                                                                       \
+  }
+#define MEMORY(SPACE, T)                                                                              \
+  FETCH(exchange, SPACE, T)                                                                           \
+  OVERLOAD T atomic_load_explicit(volatile SPACE atomic_##T *p, memory_order order, memory_scope scope) { \
+    before(order == memory_order_seq_cst ? order : memory_order_relaxed, scope);                      \
+    T value = __opencl_atomic_load(p, memory_order_relaxed, memory_scope_device);                     \
+    after(order, scope);                                                                              \
+    return value;                                                                                     \
+  }                                                                                                   \
+  OVERLOAD void atomic_store_explicit(volatile SPACE atomic_##T *p, T value, memory_order order, memory_scope scope) { \
+    before(order, scope);                                                                             \
+    __opencl_atomic_store(p, value, memory_order_relaxed, memory_scope_device);                       \
+    after(order == memory_order_seq_cst ? order : memory_order_relaxed, scope);                       \
+  }
+#define COMPARE(SPACE, EXPECTED, T)                                                                   \
+  OVERLOAD bool atomic_compare_exchange_strong_explicit(volatile SPACE atomic_##T *p, EXPECTED T *expected, T value, \
+                                                        memory_order order, memory_order failure, memory_scope scope) { \
+    before(order, scope);                                                                             \
+    T old = *expected;                                                                                \
+    bool same = __opencl_atomic_compare_exchange_strong(p, &old, value, memory_order_relaxed,         \
+                                                        memory_order_relaxed, memory_scope_device);   \
+    *expected = old;                                                                                  \
+    after(order, scope);                                                                              \
+    return same;                                                                                      \
+  }
+#define INTEGERS(SPACE, T)                                                                            \
+  MEMORY(SPACE, T)                                                                                    \
+  COMPARE(SPACE, generic, T)                                                                          \
+  FETCH(fetch_add, SPACE, T) FETCH(fetch_sub, SPACE, T) FETCH(fetch_or, SPACE, T) FETCH(fetch_and, SPACE, T) \
+  FETCH(fetch_xor, SPACE, T) FETCH(fetch_min, SPACE, T) FETCH(fetch_max, SPACE, T)
+#define FLOATS(SPACE, T)                                                                              \
+  MEMORY(SPACE, T)                                                                                    \
+  FETCH(fetch_add, SPACE, T) FETCH(fetch_sub, SPACE, T) FETCH(fetch_min, SPACE, T) FETCH(fetch_max, SPACE, T)
+#define ATOMICS(SPACE)                                                                                \
+  INTEGERS(SPACE, int) INTEGERS(SPACE, uint) INTEGERS(SPACE, long) INTEGERS(SPACE, ulong)             \
+  FLOATS(SPACE, float) FLOATS(SPACE, double)
+ATOMICS(generic) ATOMICS(global) ATOMICS(local)
+
+// ---- Mathematics: libdevice's, and that of half precision through float ----
+
+#define VECTORS_1(F, T)                                                                               \
+  OVERLOAD T##2 F(T##2 x) { return (T##2)(F(x.x), F(x.y)); }                                          \
+  OVERLOAD T##3 F(T##3 x) { return (T##3)(F(x.x), F(x.y), F(x.z)); }                                  \
+  OVERLOAD T##4 F(T##4 x) { return (T##4)(F(x.lo), F(x.hi)); }                                        \
+  OVERLOAD T##8 F(T##8 x) { return (T##8)(F(x.lo), F(x.hi)); }                                        \
+  OVERLOAD T##16 F(T##16 x) { return (T##16)(F(x.lo), F(x.hi)); }
+#define VECTORS_2(F, T)                                                                               \
+  OVERLOAD T##2 F(T##2 x, T##2 y) { return (T##2)(F(x.x, y.x), F(x.y, y.y)); }                        \
+  OVERLOAD T##3 F(T##3 x, T##3 y) { return (T##3)(F(x.x, y.x), F(x.y, y.y), F(x.z, y.z)); }           \
+  OVERLOAD T##4 F(T##4 x, T##4 y) { return (T##4)(F(x.lo, y.lo), F(x.hi, y.hi)); }                    \
+  OVERLOAD T##8 F(T##8 x, T##8 y) { return (T##8)(F(x.lo, y.lo), F(x.hi, y.hi)); }                    \
+  OVERLOAD T##16 F(T##16 x, T##16 y) { return (T##16)(F(x.lo, y.lo), F(x.hi, y.hi)); }
+#define MATH_1(F, DEVICE)                                                                             \
+  float __nv_##DEVICE##f(float);                                                                      \
+  double __nv_##DEVICE(double);                                                                       \
+  OVERLOAD float F(float x) { return __nv_##DEVICE##f(x); }                                           \
+  OVERLOAD double F(double x) { return __nv_##DEVICE(x); }                                            \
+  OVERLOAD half F(half x) { return (half)__nv_##DEVICE##f((float)x); }                                \
+  VECTORS_1(F, float) VECTORS_1(F, double) VECTORS_1(F, half)
+#define MATH_2(F, DEVICE)                                                                             \
+  float __nv_##DEVICE##f(float, float);                                                               \
+  double __nv_##DEVICE(double, double);                                                               \
+  OVERLOAD float F(float x, float y) { return __nv_##DEVICE##f(x, y); }                               \
+  OVERLOAD double F(double x, double y) { return __nv_##DEVICE(x, y); }                               \
+  VECTORS_2(F, float) VECTORS_2(F, double)
+#define HALF_2(F, DEVICE)                                                                             \
+  OVERLOAD half F(half x, half y) { return (half)__nv_##DEVICE##f((float)x, (float)y); }              \
+  VECTORS_2(F, half)
+MATH_1(acos, acos) MATH_1(acosh, acosh) MATH_1(asin, asin) MATH_1(asinh, asinh) MATH_1(atan, atan) MATH_1(atanh, atanh)
+MATH_1(cbrt, cbrt) MATH_1(cos, cos) MATH_1(cosh, cosh) MATH_1(cospi, cospi) MATH_1(erf, erf) MATH_1(erfc, erfc)
+MATH_1(exp, exp) MATH_1(exp2, exp2) MATH_1(exp10, exp10) MATH_1(expm1, expm1) MATH_1(lgamma, lgamma)
+MATH_1(log, log) MATH_1(log2, log2) MATH_1(log10, log10) MATH_1(log1p, log1p) MATH_1(logb, logb)
+MATH_1(rsqrt, rsqrt) MATH_1(sin, sin) MATH_1(sinh, sinh) MATH_1(sinpi, sinpi) MATH_1(tan, tan) MATH_1(tanh, tanh)
+MATH_1(sqrt, sqrt) MATH_1(tgamma, tgamma)
+MATH_2(atan2, atan2) MATH_2(fdim, fdim) MATH_2(fmod, fmod) MATH_2(hypot, hypot) MATH_2(nextafter, nextafter)
+MATH_2(pow, pow) MATH_2(powr, pow) MATH_2(remainder, remainder)
+// Not nextafter, whose steps are those of the type.
+HALF_2(atan2, atan2) HALF_2(fdim, fdim) HALF_2(fmod, fmod) HALF_2(hypot, hypot) HALF_2(pow, pow) HALF_2(powr, pow)
+HALF_2(remainder, remainder)
+
+OVERLOAD half fabs(half x) { return __builtin_astype((ushort)(__builtin_astype(x, ushort) & 0x7fff), half); }
+OVERLOAD half copysign(half x, half y) {
+  return __builtin_astype((ushort)((__builtin_astype(x, ushort) & 0x7fff) | (__builtin_astype(y, ushort) & 0x8000)), half);
+}
+#define ROUND(F)                                                                                      \
+  OVERLOAD float F(float);                                                                            \
+  OVERLOAD half F(half x) { return (half)F((float)x); }
+ROUND(floor) ROUND(ceil) ROUND(rint) ROUND(trunc) ROUND(round)
+OVERLOAD float fmin(float, float);
+OVERLOAD float fmax(float, float);
+OVERLOAD half fmin(half x, half y) { return (half)fmin((float)x, (float)y); }
+OVERLOAD half fmax(half x, half y) { return (half)fmax((float)x, (float)y); }
+
+float __nv_ldexpf(float, int);
+double __nv_ldexp(double, int);
+OVERLOAD float ldexp(float x, int y) { return __nv_ldexpf(x, y); }
+OVERLOAD double ldexp(double x, int y) { return __nv_ldexp(x, y); }
+OVERLOAD half ldexp(half x, int y) { return (half)__nv_ldexpf((float)x, y); }
+float __nv_powif(float, int);
+double __nv_powi(double, int);
+OVERLOAD float pown(float x, int y) { return __nv_powif(x, y); }
+OVERLOAD double pown(double x, int y) { return __nv_powi(x, y); }
+void __nv_sincosf(float, private float *, private float *);
+void __nv_sincos(double, private double *, private double *);
+OVERLOAD float sincos(float x, generic float *cosine) {
+  float s, c;
+  __nv_sincosf(x, &s, &c);
+  *cosine = c;
+  return s;
+}
+OVERLOAD double sincos(double x, generic double *cosine) {
+  double s, c;
+  __nv_sincos(x, &s, &c);
+  *cosine = c;
+  return s;
+}
+
+float __nv_fast_sinf(float);
+float __nv_fast_cosf(float);
+float __nv_fast_tanf(float);
+float __nv_fast_expf(float);
+float __nv_fast_exp10f(float);
+float __nv_fast_logf(float);
+float __nv_fast_log2f(float);
+float __nv_fast_log10f(float);
+float __nv_fast_powf(float, float);
+float __nv_fast_fdividef(float, float);
+OVERLOAD float native_sin(float x) { return __nv_fast_sinf(x); }
+OVERLOAD float native_cos(float x) { return __nv_fast_cosf(x); }
+OVERLOAD float native_tan(float x) { return __nv_fast_tanf(x); }
+OVERLOAD float native_exp(float x) { return __nv_fast_expf(x); }
+OVERLOAD float native_exp2(float x) { return __nvvm_ex2_approx_f(x); }
+OVERLOAD float native_exp10(float x) { return __nv_fast_exp10f(x); }
+OVERLOAD float native_log(float x) { return __nv_fast_logf(x); }
+OVERLOAD float native_log2(float x) { return __nv_fast_log2f(x); }
+OVERLOAD float native_log10(float x) { return __nv_fast_log10f(x); }
+OVERLOAD float native_powr(float x, float y) { return __nv_fast_powf(x, y); }
+OVERLOAD float native_divide(float x, float y) { return __nv_fast_fdividef(x, y); }
+OVERLOAD float native_recip(float x) { return __nv_fast_fdividef(1.0f, x); }
+OVERLOAD float native_sqrt(float x) { return __nvvm_sqrt_approx_f(x); }
+OVERLOAD float native_rsqrt(float x) { return __nvvm_rsqrt_approx_f(x); }
+#define NATIVE(F) VECTORS_1(native_##F, float)
+NATIVE(sin) NATIVE(cos) NATIVE(tan) NATIVE(exp) NATIVE(exp2) NATIVE(exp10) NATIVE(log) NATIVE(log2) NATIVE(log10)
+NATIVE(recip) NATIVE(sqrt) NATIVE(rsqrt)
+VECTORS_2(native_powr, float)
+VECTORS_2(native_divide, float)

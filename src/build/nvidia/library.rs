@@ -1,0 +1,83 @@
+//! Which functions do kernels call, and where is their code?
+//!
+//! Built-ins of this program (`builtins.cl`, `builtins.ll`), libclc and libdevice become one bitcode library for a version of
+//! LLVM and CUDA. It is made once and kept by a digest of what it is made of.
+//!
+//! llvm-spirv's calls have SPIR-V's calling convention and libraries have C's, and a call by another convention than the
+//! function's is undefined: LLVM deletes what follows. So everything that kernels may call is inlined before any other pass
+//! looks at it, and is marked here to be.
+
+use super::super::cache::fingerprint;
+use super::super::ocloc::Surroundings;
+use super::program::{self, Refusal};
+use super::tools::Tools;
+use crate::error::{Error, ErrorKind, Result};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const SOURCE: &str = include_str!("builtins.cl");
+const ASSEMBLY: &str = include_str!("builtins.ll");
+/// What OpenCL C is to know in the source.
+const EXTENSIONS: &str = "-cl-ext=+cl_khr_fp16,+cl_khr_fp64,+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics,\
+    +cl_khr_subgroups,+__opencl_c_subgroups,+__opencl_c_generic_address_space,+__opencl_c_atomic_order_seq_cst,\
+    +__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices";
+
+/// Returns a digest of the built-ins' source.
+pub fn digest() -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(SOURCE.as_bytes()).update(ASSEMBLY.as_bytes()).update(EXTENSIONS.as_bytes());
+    hasher.finalize().to_hex().chars().take(16).collect()
+}
+
+/// Returns the library, made where it is not kept yet. `scratch` is a folder that is there as long as the library is used.
+///
+/// # Errors
+/// `Environment` where it cannot be made.
+pub fn prepare(tools: &Tools, surroundings: &Surroundings, scratch: &Path, keep: Option<&Path>) -> Result<PathBuf> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(digest().as_bytes());
+    for text in [fingerprint(&tools.libclc)?, fingerprint(&tools.libdevice)?, tools.versions.join(" ")] {
+        hasher.update(text.as_bytes());
+    }
+    let name: String = hasher.finalize().to_hex().chars().take(32).collect();
+    let kept = keep.map(|folder| folder.join(format!("nvidia-library-{name}.bc")));
+    if let Some(kept) = kept.as_ref().filter(|kept| kept.is_file()) {
+        return Ok(kept.clone());
+    }
+    let made = make(tools, surroundings, scratch).map_err(|refusal| {
+        let Refusal { step, said, .. } = refusal;
+        let message = format!("the built-ins for NVIDIA GPUs were not compiled: {step} said: {said}");
+        Error::new(ErrorKind::Environment, message)
+    })?;
+    let Some(kept) = kept else { return Ok(made) };
+    // Several workers may do so at once; each name is whole whenever it is there.
+    let beside = kept.with_extension(format!("{}.tmp", std::process::id()));
+    let copied = kept.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let copied = copied.and_then(|()| std::fs::copy(&made, &beside)).and_then(|_| std::fs::rename(&beside, &kept));
+    Ok(if copied.is_ok() { kept } else { made })
+}
+
+fn make(tools: &Tools, surroundings: &Surroundings, scratch: &Path) -> std::result::Result<PathBuf, Refusal> {
+    let written = std::fs::write(scratch.join("builtins.cl"), SOURCE)
+        .and_then(|()| std::fs::write(scratch.join("builtins.ll"), ASSEMBLY));
+    written.map_err(|error| Refusal { step: "writing".to_owned(), status: None, said: error.to_string() })?;
+    let run = |program: &Path, arguments: &[&str]| {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        program::run(surroundings, scratch, program, &arguments)
+    };
+    let (libclc, libdevice) = (tools.libclc.to_string_lossy(), tools.libdevice.to_string_lossy());
+    run(
+        &tools.clang,
+        &[
+            "--target=nvptx64-nvidia-cuda", "-march=sm_70", "-Xclang", "-target-feature", "-Xclang", "+ptx63", "-Xclang",
+            EXTENSIONS, "-x", "cl", "-cl-std=CL2.0", "-Xclang", "-finclude-default-header", "-nogpulib", "-O1", "-w",
+            "-emit-llvm", "-c", "builtins.cl", "-o", "compiled.bc",
+        ],
+    )?;
+    let link = |arguments: &[&str]| run(&tools.llvm_link, &[&["--suppress-warnings"], arguments].concat());
+    link(&["compiled.bc", "builtins.ll", "-o", "own.bc"])?;
+    link(&[&libclc, "--override=own.bc", "-o", "all.bc"])?;
+    run(&tools.opt, &["-passes=forceattrs", "-force-attribute=alwaysinline", "all.bc", "-o", "inlined.bc"])?;
+    link(&["--only-needed", "inlined.bc", &libdevice, "-o", "library.bc"])?;
+    Ok(scratch.join("library.bc"))
+}

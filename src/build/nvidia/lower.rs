@@ -1,0 +1,391 @@
+//! How does a SPIR-V module look to a compiler whose default address space is the generic one?
+//!
+//! llvm-spirv gives each storage class a fixed address space: 0 private, 1 global, 2 constant, 3 local, 4 generic. NVPTX has
+//! 0 generic, 1 global, 3 shared, 4 constant. So the storage classes change before the translation, in SPIR-V: generic
+//! pointers become those of class `Function` (0), which is also how libclc's names for NVPTX are mangled, and constants
+//! become global (1): NVPTX's own constant memory ends at 64 KiB and is slow where work-items read different places.
+//!
+//! Kernels become functions that [`super::shim`] calls from kernels of NVPTX's calling convention. Multiplications and
+//! additions may be contracted (`FPFastMathMode`), as IGC and CUDA's compiler do, unless the module forbids it: the flag is on
+//! the module's own instructions, so that libraries keep the arithmetic that they are written for.
+
+use crate::error::{Error, Result};
+use crate::spirv::index::Index;
+use crate::spirv::types::{self, Layouts, Type};
+use crate::spirv::{MAGIC, op};
+use rspirv::spirv::{Capability, Decoration, ExecutionMode, FunctionParameterAttribute, LinkageType, Op, StorageClass};
+use std::collections::{HashMap, HashSet};
+
+/// Added to a kernel's name for the function that has its code.
+pub const BODY: &str = ".body";
+/// Storage classes of `SPV_INTEL_usm_storage_classes`.
+const DEVICE_ONLY: u32 = StorageClass::DeviceOnlyINTEL as u32;
+const HOST_ONLY: u32 = StorageClass::HostOnlyINTEL as u32;
+const CROSS_WORKGROUP: u32 = StorageClass::CrossWorkgroup as u32;
+const FUNCTION: u32 = StorageClass::Function as u32;
+const GENERIC: u32 = StorageClass::Generic as u32;
+const UNIFORM_CONSTANT: u32 = StorageClass::UniformConstant as u32;
+const WORKGROUP: u32 = StorageClass::Workgroup as u32;
+/// `AllowContractFastINTEL` of `FPFastMathMode`.
+const CONTRACT: u32 = 0x1_0000;
+const FAST_MATH_EXTENSION: &str = "SPV_INTEL_fp_fast_math_mode";
+const FAST_MATH: u32 = Decoration::FPFastMathMode as u32;
+const FAST_MATH_CAPABILITY: u32 = Capability::FPFastMathModeINTEL as u32;
+const LINKAGE_CAPABILITY: u32 = Capability::Linkage as u32;
+const BITCAST: u16 = Op::Bitcast as u16;
+
+/// A kernel of the module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    /// Mangled name.
+    pub name: String,
+    /// Parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// Required work-group size, x first.
+    pub work_group: Option<[u32; 3]>,
+}
+
+/// Parameter of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parameter {
+    /// Passed as it is: an LLVM type.
+    Plain(String),
+    /// Pointer to local memory, whose place the launch passes as an offset.
+    Local,
+    /// Structure of this size and alignment in the kernel's own copy.
+    Copied {
+        /// Bytes.
+        size: u64,
+        /// Bytes.
+        align: u64,
+    },
+}
+
+/// A module as llvm-spirv gets it.
+#[derive(Debug)]
+pub struct Lowered {
+    /// SPIR-V, little-endian.
+    pub module: Vec<u8>,
+    /// Kernels in module order.
+    pub kernels: Vec<Kernel>,
+}
+
+/// Returns the storage class that a pointer of a class gets.
+fn storage(class: u32) -> u32 {
+    match class {
+        GENERIC => FUNCTION,
+        UNIFORM_CONSTANT | DEVICE_ONLY | HOST_ONLY => CROSS_WORKGROUP,
+        other => other,
+    }
+}
+
+/// Lowers a module.
+///
+/// # Errors
+/// `Input` where it is damaged, or has a kernel with a parameter that no kernel of an NVIDIA GPU takes.
+pub fn lower(il: &[u8]) -> Result<Lowered> {
+    let index = Index::read(il)?;
+    if let Some(error) = &index.stopped {
+        return Err(error.clone());
+    }
+    let kernels = kernels(&index)?;
+    let entries: HashMap<u32, &str> = index.entry_points.iter().map(|entry| (entry.function, &*entry.name)).collect();
+    let own = |id: &u32| index.function(*id).map(|function| function.parameters.as_slice()).unwrap_or_default();
+    let parameters: HashSet<u32> = entries.keys().flat_map(own).copied().collect();
+    let contracted = contracted(&index);
+    let mut out = Writer::new(&index);
+    let (mut capabilities, mut annotations) = (false, false);
+    for (_, instruction) in index.instructions(0..index.len()) {
+        if !capabilities && instruction.opcode != op::CAPABILITY {
+            capabilities = true;
+            for capability in [LINKAGE_CAPABILITY, FAST_MATH_CAPABILITY] {
+                if !index.capabilities.contains(&capability) {
+                    out.put(op::CAPABILITY, &[capability]);
+                }
+            }
+            if !index.extensions.iter().any(|name| name == FAST_MATH_EXTENSION) {
+                out.put(op::EXTENSION, &text(FAST_MATH_EXTENSION));
+            }
+        }
+        if !annotations && begins_annotations(instruction.opcode) {
+            annotations = true;
+            for entry in &index.entry_points {
+                let mut words = vec![entry.function, Decoration::LinkageAttributes as u32];
+                words.extend(text(&format!("{}{BODY}", entry.name)));
+                words.push(LinkageType::Export as u32);
+                out.put(op::DECORATE, &words);
+            }
+            for id in &contracted {
+                if index.decoration(*id, FAST_MATH).is_none() {
+                    out.put(op::DECORATE, &[*id, FAST_MATH, CONTRACT]);
+                }
+            }
+        }
+        let mut words: Vec<u32> = (0..instruction.len()).map(|at| instruction.word(at)).collect();
+        let mut opcode = instruction.opcode;
+        let change = |words: &mut Vec<u32>, at: usize| {
+            if let Some(class) = words.get_mut(at) {
+                *class = storage(*class);
+            }
+        };
+        match opcode {
+            op::ENTRY_POINT => continue,
+            op::EXECUTION_MODE | op::EXECUTION_MODE_ID if entries.contains_key(&instruction.word(0)) => continue,
+            // The kernel around it has the copy.
+            op::DECORATE if is_by_value(&words) && parameters.contains(&instruction.word(0)) => continue,
+            op::DECORATE if instruction.word(1) == FAST_MATH && contracted.contains(&instruction.word(0)) => {
+                if let Some(mask) = words.get_mut(2) {
+                    *mask |= CONTRACT;
+                }
+            }
+            op::TYPE_POINTER | op::TYPE_UNTYPED_POINTER => change(&mut words, 1),
+            op::TYPE_FORWARD_POINTER => change(&mut words, 1),
+            op::VARIABLE | op::UNTYPED_VARIABLE => change(&mut words, 2),
+            op::SPEC_CONSTANT_OP => {
+                let cast = u16::try_from(instruction.word(2)).unwrap_or(0);
+                if is_space_cast(cast) && same_storage(&index, instruction.word(0), instruction.word(3)) {
+                    words.get_mut(2).into_iter().for_each(|cast| *cast = u32::from(BITCAST));
+                }
+            }
+            cast if is_space_cast(cast) && same_storage(&index, instruction.word(0), instruction.word(2)) => {
+                opcode = BITCAST;
+            }
+            _ => {}
+        }
+        out.put(opcode, &words);
+    }
+    Ok(Lowered { module: out.0, kernels })
+}
+
+/// Words of a module in little-endian order.
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn new(index: &Index<'_>) -> Writer {
+        let words = index.words();
+        let mut out = Vec::with_capacity(words.len().saturating_mul(5));
+        out.extend_from_slice(&MAGIC.to_le_bytes());
+        (1..5).for_each(|at| out.extend_from_slice(&words.header(at).to_le_bytes()));
+        Writer(out)
+    }
+
+    fn put(&mut self, opcode: u16, operands: &[u32]) {
+        let length = u32::try_from(operands.len()).unwrap_or(u32::MAX).saturating_add(1);
+        self.0.extend_from_slice(&(length << 16 | u32::from(opcode)).to_le_bytes());
+        operands.iter().for_each(|word| self.0.extend_from_slice(&word.to_le_bytes()));
+    }
+}
+
+/// Returns the words of a literal string.
+fn text(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((bytes.len() / 4).saturating_add(1).saturating_mul(4), 0);
+    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+/// Whether an opcode is the first one that can come after debug information: an annotation, a type or a function.
+fn begins_annotations(opcode: u16) -> bool {
+    const MEMBER_DECORATE: u16 = Op::MemberDecorate as u16;
+    matches!(opcode, op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING | op::DECORATION_GROUP | MEMBER_DECORATE)
+        || (op::TYPE_VOID..=op::TYPE_FORWARD_POINTER).contains(&opcode)
+        || opcode == op::TYPE_UNTYPED_POINTER
+}
+
+fn is_by_value(decoration: &[u32]) -> bool {
+    const ATTRIBUTE: u32 = Decoration::FuncParamAttr as u32;
+    matches!(decoration, [_, ATTRIBUTE, kind] if *kind == FunctionParameterAttribute::ByVal as u32)
+}
+
+/// Whether an instruction casts between address spaces. Explicit casts, which test the space, are functions of the library.
+fn is_space_cast(opcode: u16) -> bool {
+    const CASTS: [Op; 4] =
+        [Op::PtrCastToGeneric, Op::GenericCastToPtr, Op::PtrCastToCrossWorkgroupINTEL, Op::CrossWorkgroupCastToPtrINTEL];
+    CASTS.into_iter().any(|cast| cast as u16 == opcode)
+}
+
+/// Whether the type of a cast's result and that of its operand have become one.
+fn same_storage(index: &Index<'_>, result_type: u32, operand: u32) -> bool {
+    let class = |id: u32| match types::resolve(index, id) {
+        Some(Type::Pointer { storage: class, .. }) => Some(storage(class)),
+        _ => None,
+    };
+    class(result_type).is_some_and(|own| index.type_of(operand).and_then(class) == Some(own))
+}
+
+/// Returns the results of multiplications, additions and subtractions that may be contracted.
+fn contracted(index: &Index<'_>) -> HashSet<u32> {
+    const OFF: u32 = ExecutionMode::ContractionOff as u32;
+    const ADD: u16 = Op::FAdd as u16;
+    const SUBTRACT: u16 = Op::FSub as u16;
+    const MULTIPLY: u16 = Op::FMul as u16;
+    if index.modes.iter().any(|mode| mode.mode == OFF) {
+        return HashSet::new();
+    }
+    let all = index.instructions(0..index.len());
+    let fused = all.filter(|(_, instruction)| matches!(instruction.opcode, ADD | SUBTRACT | MULTIPLY));
+    fused.map(|(_, instruction)| instruction.word(1)).collect()
+}
+
+fn kernels(index: &Index<'_>) -> Result<Vec<Kernel>> {
+    let layouts = Layouts::compute(index);
+    let mut kernels = Vec::new();
+    for entry in &index.entry_points {
+        let missing = || Error::input(format!("the entry point {} is no function of the module", entry.name));
+        let function = index.function(entry.function).ok_or_else(missing)?;
+        let mut parameters = Vec::new();
+        for (at, id) in function.parameters.iter().enumerate() {
+            let parameter = parameter(index, &layouts, *id).map_err(|what| {
+                Error::input(format!("argument {at} of {} is {what}, which no kernel of an NVIDIA GPU takes", entry.name))
+            })?;
+            parameters.push(parameter);
+        }
+        kernels.push(Kernel {
+            name: entry.name.clone().into_owned(),
+            parameters,
+            work_group: work_group(index, entry.function),
+        });
+    }
+    Ok(kernels)
+}
+
+fn work_group(index: &Index<'_>, function: u32) -> Option<[u32; 3]> {
+    const LOCAL_SIZE: u32 = ExecutionMode::LocalSize as u32;
+    const LOCAL_SIZE_ID: u32 = ExecutionMode::LocalSizeId as u32;
+    let mode = index.modes_of(function).find(|mode| matches!(mode.mode, LOCAL_SIZE | LOCAL_SIZE_ID))?;
+    let instruction = index.instruction(mode.at)?;
+    let mut size = [0; 3];
+    for (at, side) in size.iter_mut().enumerate() {
+        let word = instruction.word(at.saturating_add(2));
+        *side = if mode.ids { u32::try_from(types::constant_bits(index, word)?).ok()? } else { word };
+    }
+    Some(size)
+}
+
+/// Returns a kernel's parameter, or what it is where it cannot be one.
+fn parameter(index: &Index<'_>, layouts: &Layouts, id: u32) -> std::result::Result<Parameter, String> {
+    const ATTRIBUTE: u32 = Decoration::FuncParamAttr as u32;
+    const BY_VALUE: u32 = FunctionParameterAttribute::ByVal as u32;
+    let brief = |of: u32| types::brief(index, of);
+    let of = index.type_of(id).ok_or("of no type")?;
+    let by_value = index.decorations(id).any(|decoration| {
+        decoration.decoration == ATTRIBUTE && index.decoration_operand(&decoration, 0) == Some(BY_VALUE)
+    });
+    match types::resolve(index, of) {
+        Some(Type::Pointer { storage: WORKGROUP, .. }) => Ok(Parameter::Local),
+        Some(Type::Pointer { storage: FUNCTION, pointee: Some(pointee) }) if by_value => {
+            let layout = layouts.get(pointee).ok_or_else(|| brief(pointee))?;
+            Ok(Parameter::Copied { size: layout.size, align: layout.align })
+        }
+        _ => llvm_type(index, of).map(Parameter::Plain).ok_or_else(|| brief(of)),
+    }
+}
+
+/// Returns the LLVM type that llvm-spirv makes of a lowered type.
+fn llvm_type(index: &Index<'_>, of: u32) -> Option<String> {
+    Some(match types::resolve(index, of)? {
+        Type::Bool => "i1".to_owned(),
+        Type::Int { width, .. } => format!("i{width}"),
+        Type::Float { width: 16, encoding: None } => "half".to_owned(),
+        Type::Float { width: 32, encoding: None } => "float".to_owned(),
+        Type::Float { width: 64, encoding: None } => "double".to_owned(),
+        Type::Float { width: 16, encoding: Some(0) } => "bfloat".to_owned(),
+        Type::Vector { component, count } => format!("<{count} x {}>", llvm_type(index, component)?),
+        Type::Pointer { storage: class, .. } => match storage(class) {
+            FUNCTION => "ptr".to_owned(),
+            CROSS_WORKGROUP => "ptr addrspace(1)".to_owned(),
+            WORKGROUP => "ptr addrspace(3)".to_owned(),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spirv::types;
+
+    /// A kernel `k` of a generic pointer that it casts a global one to, a local pointer and a structure by value; it adds.
+    fn module(contraction_off: bool) -> Vec<u8> {
+        let mut words = vec![MAGIC, 0x0001_0400, 0, 40, 0];
+        let mut put = |opcode: u16, operands: &[u32]| {
+            words.push((operands.len() as u32 + 1) << 16 | u32::from(opcode));
+            words.extend_from_slice(operands);
+        };
+        let name = u32::from_le_bytes(*b"k\0\0\0");
+        put(op::CAPABILITY, &[6]);
+        put(op::MEMORY_MODEL, &[2, 2]);
+        put(op::ENTRY_POINT, &[6, 20, name]);
+        put(op::EXECUTION_MODE, &[20, ExecutionMode::LocalSize as u32, 8, 4, 1]);
+        if contraction_off {
+            put(op::EXECUTION_MODE, &[20, ExecutionMode::ContractionOff as u32]);
+        }
+        put(op::DECORATE, &[23, Decoration::FuncParamAttr as u32, FunctionParameterAttribute::ByVal as u32]);
+        put(op::TYPE_VOID, &[1]);
+        put(op::TYPE_FLOAT, &[2, 32]);
+        put(op::TYPE_POINTER, &[3, CROSS_WORKGROUP, 2]);
+        put(op::TYPE_POINTER, &[4, GENERIC, 2]);
+        put(op::TYPE_POINTER, &[5, WORKGROUP, 2]);
+        put(op::TYPE_STRUCT, &[6, 2, 2, 2]);
+        put(op::TYPE_POINTER, &[7, FUNCTION, 6]);
+        put(op::TYPE_FUNCTION, &[8, 1, 3, 5, 7]);
+        put(op::TYPE_POINTER, &[9, FUNCTION, 2]);
+        put(op::FUNCTION, &[1, 20, 0, 8]);
+        put(op::FUNCTION_PARAMETER, &[3, 21]);
+        put(op::FUNCTION_PARAMETER, &[5, 22]);
+        put(op::FUNCTION_PARAMETER, &[7, 23]);
+        put(op::LABEL, &[24]);
+        put(Op::PtrCastToGeneric as u16, &[4, 25, 21]);
+        put(op::VARIABLE, &[9, 28, FUNCTION]);
+        put(Op::PtrCastToGeneric as u16, &[4, 29, 28]);
+        put(op::LOAD, &[2, 26, 25]);
+        put(Op::FAdd as u16, &[2, 27, 26, 26]);
+        put(Op::Return as u16, &[]);
+        put(op::FUNCTION_END, &[]);
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn generic_pointers_become_plain_ones_and_kernels_functions() {
+        let lowered = lower(&module(false)).unwrap();
+        let index = Index::read(&lowered.module).unwrap();
+        assert!(index.stopped.is_none() && index.entry_points.is_empty() && index.modes.is_empty());
+        let linkage = index.linkage(20).unwrap();
+        assert_eq!((linkage.name.as_str(), linkage.kind), ("k.body", crate::spirv::index::LinkageKind::Export));
+        assert!(matches!(types::resolve(&index, 4), Some(Type::Pointer { storage: FUNCTION, .. })));
+        assert!(index.capabilities.contains(&LINKAGE_CAPABILITY));
+        // A cast that changes nothing any more is none between spaces.
+        assert_eq!(index.defining(25).unwrap().opcode, Op::PtrCastToGeneric as u16);
+        assert_eq!(index.defining(29).unwrap().opcode, BITCAST);
+        // The kernel around the code has the structure's copy.
+        assert_eq!(index.decorations(23).count(), 0);
+    }
+
+    #[test]
+    fn kernels_are_described() {
+        let kernels = lower(&module(false)).unwrap().kernels;
+        let parameters = vec![
+            Parameter::Plain("ptr addrspace(1)".into()),
+            Parameter::Local,
+            Parameter::Copied { size: 12, align: 4 },
+        ];
+        assert_eq!(kernels, [Kernel { name: "k".into(), parameters, work_group: Some([8, 4, 1]) }]);
+    }
+
+    #[test]
+    fn arithmetic_is_contracted_unless_that_is_off() {
+        let mask = |off: bool| {
+            let lowered = lower(&module(off)).unwrap();
+            Index::read(&lowered.module).unwrap().decoration(27, FAST_MATH)
+        };
+        assert_eq!((mask(false), mask(true)), (Some(CONTRACT), None));
+    }
+
+    #[test]
+    fn what_is_damaged_is_refused() {
+        assert!(lower(b"nonsense").is_err());
+        let mut cut = module(false);
+        cut.truncate(cut.len() - 4);
+        assert!(lower(&cut).is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! How is code for NVIDIA GPUs made of SPIR-V, where no compiler takes it?
+//!
+//! Out of a module come kernels for NVPTX in these steps, each a program but for the first two:
+//!
+//! | step | by | of |
+//! |---|---|---|
+//! | storage classes and kernels as NVPTX's LLVM IR has them | [`lower`] | SPIR-V |
+//! | kernels around the code | [`shim`] | the module's kernels |
+//! | LLVM IR | llvm-spirv | SPIR-V |
+//! | target and data layout, functions that are called | llvm-link | kernels, code, [`library`] |
+//! | optimised code | opt | all of it, with the kernels alone visible |
+//! | PTX | llc | that |
+//! | cubin | ptxas | PTX |
+//!
+//! Several architectures become one fat binary, since the runtime takes the first image for `nvptx64` and does not look at
+//! its architecture.
+
+pub mod library;
+pub mod lower;
+pub mod program;
+pub mod shim;
+pub mod tools;
+
+use super::inventory::Offline;
+use super::ocloc::Surroundings;
+use super::ocloc::program::Scratch;
+use super::protocol::Compiled;
+use super::Places;
+use super::target::PTX;
+use crate::error::{Error, Result};
+use crate::native::fatbin;
+use lower::Lowered;
+use program::Refusal;
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use tools::Tools;
+
+/// Functions that the driver defines.
+const OF_THE_DRIVER: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", shim::SHARED];
+
+/// The compiler, found.
+pub struct Toolchain {
+    tools: Tools,
+    surroundings: Surroundings,
+    library: PathBuf,
+    /// Where the library is, if it is not kept.
+    _scratch: Scratch,
+}
+
+impl Toolchain {
+    /// Finds the programs and prepares the library.
+    ///
+    /// # Errors
+    /// `Environment` where something is missing, or the library cannot be made.
+    pub fn find(places: &Places, surroundings: &Surroundings) -> Result<Toolchain> {
+        let tools = Tools::find(places, surroundings)?;
+        let failed = |error| Error::io("making a folder for intermediate files", &error);
+        let scratch = Scratch::new(&surroundings.scratch).map_err(failed)?;
+        let library = library::prepare(&tools, surroundings, scratch.path(), places.keep.as_deref())?;
+        Ok(Toolchain { tools, surroundings: surroundings.clone(), library, _scratch: scratch })
+    }
+
+    /// Returns what it is like, and which of these architectures ptxas does not know.
+    pub fn describe(&self, architectures: &[Cow<'_, str>]) -> Offline {
+        let known = program::said(&self.tools.ptxas, "--help").unwrap_or_default();
+        let is_known = |name: &str| name == PTX || known.contains(&format!("'{name}'"));
+        let lists = |list: &str| list.split(',').all(is_known);
+        let unknown = architectures.iter().filter(|list| !lists(list)).map(|list| list.clone().into_owned()).collect();
+        let version = format!("{}, built-ins {}", self.tools.versions.join(", "), library::digest());
+        let files = if architectures.is_empty() { self.tools.files() } else { Vec::new() };
+        Offline { version, files, unknown, in_process: false }
+    }
+
+    /// Compiles a module for architectures, which are separated by commas.
+    pub fn compile(&self, il: &[u8], architectures: &str) -> Compiled {
+        let lowered = match lower::lower(il) {
+            Ok(lowered) => lowered,
+            Err(error) => return refused("the module cannot be lowered", error.to_string()),
+        };
+        if let Some(kernel) = lowered.kernels.iter().find(|kernel| !shim::is_symbol(&kernel.name)) {
+            return refused("a kernel's name is none in PTX", kernel.name.clone());
+        }
+        match Scratch::new(&self.surroundings.scratch) {
+            Ok(scratch) => self.compile_in(scratch.path(), &lowered, architectures).unwrap_or_else(|stopped| stopped.0),
+            Err(error) => hollow(format!("no folder for intermediate files: {error}"), String::new()),
+        }
+    }
+
+    fn compile_in(&self, folder: &Path, lowered: &Lowered, architectures: &str) -> std::result::Result<Compiled, Stopped> {
+        let write = |name: &str, bytes: &[u8]| {
+            std::fs::write(folder.join(name), bytes).map_err(|error| Stopped::hollow(format!("writing {name}: {error}")))
+        };
+        let read = |name: &str| {
+            std::fs::read(folder.join(name)).map_err(|error| Stopped::hollow(format!("reading {name}: {error}")))
+        };
+        let run = |program: &Path, arguments: &[&str]| {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            program::run(&self.surroundings, folder, program, &arguments).map_err(Stopped::from)
+        };
+        write("module.spv", &lowered.module)?;
+        write("kernels.ll", shim::module(&lowered.kernels, self.tools.major).as_bytes())?;
+        run(&self.tools.llvm_spirv, &["-r", "--spirv-target-env=CL2.0", "module.spv", "-o", "module.bc"])?;
+        let library = self.library.to_string_lossy();
+        // The first file's target and data layout are those of the result; of the others comes what is needed.
+        let linked = ["--suppress-warnings", "--only-needed", "kernels.ll", "module.bc", &library, "-o", "linked.bc"];
+        run(&self.tools.llvm_link, &linked)?;
+        let names: Vec<&str> = lowered.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        let public = format!("-internalize-public-api-list={}", names.join(","));
+        let (mut parts, mut log, mut newest) = (Vec::new(), String::new(), None);
+        for architecture in architectures.split(',').filter(|architecture| *architecture != PTX) {
+            let cpu = format!("-mcpu={architecture}");
+            // Inlining comes first: see `library`.
+            let passes = "-passes=internalize,always-inline,globaldce,default<O3>";
+            run(&self.tools.opt, &[&cpu, passes, &public, "linked.bc", "-o", "optimised.bc"])?;
+            self.check_undefined(folder)?;
+            run(&self.tools.llc, &["-O3", &cpu, "optimised.bc", "-o", "code.ptx"])?;
+            let gpu = format!("-arch={architecture}");
+            let (_, said) = run(&self.tools.ptxas, &[&gpu, "-v", "code.ptx", "-o", "code.cubin"])?;
+            log.push_str(&said);
+            log.push('\n');
+            parts.push((fatbin::Kind::Cubin, number(architecture), read("code.cubin")?));
+            newest = newest.max(Some(number(architecture)));
+            if newest == Some(number(architecture)) && architectures.split(',').any(|word| word == PTX) {
+                let mut text = read("code.ptx")?;
+                text.push(0);
+                parts.retain(|(kind, _, _)| *kind != fatbin::Kind::Ptx);
+                parts.push((fatbin::Kind::Ptx, number(architecture), text));
+            }
+        }
+        let binary = match parts.as_slice() {
+            [(fatbin::Kind::Cubin, _, cubin)] => cubin.clone(),
+            _ => fatbin::write(&parts),
+        };
+        Ok(Compiled::Built { binary, log: log.trim_end().to_owned() })
+    }
+
+    /// Names functions that nothing defines, before ptxas does so by line numbers.
+    fn check_undefined(&self, folder: &Path) -> std::result::Result<(), Stopped> {
+        let arguments = ["-u", "optimised.bc"].map(OsString::from);
+        let (text, _) = program::run(&self.surroundings, folder, &self.tools.llvm_nm, &arguments)?;
+        let names = text.lines().filter_map(|line| line.split_whitespace().last());
+        let missing: Vec<&str> = names.filter(|name| !OF_THE_DRIVER.contains(name)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Stopped(refused("the module calls functions that no library has", missing.join(", "))))
+    }
+}
+
+/// The end of a compilation before there is code.
+struct Stopped(Compiled);
+
+impl Stopped {
+    fn hollow(reason: String) -> Stopped {
+        Stopped(hollow(reason, String::new()))
+    }
+}
+
+impl From<Refusal> for Stopped {
+    fn from(refusal: Refusal) -> Stopped {
+        let Refusal { step, status, said } = refusal;
+        Stopped(match status {
+            Some(status) => Compiled::Refused { code: status, name: step, log: said },
+            None => hollow(format!("{step} ended by a signal"), said),
+        })
+    }
+}
+
+fn refused(why: &str, log: String) -> Compiled {
+    Compiled::Refused { code: 1, name: why.to_owned(), log }
+}
+
+fn hollow(reason: String, log: String) -> Compiled {
+    Compiled::Hollow { reason, log }
+}
+
+/// Returns the number of an architecture: 90 of `sm_90a`.
+fn number(architecture: &str) -> u32 {
+    let digits: String = architecture.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(0)
+}
