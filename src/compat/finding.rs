@@ -4,7 +4,7 @@
 //! kernel, [`warnings`](super::warnings) at what its code calls, [`link`](super::link) at a set of files, and a policy.
 //! [`adding_a_rule`](crate::docs::adding_a_rule) tells what a new rule touches.
 
-use crate::device::target::Target;
+use crate::device::target::{Backend, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -265,6 +265,12 @@ pub fn aspect_remedy(name: &str) -> String {
 pub fn build_remedy(target: &Target) -> String {
     if target.name == "spir64_x86_64" {
         return "add one: sycl-bundle build FILE -t spir64_x86_64 -o OUTPUT".to_owned();
+    }
+    if target.backends.first() == Some(&Backend::Cuda) {
+        return format!(
+            "add one: sycl-bundle build FILE -t {} -o OUTPUT, or at compile time: -fsycl-targets={}",
+            target.name, target.name
+        );
     }
     format!("add it to the targets at compile time: -fsycl-targets={}, or spir64 for all that take SPIR-V", target.name)
 }

@@ -281,51 +281,60 @@ BROADCAST(long) BROADCAST(ulong) BROADCAST(half) BROADCAST(float) BROADCAST(doub
 
 // ---- Atomics ----
 
+// llvm-spirv casts their pointers to address space 4, the generic one of SPIR, which is constant memory for NVPTX and for
+// this compiler: `generic_of` casts them back, and LLVM makes nothing of the two casts.
+generic void *__sycl_bundle_generic(constant void *pointer);
+// Not volatile, which would keep LLVM from finding their address space.
+#define GENERIC(T, P) ((generic T *)__sycl_bundle_generic((constant void *)P))
 // LLVM's NVPTX has relaxed ones of device scope; what an order asks for beyond that is done by fences around.
-#define LESS_OR(OP, P, V) __opencl_atomic_##OP(P, V, memory_order_relaxed, memory_scope_device)
-#define FETCH(NAME, SPACE, T)                                                                         \
-  OVERLOAD T atomic_##NAME##_explicit(volatile SPACE atomic_##T *p, T value, memory_order order, memory_scope scope) { \
+#define FETCH(NAME, T)                                                                                \
+  OVERLOAD T atomic_##NAME##_explicit(volatile constant atomic_##T *p, T value, memory_order order, memory_scope scope) { \
     before(order, scope);                                                                             \
-    T old = LESS_OR(NAME, p, value);                                                                  \
+    T old = __opencl_atomic_##NAME(GENERIC(atomic_##T, p), value, memory_order_relaxed, memory_scope_device); \
     after(order, scope);                                                                              \
     return old;                                                                                       \
   }
-#define MEMORY(SPACE, T)                                                                              \
-  FETCH(exchange, SPACE, T)                                                                           \
-  OVERLOAD T atomic_load_explicit(volatile SPACE atomic_##T *p, memory_order order, memory_scope scope) { \
+#define MEMORY(T)                                                                                     \
+  FETCH(exchange, T)                                                                                  \
+  OVERLOAD T atomic_load_explicit(volatile constant atomic_##T *p, memory_order order, memory_scope scope) { \
     before(order == memory_order_seq_cst ? order : memory_order_relaxed, scope);                      \
-    T value = __opencl_atomic_load(p, memory_order_relaxed, memory_scope_device);                     \
+    T value = __opencl_atomic_load(GENERIC(atomic_##T, p), memory_order_relaxed, memory_scope_device); \
     after(order, scope);                                                                              \
     return value;                                                                                     \
   }                                                                                                   \
-  OVERLOAD void atomic_store_explicit(volatile SPACE atomic_##T *p, T value, memory_order order, memory_scope scope) { \
+  OVERLOAD void atomic_store_explicit(volatile constant atomic_##T *p, T value, memory_order order, memory_scope scope) { \
     before(order, scope);                                                                             \
-    __opencl_atomic_store(p, value, memory_order_relaxed, memory_scope_device);                       \
+    __opencl_atomic_store(GENERIC(atomic_##T, p), value, memory_order_relaxed, memory_scope_device);  \
     after(order == memory_order_seq_cst ? order : memory_order_relaxed, scope);                       \
   }
-#define COMPARE(SPACE, EXPECTED, T)                                                                   \
-  OVERLOAD bool atomic_compare_exchange_strong_explicit(volatile SPACE atomic_##T *p, EXPECTED T *expected, T value, \
+#define COMPARE(T)                                                                                    \
+  OVERLOAD bool atomic_compare_exchange_strong_explicit(volatile constant atomic_##T *p, constant T *expected, T value, \
                                                         memory_order order, memory_order failure, memory_scope scope) { \
     before(order, scope);                                                                             \
-    T old = *expected;                                                                                \
-    bool same = __opencl_atomic_compare_exchange_strong(p, &old, value, memory_order_relaxed,         \
+    generic T *place = (generic T *)__sycl_bundle_generic(expected);                                  \
+    T old = *place;                                                                                   \
+    bool same = __opencl_atomic_compare_exchange_strong(GENERIC(atomic_##T, p), &old, value, memory_order_relaxed, \
                                                         memory_order_relaxed, memory_scope_device);   \
-    *expected = old;                                                                                  \
+    *place = old;                                                                                     \
     after(order, scope);                                                                              \
     return same;                                                                                      \
   }
-#define INTEGERS(SPACE, T)                                                                            \
-  MEMORY(SPACE, T)                                                                                    \
-  COMPARE(SPACE, generic, T)                                                                          \
-  FETCH(fetch_add, SPACE, T) FETCH(fetch_sub, SPACE, T) FETCH(fetch_or, SPACE, T) FETCH(fetch_and, SPACE, T) \
-  FETCH(fetch_xor, SPACE, T) FETCH(fetch_min, SPACE, T) FETCH(fetch_max, SPACE, T)
-#define FLOATS(SPACE, T)                                                                              \
-  MEMORY(SPACE, T)                                                                                    \
-  FETCH(fetch_add, SPACE, T) FETCH(fetch_sub, SPACE, T) FETCH(fetch_min, SPACE, T) FETCH(fetch_max, SPACE, T)
-#define ATOMICS(SPACE)                                                                                \
-  INTEGERS(SPACE, int) INTEGERS(SPACE, uint) INTEGERS(SPACE, long) INTEGERS(SPACE, ulong)             \
-  FLOATS(SPACE, float) FLOATS(SPACE, double)
-ATOMICS(generic) ATOMICS(global) ATOMICS(local)
+#define INTEGERS(T)                                                                                   \
+  MEMORY(T)                                                                                           \
+  COMPARE(T)                                                                                          \
+  FETCH(fetch_add, T) FETCH(fetch_sub, T) FETCH(fetch_or, T) FETCH(fetch_and, T) FETCH(fetch_xor, T)   \
+  FETCH(fetch_min, T) FETCH(fetch_max, T)
+#define FLOATS(T)                                                                                     \
+  MEMORY(T)                                                                                           \
+  FETCH(fetch_add, T) FETCH(fetch_sub, T) FETCH(fetch_min, T) FETCH(fetch_max, T)
+INTEGERS(int) INTEGERS(uint) INTEGERS(long) INTEGERS(ulong)
+FLOATS(float) FLOATS(double)
+OVERLOAD void atomic_flag_clear_explicit(volatile constant atomic_int *p, memory_order order, memory_scope scope) {
+  atomic_store_explicit(p, 0, order, scope);
+}
+OVERLOAD bool atomic_flag_test_and_set_explicit(volatile constant atomic_int *p, memory_order order, memory_scope scope) {
+  return atomic_exchange_explicit(p, 1, order, scope) != 0;
+}
 
 // ---- Mathematics: libdevice's, and that of half precision through float ----
 
@@ -365,7 +374,16 @@ MATH_1(rsqrt, rsqrt) MATH_1(sin, sin) MATH_1(sinh, sinh) MATH_1(sinpi, sinpi) MA
 MATH_1(sqrt, sqrt) MATH_1(tgamma, tgamma)
 MATH_2(atan2, atan2) MATH_2(fdim, fdim) MATH_2(fmod, fmod) MATH_2(hypot, hypot) MATH_2(nextafter, nextafter)
 MATH_2(pow, pow) MATH_2(powr, pow) MATH_2(remainder, remainder)
-// Not nextafter, whose steps are those of the type.
+OVERLOAD half nextafter(half x, half y) {
+  // The bits of finite numbers of one sign are in their order.
+  if (x != x || y != y) return x + y;
+  if (x == y) return y;
+  short bits = __builtin_astype(x, short);
+  if ((bits & 0x7fff) == 0) return __builtin_astype((short)(y > (half)0 ? 1 : 0x8001), half);
+  return __builtin_astype((short)(bits + (((x < y) == (bits >= 0)) ? 1 : -1)), half);
+}
+VECTORS_2(nextafter, half)
+// Through float.
 HALF_2(atan2, atan2) HALF_2(fdim, fdim) HALF_2(fmod, fmod) HALF_2(hypot, hypot) HALF_2(pow, pow) HALF_2(powr, pow)
 HALF_2(remainder, remainder)
 

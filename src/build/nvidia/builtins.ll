@@ -29,16 +29,8 @@ define ptr @__to_private(ptr %p) alwaysinline {
   ret ptr %r
 }
 
-; llvm-spirv passes the expected value of a comparison by a pointer that it casts to address space 4, the generic one of SPIR.
-declare i1 @_Z39atomic_compare_exchange_strong_explicitPVU7_AtomiciPii12memory_orderS4_12memory_scope(ptr, ptr, i32, i32, i32, i32)
-declare i1 @_Z39atomic_compare_exchange_strong_explicitPVU7_AtomiclPll12memory_orderS4_12memory_scope(ptr, ptr, i64, i32, i32, i32)
-define i1 @_Z39atomic_compare_exchange_strong_explicitPVU7_AtomiciPU3AS4ii12memory_orderS4_12memory_scope(ptr %p, ptr addrspace(4) %e, i32 %v, i32 %s, i32 %f, i32 %scope) alwaysinline {
-  %g = addrspacecast ptr addrspace(4) %e to ptr
-  %r = call i1 @_Z39atomic_compare_exchange_strong_explicitPVU7_AtomiciPii12memory_orderS4_12memory_scope(ptr %p, ptr %g, i32 %v, i32 %s, i32 %f, i32 %scope)
-  ret i1 %r
-}
-define i1 @_Z39atomic_compare_exchange_strong_explicitPVU7_AtomiclPU3AS4ll12memory_orderS4_12memory_scope(ptr %p, ptr addrspace(4) %e, i64 %v, i32 %s, i32 %f, i32 %scope) alwaysinline {
-  %g = addrspacecast ptr addrspace(4) %e to ptr
-  %r = call i1 @_Z39atomic_compare_exchange_strong_explicitPVU7_AtomiclPll12memory_orderS4_12memory_scope(ptr %p, ptr %g, i64 %v, i32 %s, i32 %f, i32 %scope)
-  ret i1 %r
+; Back from the address space that llvm-spirv casts pointers of atomics to.
+define ptr @__sycl_bundle_generic(ptr addrspace(4) %p) alwaysinline {
+  %g = addrspacecast ptr addrspace(4) %p to ptr
+  ret ptr %g
 }

@@ -8,6 +8,7 @@ use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
+use crate::compat::native;
 use crate::device::cpu::{CpuArch, DEFAULT};
 use crate::device::target::{Backend, DeviceType, Target};
 use crate::native::coverage::Coverage;
@@ -85,11 +86,27 @@ pub fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
     }
 }
 
+/// Whether native code of a SPIR-V image can be made for a target whose adapter takes no SPIR-V: CUDA's. None of others.
+fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Option<String> {
+    if subject.backend != Some(Backend::Cuda) || image.format != Format::SpirV {
+        return None;
+    }
+    let lead = "Image is SPIR-V, which CUDA's adapter does not take";
+    let stay = native::not_alone(image)
+        .or_else(|| native::anywhere(image))
+        .or_else(|| native::on_nvidia(image))
+        .or_else(|| native::open_constants(image));
+    Some(match stay {
+        Some(stay) => format!("{lead}, and it cannot be built for {}: {stay}.", subject.target.name),
+        None => format!("{lead}; it can be built: sycl-bundle build FILE -t {} -o OUTPUT.", subject.target.name),
+    })
+}
+
 /// Checks what the image is compiled for, its instruction set and its imports.
 pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     match matches(image.image, subject) {
         Match::Yes => {}
-        Match::No(message) => fit.reason(RuleId::Target, message),
+        Match::No(message) => fit.reason(RuleId::Target, buildable(image, subject).unwrap_or(message)),
         Match::Unknown(message) => fit.gap(RuleId::Target, message),
     }
     let spec = spec(image.image);
