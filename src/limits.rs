@@ -142,3 +142,16 @@ pub const MAX_TABLE_REPEATED: u64 = 64 << 20;
 
 /// Bytes of an input that cannot be mapped: a pipe, a device, standard input.
 pub const MAX_STREAM: u64 = 4 << 30;
+
+/// Bytes of memory that a worker with a driver may take where the machine does not tell how much it has; else three quarters
+/// of what it has.
+pub const MAX_WORKER_MEMORY: u64 = 64 << 30;
+
+/// Bytes of one file that a worker writes: a compiler's output.
+pub const MAX_WORKER_FILE: u64 = 4 << 30;
+
+/// Seconds of processor time that one worker may take; a new one takes over what is left to compile.
+pub const MAX_WORKER_SECONDS: u64 = 4 * 3600;
+
+/// Platforms of an OpenCL loader.
+pub const MAX_PLATFORMS: usize = 256;

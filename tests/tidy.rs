@@ -30,6 +30,7 @@ const ORDER: &[(&str, &[&str])] = &[
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli/", "src/main.rs"]),
     ("signal_hook", &["src/cli/interrupt.rs", "src/cli/input.rs"]),
+    ("landlock", &["src/cli/worker.rs"]),
     ("mimalloc", &["src/main.rs"]),
     ("clap_complete", &["src/cli/"]),
     ("clap_mangen", &["src/cli/"]),

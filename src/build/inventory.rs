@@ -134,17 +134,13 @@ impl Device {
             max_work_item_sizes: fields.numbers()?,
             ..Device::default()
         };
-        let mut single = fields.numbers()?.into_iter();
-        for place in [
-            &mut device.max_work_group_size,
-            &mut device.max_num_sub_groups,
-            &mut device.compute_units,
-            &mut device.local_mem,
-            &mut device.global_mem,
-            &mut device.max_parameter_size,
-        ] {
-            *place = single.next().unwrap_or(0);
-        }
+        let single = fields.numbers()?;
+        let [work_group, sub_groups, units, local, global, parameter] = single.as_slice() else {
+            return Err(Error::input(format!("a device with {} sizes", single.len())));
+        };
+        (device.max_work_group_size, device.max_num_sub_groups, device.compute_units) =
+            (*work_group, *sub_groups, *units);
+        (device.local_mem, device.global_mem, device.max_parameter_size) = (*local, *global, *parameter);
         Ok(device)
     }
 }

@@ -212,8 +212,8 @@ pub struct Launch {
     pub args: Vec<OsString>,
     /// Variables set in addition to those the caller has.
     pub env: Vec<(OsString, OsString)>,
-    /// The folder that it works in, where that is not the caller's.
-    pub folder: Option<PathBuf>,
+    /// Folder in which each worker gets an empty folder of its own to work in; without one it works where the caller does.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Grants permission for more than one worker at a time: the jobserver of the `make` that called.

@@ -371,7 +371,10 @@ impl Job<'_> {
 /// Returns what is wrong with a binary that should hold these kernels.
 pub fn flaw(binary: &[u8], kernels: &[String]) -> Option<String> {
     let format = Format::sniff(binary);
-    if !matches!(format, Format::Elf | Format::Zebin | Format::PatchTokens | Format::Ar | Format::Cubin | Format::Fatbin) {
+    if !matches!(
+        format,
+        Format::Elf | Format::Zebin | Format::PatchTokens | Format::Ar | Format::Cubin | Format::Fatbin
+    ) {
         return Some(format!("the compiler reported success and delivered {}, no device binary", format.name()));
     }
     let native = Native::read(binary, format, Place::file(0))?;

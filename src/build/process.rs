@@ -3,8 +3,12 @@
 //! Nothing here waits on a pipe without a deadline: a thread feeds the worker's standard input, one reads its
 //! replies, one keeps the end of its standard error. Killing the worker closes the pipes and so ends the threads.
 
+use std::fs::DirBuilder;
 use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -32,6 +36,34 @@ pub(super) struct Worker {
     replies: Receiver<Result<Reply>>,
     stderr: Arc<Mutex<Vec<u8>>>,
     stderr_ended: Receiver<()>,
+    /// Dropped last, when the process has ended.
+    _folder: Option<OwnFolder>,
+}
+
+/// An empty folder that one worker may write to; removed when it is dropped.
+struct OwnFolder(PathBuf);
+
+impl OwnFolder {
+    fn create(base: &Path) -> Result<OwnFolder> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = base.join(format!("sycl-bundle-worker-{}-{number}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => Ok(OwnFolder(path)),
+            Err(error) => {
+                let message = format!("making `{}`, in which a worker works: {error}", path.display());
+                Err(Error::new(ErrorKind::Environment, message)
+                    .with_remedy("TMPDIR names a folder that can be written to"))
+            }
+        }
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        // A process that the worker started may still write there.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// The reason why there is no reply.
@@ -47,8 +79,9 @@ impl Worker {
     pub fn start(launch: &Launch) -> Result<Worker> {
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
-        if let Some(folder) = &launch.folder {
-            command.current_dir(folder);
+        let folder = launch.scratch.as_deref().map(OwnFolder::create).transpose()?;
+        if let Some(OwnFolder(folder)) = &folder {
+            command.current_dir(folder).env("TMPDIR", folder);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
@@ -93,7 +126,7 @@ impl Worker {
             // Nobody may be waiting any more.
             let _ = ended.send(());
         });
-        Ok(Worker { child, requests, replies, stderr: tail, stderr_ended })
+        Ok(Worker { child, requests, replies, stderr: tail, stderr_ended, _folder: folder })
     }
 
     /// Sends a request and waits for its reply. After anything but a reply the worker is of no further use.

@@ -15,9 +15,9 @@ use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use super::{Open, Places};
 use super::inventory::{Inventory, Offline};
 use super::query::{KernelAnswers, Query};
+use super::{Open, Places};
 use crate::error::{Error, Result};
 
 /// No module and no binary comes near this; it keeps a confused peer from asking for all memory.
@@ -363,7 +363,11 @@ impl Fields<'_> {
 
     /// 64-bit numbers.
     pub fn numbers(&mut self) -> Result<Vec<u64>> {
-        Ok(self.bytes()?.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+        let bytes = self.bytes()?;
+        let (numbers, []) = bytes.as_chunks::<8>() else {
+            return Err(Error::input(format!("numbers of eight bytes in a field of {}", bytes.len())));
+        };
+        Ok(numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
     }
 
     pub fn code(&mut self) -> Result<i32> {

@@ -213,15 +213,18 @@ impl KernelAnswers {
         let (name, status, all) = (fields.text()?, fields.code()?, fields.bytes()?);
         let mut answers = Vec::new();
         let mut rest = all.as_slice();
+        let cut = || Error::input("a frame with an answer cut short");
         while let Some((head, tail)) = rest.split_first_chunk::<12>() {
             let [n0, n1, n2, n3, s0, s1, s2, s3, l0, l1, l2, l3] = *head;
             let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-            let cut = || Error::input("a frame with an answer cut short");
             let (value, tail) = tail.split_at_checked(length).ok_or_else(cut)?;
             let status = i32::from_le_bytes([s0, s1, s2, s3]);
             let answer = if status == 0 { Ok(value.to_vec()) } else { Err(status) };
             answers.push((u32::from_le_bytes([n0, n1, n2, n3]), answer));
             rest = tail;
+        }
+        if !rest.is_empty() {
+            return Err(cut());
         }
         Ok(KernelAnswers { name, status, answers })
     }

@@ -9,6 +9,10 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetError, path_beneath_rules,
+};
 use rustix::process::{Resource, Rlimit, Signal};
 use sycl_bundle::build::ocloc::Surroundings;
 use sycl_bundle::build::serve::serve;
@@ -16,13 +20,18 @@ use sycl_bundle::build::worker::Compilers;
 use sycl_bundle::build::{Engine, Launch, Open, Places};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::limits;
 
-use super::{cache, driver};
 use super::exit::Exit;
 use super::global::Global;
+use super::{cache, driver};
 
 /// The name of the verb.
 const VERB: &str = "worker";
+/// The option that has a worker confine itself.
+const CONFINED: &str = "--confined";
+/// The option that names a further folder to write to.
+const WRITABLE: &str = "--writable";
 
 /// Answers requests of the process that started it.
 #[derive(Debug, clap::Args)]
@@ -30,6 +39,12 @@ pub struct Args {
     /// Run this command in this process's place, to end with the parent
     #[arg(long, num_args = 1.., allow_hyphen_values = true)]
     run: Vec<OsString>,
+    /// Write nowhere but below the working folder, and keep to limits of memory and time
+    #[arg(long)]
+    confined: bool,
+    /// Write below this folder, too
+    #[arg(long)]
+    writable: Vec<PathBuf>,
 }
 
 impl Args {
@@ -42,6 +57,9 @@ impl Args {
         // Some modules kill the driver every time: nobody wants its core dumps.
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         rustix::process::setrlimit(Resource::Core, none).map_err(|e| failed(e.into()))?;
+        if self.confined {
+            confine(&self.writable)?;
+        }
         if let Some((program, args)) = self.run.split_first() {
             return Err(failed(Command::new(program).args(args).exec()));
         }
@@ -75,7 +93,19 @@ pub(super) fn launch_with(mut env: driver::Environment, march: Option<CpuArch>) 
     if let Some(march) = march {
         env.push(("CL_CONFIG_CPU_TARGET_ARCH".into(), march.driver_name().into()));
     }
-    Ok(Launch { program: program()?, args: vec![VERB.into()], env, folder: None })
+    // The worker works in another folder than the user.
+    let failed = |error: io::Error| Error::io("finding the folder that the program works in", &error);
+    for name in PATHS {
+        let given = env.iter().find(|(known, _)| known == name).map(|(_, paths)| paths.clone());
+        let Some(paths) = given.or_else(|| std::env::var_os(name)).filter(|paths| !paths.is_empty()) else { continue };
+        let whole = std::env::split_paths(&paths).map(|path| absolute(&path)).collect::<io::Result<Vec<PathBuf>>>();
+        // What came apart at colons has none.
+        let Ok(whole) = std::env::join_paths(whole.map_err(failed)?) else { continue };
+        env.retain(|(known, _)| known != name);
+        env.push((name.into(), whole));
+    }
+    let scratch = absolute(&std::env::temp_dir()).map_err(failed)?;
+    Ok(Launch { program: program()?, args: vec![VERB.into(), CONFINED.into()], env, scratch: Some(scratch) })
 }
 
 /// Compilers for devices that need not be there
@@ -97,20 +127,33 @@ pub struct OfflineArgs {
 impl OfflineArgs {
     /// Returns where LLVM and CUDA are looked for, and where the library for kernels is kept.
     pub fn places(&self) -> Places {
-        let whole = |path: &Option<PathBuf>| path.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
+        let whole =
+            |path: &Option<PathBuf>| path.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
         let keep = cache::cache(true).map(|cache| cache.folder().join("libraries"));
         Places { llvm: whole(&self.llvm), cuda: whole(&self.cuda), keep }
     }
 }
 
-/// A worker that calls an offline compiler. It works where nobody can make a file: the graphics
-/// compiler writes what is wrong with an explicit-SIMD kernel to `KERNEL.errors.txt` in the folder it works in.
+/// Variables with paths, which a worker reads in a folder of its own.
+const PATHS: [&str; 3] = ["LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"];
+
+/// Returns the whole path; a name alone is one that is looked for, and an empty path the folder that the user works in.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    match path.components().count() {
+        0 => std::env::current_dir(),
+        1 if path.is_relative() && !path.exists() => Ok(path.to_path_buf()),
+        _ => std::path::absolute(path),
+    }
+}
+
+/// A worker that calls an offline compiler. The graphics compiler writes what is wrong with an explicit-SIMD kernel to
+/// `KERNEL.errors.txt` in the folder it works in.
 ///
 /// # Errors
 /// `Io` where this program's own file, or the folder that it works in, cannot be found.
 pub fn offline(open: Open) -> Result<Engine> {
-    let mut launch = launch(None)?;
     let failed = |error: io::Error| Error::io("finding the folder that the program works in", &error);
+    let mut launch = launch(None)?;
     let open = match open {
         // A name alone is looked for where libraries and programs are.
         Open::Ocloc(Some(path)) if path.components().count() > 1 => {
@@ -118,21 +161,56 @@ pub fn offline(open: Open) -> Result<Engine> {
         }
         other => other,
     };
-    let nowhere = Path::new("/proc");
-    if nowhere.join("self").exists() {
-        launch.folder = Some(nowhere.to_path_buf());
-        for name in ["LD_LIBRARY_PATH", "TMPDIR"] {
-            let Some(paths) = std::env::var_os(name).filter(|paths| !paths.is_empty()) else { continue };
-            let whole = std::env::split_paths(&paths).map(|path| match path.as_os_str().is_empty() {
-                true => std::env::current_dir(),
-                false => std::path::absolute(path),
-            });
-            let whole = whole.collect::<io::Result<Vec<PathBuf>>>().map_err(failed)?;
-            // What came apart at colons has none.
-            launch.env.extend(std::env::join_paths(whole).ok().map(|paths| (name.into(), paths)));
+    if let Open::Nvidia(Places { keep: Some(keep), .. }) = &open {
+        // What cannot be kept is made again by each worker.
+        if std::fs::create_dir_all(keep).is_ok() {
+            launch.args.extend([WRITABLE.into(), keep.into()]);
         }
     }
     Ok(Engine { launch, open })
+}
+
+/// Confines this process and those that it starts: where the kernel has Landlock, they write below the folder that they
+/// work in, below those that are `writable` and to devices, and open no TCP connection. Memory, files and time are limited everywhere.
+fn confine(writable: &[PathBuf]) -> Result<()> {
+    let failed = |error: io::Error| Error::io("confining the worker process", &error);
+    let limits = [
+        (Resource::Data, memory()),
+        (Resource::Fsize, limits::MAX_WORKER_FILE),
+        (Resource::Cpu, limits::MAX_WORKER_SECONDS),
+    ];
+    for (resource, most) in limits {
+        let most = rustix::process::getrlimit(resource).maximum.map_or(most, |known| known.min(most));
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        rustix::process::setrlimit(resource, limit).map_err(|e| failed(e.into()))?;
+    }
+    let folder = std::env::current_dir().map_err(failed)?;
+    restrict(&folder, writable).map_err(|error| failed(io::Error::other(error)))
+}
+
+/// Applies Landlock's rules to this thread and all that it starts; rules that this kernel does not know are left out.
+fn restrict(folder: &Path, writable: &[PathBuf]) -> std::result::Result<(), RulesetError> {
+    let write = AccessFs::from_write(ABI::V3);
+    // Device files are opened for writing.
+    let to_devices = AccessFs::WriteFile | AccessFs::Truncate;
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(write)?
+        .handle_access(AccessNet::from_all(ABI::V4))?
+        .create()?
+        .add_rules(path_beneath_rules([folder, Path::new("/dev/shm")], write))?
+        .add_rules(path_beneath_rules(writable, write))?
+        .add_rules(path_beneath_rules(["/dev"], to_devices))?
+        .restrict_self()
+        .map(|_| ())
+}
+
+/// Returns the most memory that a worker may take: three quarters of the machine's.
+fn memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.map_or(limits::MAX_WORKER_MEMORY, |kib| kib.saturating_mul(1024 / 4 * 3))
 }
 
 /// The running program, also where its file has been replaced since.

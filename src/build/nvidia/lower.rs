@@ -198,8 +198,12 @@ fn is_by_value(decoration: &[u32]) -> bool {
 
 /// Whether an instruction casts between address spaces. Explicit casts, which test the space, are functions of the library.
 fn is_space_cast(opcode: u16) -> bool {
-    const CASTS: [Op; 4] =
-        [Op::PtrCastToGeneric, Op::GenericCastToPtr, Op::PtrCastToCrossWorkgroupINTEL, Op::CrossWorkgroupCastToPtrINTEL];
+    const CASTS: [Op; 4] = [
+        Op::PtrCastToGeneric,
+        Op::GenericCastToPtr,
+        Op::PtrCastToCrossWorkgroupINTEL,
+        Op::CrossWorkgroupCastToPtrINTEL,
+    ];
     CASTS.into_iter().any(|cast| cast as u16 == opcode)
 }
 
@@ -235,7 +239,10 @@ fn kernels(index: &Index<'_>) -> Result<Vec<Kernel>> {
         let mut parameters = Vec::new();
         for (at, id) in function.parameters.iter().enumerate() {
             let parameter = parameter(index, &layouts, *id).map_err(|what| {
-                Error::input(format!("argument {at} of {} is {what}, which no kernel of an NVIDIA GPU takes", entry.name))
+                Error::input(format!(
+                    "argument {at} of {} is {what}, which no kernel of an NVIDIA GPU takes",
+                    entry.name
+                ))
             })?;
             parameters.push(parameter);
         }

@@ -21,11 +21,11 @@ pub mod program;
 pub mod shim;
 pub mod tools;
 
+use super::Places;
 use super::inventory::Offline;
 use super::ocloc::Surroundings;
 use super::ocloc::program::Scratch;
 use super::protocol::Compiled;
-use super::Places;
 use super::target::PTX;
 use crate::error::{Error, Result};
 use crate::native::fatbin;
@@ -87,9 +87,15 @@ impl Toolchain {
         }
     }
 
-    fn compile_in(&self, folder: &Path, lowered: &Lowered, architectures: &str) -> std::result::Result<Compiled, Stopped> {
+    fn compile_in(
+        &self,
+        folder: &Path,
+        lowered: &Lowered,
+        architectures: &str,
+    ) -> std::result::Result<Compiled, Stopped> {
         let write = |name: &str, bytes: &[u8]| {
-            std::fs::write(folder.join(name), bytes).map_err(|error| Stopped::hollow(format!("writing {name}: {error}")))
+            std::fs::write(folder.join(name), bytes)
+                .map_err(|error| Stopped::hollow(format!("writing {name}: {error}")))
         };
         let read = |name: &str| {
             std::fs::read(folder.join(name)).map_err(|error| Stopped::hollow(format!("reading {name}: {error}")))

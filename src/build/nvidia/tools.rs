@@ -4,8 +4,8 @@
 //! of those in which programs are looked for, or one where distributions put them. `llvm-spirv` may be older than LLVM, whose
 //! readers take what older versions wrote.
 
-use super::super::ocloc::Surroundings;
 use super::super::Places;
+use super::super::ocloc::Surroundings;
 use crate::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
@@ -198,7 +198,10 @@ fn cuda(places: &Places, surroundings: &Surroundings) -> Option<(PathBuf, PathBu
     let mut roots: Vec<PathBuf> = places.cuda.clone().into_iter().collect();
     if places.cuda.is_none() {
         let parents = surroundings.folders.iter().filter(|folder| folder.join("ptxas").is_file());
-        roots.extend(parents.filter_map(|folder| folder.join("ptxas").canonicalize().ok()?.parent()?.parent().map(Path::to_owned)));
+        roots.extend(
+            parents
+                .filter_map(|folder| folder.join("ptxas").canonicalize().ok()?.parent()?.parent().map(Path::to_owned)),
+        );
         roots.extend(CUDA.map(PathBuf::from));
     }
     let forms = roots.iter().flat_map(|root| CUDA_FORMS.iter().map(|form| root.join(form)));

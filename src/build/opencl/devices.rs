@@ -6,6 +6,7 @@ use crate::build::worker::{self, LOADS};
 use crate::device::table;
 use crate::device::target::Has;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_PLATFORMS;
 use opencl3::device::{
     CL_DEVICE_BUILT_IN_KERNELS, CL_DEVICE_COMPILER_AVAILABLE, CL_DEVICE_EXTENSIONS, CL_DEVICE_GLOBAL_MEM_SIZE,
     CL_DEVICE_IL_VERSION, CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_LINKER_AVAILABLE, CL_DEVICE_LOCAL_MEM_SIZE,
@@ -27,6 +28,10 @@ const NO_LOADER: [cl_int; 2] = [-2000, -2001];
 /// of several that is broken does not take the others with it.
 pub(super) fn devices() -> Result<(Vec<Known>, Vec<Error>)> {
     let platforms = get_platform_ids().map_err(|code| no_platforms(code, LOADS))?;
+    if platforms.len() > MAX_PLATFORMS {
+        let message = format!("the OpenCL loader claims {} platforms; {MAX_PLATFORMS} are the most", platforms.len());
+        return Err(Error::new(ErrorKind::Environment, message));
+    }
     let (mut found, mut skipped) = (Vec::new(), Vec::new());
     for platform in platforms {
         let about = |what| text(&get_platform_data(platform, what).unwrap_or_default());

@@ -15,7 +15,13 @@ fn what_is_written_is_read() {
     let compile = Request::Compile { il: vec![7].into(), compile_options: "-w".into() };
     let inputs = vec![vec![1].into(), vec![2, 3].into()];
     let link = Request::Link { inputs, compile_options: "-g".into(), link_options: "".into() };
-    let opens = [Open::Cpu, Open::Device(7), Open::Ocloc(None), Open::Ocloc(Some("/x/libocloc.so".into())), Open::Nvidia(Places { cuda: Some("/c".into()), ..Places::default() })];
+    let opens = [
+        Open::Cpu,
+        Open::Device(7),
+        Open::Ocloc(None),
+        Open::Ocloc(Some("/x/libocloc.so".into())),
+        Open::Nvidia(Places { cuda: Some("/c".into()), ..Places::default() }),
+    ];
     let (il, device) = (vec![7].into(), "pvc".into());
     let offline = Request::Offline { il, device, compile_options: "-g".into(), link_options: "-h".into() };
     let offer = Request::Offer(vec!["pvc".into(), "dg1".into()]);
