@@ -6,7 +6,7 @@ mod link;
 
 pub use crate::cli::policy_file::{AppliedPolicy, PolicyArgs};
 pub use baseline::read as read_baseline;
-pub use gate::{Asked, Findings, held, linked_elsewhere, named as named_targets};
+pub use gate::{linked_elsewhere, resolve_targets, spelled_targets};
 
 use super::device_config::{Named, named_targets as named_by};
 use super::exit::Exit;
@@ -17,17 +17,14 @@ use super::selection::Selection;
 use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::bundle::aspect;
-use sycl_bundle::bundle::property::set;
-use sycl_bundle::bundle::requirements::Requirements;
-use sycl_bundle::compat::aspects::{Aspect, Code, Graph, codes};
-use sycl_bundle::compat::kernels::providers;
-use sycl_bundle::compat::warnings::{self, Subject, Warning};
+use sycl_bundle::compat::aspects::Aspect;
 use sycl_bundle::device::near;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::check as report;
-use sycl_bundle::report::check::{Answer, Finding, Question, Verdict};
+use sycl_bundle::report::check::aspects::{AspectCheck, Questions};
+use sycl_bundle::report::check::{Answer, Verdict};
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::json::FileProblem;
 
@@ -119,19 +116,6 @@ enum Format {
     Markdown,
 }
 
-/// An image that is looked at.
-struct Looked {
-    file: String,
-    image: usize,
-    requirements: Requirements,
-    /// Whether it could be looked at: it is SPIR-V, undamaged.
-    judged: bool,
-    /// Whether it is explicit SIMD.
-    esimd: bool,
-    /// Whether its kernels are asked about.
-    asked: bool,
-}
-
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
@@ -159,96 +143,17 @@ impl Args {
         let targets = table.as_ref().map_or_else(|| Ok(Vec::new()), |table| self.targets(global, table))?;
         let declared = self.declared.as_deref().map(aspects).transpose()?;
         let selector = self.selection.selector()?;
-        let (mut modules, mut images): (Vec<Code>, Vec<Looked>) = (Vec::new(), Vec::new());
+        let mut check = AspectCheck::default();
         let mut problems: Vec<FileProblem> = Vec::new();
         let exit = each_file(global, &self.files, &selector, |facts| {
             super::files::report_problems(global, facts);
             problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
-            modules.extend(codes(&facts.images));
-            images.extend(facts.images.iter().map(|image| Looked {
-                file: facts.path.to_owned(),
-                image: image.image.index,
-                requirements: image.requirements.clone(),
-                judged: image.module.is_some() && image.problem.is_none(),
-                esimd: image.image.properties.get(set::MISC, "isEsimdImage").and_then(|flag| flag.number()) == Some(1),
-                asked: true,
-            }));
-            // Those that are not asked about, but that those that are may call into.
-            for (image, code) in facts.bundle.map(|bundle| providers(bundle, &facts.images)).unwrap_or_default() {
-                modules.push(code);
-                let file = facts.path.to_owned();
-                let requirements = Requirements::default();
-                images.push(Looked { file, image, requirements, judged: true, esimd: false, asked: false });
-            }
+            check.add(facts);
             Ok(())
         })?;
-        let graph = Graph::link(&modules);
-        let wanted = |kernel: &str| selector.takes_kernel(kernel);
-        let kernels: Vec<_> = graph
-            .kernels()
-            .filter(|(_, kernel)| wanted(&kernel.name))
-            .filter_map(|(module, kernel)| {
-                let image = images.get(module).filter(|image| image.asked)?;
-                let uses = |node| graph.used(module, node).contains(&Aspect::Esimd);
-                let esimd = image.esimd || kernel.node.is_some_and(uses);
-                Some((module, kernel, warnings::requirements(&image.requirements, kernel, esimd)))
-            })
-            .collect();
-        let mut subjects: Vec<Subject<'_>> = kernels
-            .iter()
-            .map(|(module, kernel, requirements)| Subject {
-                module: *module,
-                node: kernel.node,
-                kernel: &kernel.name,
-                requirements,
-            })
-            .collect();
-        // Functions that no kernel here calls are code that others may call.
-        let called = graph.reached(subjects.iter().filter_map(|subject| Some((subject.module, subject.node?))));
-        let alone = graph.exported().filter(|function| !called.contains(&(function.module, function.node)));
-        subjects.extend(alone.filter(|function| wanted(function.name)).filter_map(|function| {
-            let image = images.get(function.module).filter(|image| image.asked)?;
-            Some(Subject {
-                module: function.module,
-                node: Some(function.node),
-                kernel: function.name,
-                requirements: &image.requirements,
-            })
-        }));
-        let warn = |of: &dyn Fn(&Subject<'_>) -> Vec<Warning>| subjects.iter().flat_map(of).collect::<Vec<_>>();
-        let of_kernels = subjects.get(..kernels.len()).unwrap_or_default();
-        let mut found: Vec<(Question<'_>, Vec<Warning>)> = Vec::new();
-        if let Some(declared) = &declared {
-            let warnings = warn(&|subject| warnings::declared(&graph, subject, declared));
-            found.push((Question::Declared, warnings));
-        }
-        if self.external {
-            let recorded = |module: usize| images.get(module).map(|image| &image.requirements);
-            let warnings = of_kernels.iter().flat_map(|subject| warnings::external(&graph, subject, &recorded));
-            found.push((Question::External, warnings.collect()));
-        }
-        for target in &targets {
-            let warnings = warn(&|subject| warnings::fixed_target(&graph, subject, target));
-            found.push((Question::Target(&target.name), warnings));
-        }
-        let open = |subject: &Subject<'_>| subject.node.is_none_or(|node| graph.is_open(subject.module, node));
-        let partial = images.is_empty()
-            || exit == Exit::Input
-            || images.iter().any(|image| !image.judged)
-            || modules.iter().any(|code| code.unknown > 0)
-            || subjects.iter().any(open);
-        let answers: Vec<Answer<'_>> = found
-            .iter()
-            .map(|(question, warnings)| {
-                let findings = warnings.iter().filter_map(|warning| {
-                    let image = images.get(warning.module)?;
-                    let user = warning.evidence.as_ref().and_then(|evidence| evidence.chain.last());
-                    let user = user.and_then(|step| images.get(step.module)).unwrap_or(image);
-                    Some(Finding { file: &image.file, image: image.image, user: (&user.file, user.image), warning })
-                });
-                Answer { question: *question, findings: findings.collect(), partial }
-            })
-            .collect();
+        let questions = Questions { declared: declared.as_deref(), external: self.external, targets: &targets };
+        let warnings = check.warnings(&questions, exit != Exit::Input, &|kernel| selector.takes_kernel(kernel));
+        let answers = warnings.answers();
         self.print(global, &answers, &problems)?;
         let fails = match report::verdict(&answers) {
             Verdict::Incompatible => true,

@@ -1,6 +1,6 @@
 //! `has`: is there a kernel bundle of a state, with these kernels, for these targets?
 
-use super::check::named_targets;
+use super::check::spelled_targets;
 use super::device_config::{DeviceConfigs, LiveTargets};
 use super::exit::Exit;
 use super::files::{each_file, report_problems};
@@ -87,7 +87,7 @@ impl Args {
         let mut table = self.configs.table(global)?;
         let mut spellings = self.targets.clone();
         spellings.extend(self.live.add(global, &mut table)?);
-        let named = named_targets(global, &table, &spellings)?;
+        let named = spelled_targets(global, &table, &spellings)?;
         let patterns = self.kernel.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
         let state = self.state.state();
         let targets: Vec<&str> = named.iter().map(|one| one.target.name.as_str()).collect();

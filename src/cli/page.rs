@@ -1,6 +1,6 @@
 //! `inspect --html`: where does the page go, and by what is its matrix judged?
 
-use super::check::{AppliedPolicy, Asked, Findings, PolicyArgs, held, linked_elsewhere, named_targets, read_baseline};
+use super::check::{AppliedPolicy, PolicyArgs, linked_elsewhere, read_baseline, resolve_targets, spelled_targets};
 use super::device_config::DeviceConfigs;
 use super::files::{ReadOptions, each_file_with};
 use super::global::Global;
@@ -17,6 +17,7 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::policy::Policy;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::baseline::Baseline;
+use sycl_bundle::report::gate::findings::{Findings, JudgedTarget};
 use sycl_bundle::report::{FileFacts, page, units};
 use sycl_bundle::select::Selector;
 
@@ -78,8 +79,8 @@ impl PageArgs {
         paths: &[PathBuf],
     ) -> Result<Option<Draft<'d>>> {
         let Some(rules) = rules else { return Ok(None) };
-        let named = named_targets(global, &rules.table, &self.targets)?;
-        let asked = held(global, named, rules.policy(), &rules.table, false);
+        let named = spelled_targets(global, &rules.table, &self.targets)?;
+        let asked = resolve_targets(global, named, rules.policy(), &rules.table, false);
         Draft::new(global, rules, selector, asked, paths).map(Some)
     }
 
@@ -140,7 +141,7 @@ pub struct Draft<'d> {
     rules: &'d Rules,
     selector: &'d Selector,
     /// Targets that the user or the policy names; none for the default.
-    named: Option<Vec<Asked<'d>>>,
+    named: Option<Vec<JudgedTarget<'d>>>,
     /// Names of targets that images of the files have.
     own: BTreeSet<String>,
     files: page::Files,
@@ -166,7 +167,7 @@ impl<'d> Draft<'d> {
         global: &'d Global,
         rules: &'d Rules,
         selector: &'d Selector,
-        named: Vec<Asked<'d>>,
+        named: Vec<JudgedTarget<'d>>,
         paths: &[PathBuf],
     ) -> Result<Draft<'d>> {
         let mut draft = Draft {
@@ -218,7 +219,8 @@ impl<'d> Draft<'d> {
             (findings, _) = linked_elsewhere(global, paths, selector, findings, |_| true)?;
         }
         let seen = findings.files.clone();
-        let mut targets = findings.end(global, whole && selector.is_all());
+        let (mut targets, notes) = findings.end(whole && selector.is_all());
+        notes.iter().for_each(|note| global.note(note));
         if let Some((name, known)) = &rules.known {
             known.apply(name, &mut targets, &seen);
         }
@@ -234,7 +236,7 @@ impl<'d> Draft<'d> {
         let asked = self.named.take().unwrap_or_else(|| {
             let known = KNOWN_TARGETS.iter().copied().filter(|name| !self.own.contains(*name));
             let all = self.own.iter().map(String::as_str).chain(known);
-            let under = |target| Asked::plain(target).under(rules.policy(), false);
+            let under = |target| JudgedTarget::plain(target).under(rules.policy(), false);
             all.filter_map(|name| rules.table.target(name)).map(under).collect()
         });
         let today = rules.held.as_ref().and_then(|held| held.today);

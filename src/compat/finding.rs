@@ -5,8 +5,9 @@
 //! [`adding_a_rule`](crate::docs::adding_a_rule) tells what a new rule touches.
 
 use crate::device::target::{Backend, Target};
-use schemars::JsonSchema;
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
 /// Whether what was asked holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -153,6 +154,23 @@ rules! {
         "A function of another image uses an aspect that the kernel's image does not record", DESIGN;
     ExternalFunctionSubGroupSize, "external-function-sub-group-size", Compiler, Warning,
         "A function of another image requires a sub-group size that is not the kernel's", DESIGN;
+}
+
+impl Serialize for RuleId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl JsonSchema for RuleId {
+    fn schema_name() -> Cow<'static, str> {
+        "Rule".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+        json_schema!({ "type": "string", "enum": names })
+    }
 }
 
 impl RuleId {

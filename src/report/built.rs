@@ -4,6 +4,7 @@ use super::json::{ImageProblem, SchemaVersion};
 use super::text::visible;
 use super::{name, units};
 use crate::build::Failure;
+use crate::compat::finding::RuleId;
 use crate::compat::native::Stay;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -195,7 +196,7 @@ pub struct Skipped {
     /// The first of its kernels, mangled.
     pub kernel: Option<String>,
     /// The rule, by the names that `check` uses.
-    pub rule: &'static str,
+    pub rule: RuleId,
     /// The reason, as a sentence.
     pub reason: String,
 }
@@ -319,6 +320,8 @@ impl Built {
 
 /// The number of images of one kind that are named without `-v`.
 const NAMED: usize = 4;
+/// The number of lines of a compiler's log that are shown without `-v`.
+const LOG_LINES: usize = 12;
 
 impl Built {
     /// The summary for a person; `verbose` names every image, with `kernel` giving the name a kernel is shown by.
@@ -438,44 +441,41 @@ impl Built {
         file.map_or_else(|| format!("image {number}"), of_file)
     }
 
-    /// Says of each image why it did not build. What happened to many alike, as a compiler that crashes on all of them, is
-    /// said once.
+    /// Says of each image why it did not build. A cause that many images share, as a compiler that crashes on all of them,
+    /// is told once.
     fn failed_lines(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, lines: &mut Vec<String>) {
         let mut alike: BTreeMap<(&str, &str), Vec<&Failed>> = BTreeMap::new();
         for failed in &self.failed {
             alike.entry((&failed.target, &failed.cause)).or_default().push(failed);
         }
         let several = self.targets.len() > 1;
+        let name = |failed: &Failed| {
+            let names: Vec<String> = failed.kernels.iter().map(|name| kernel(name)).collect();
+            let image = self.image(failed.image, failed.file.as_deref());
+            format!("{image} {}", name::shorten(&names.join(", "), 60))
+        };
         for ((target, cause), all) in alike {
             let target = if several { format!(" for {target}") } else { String::new() };
-            let whole = verbose || all.len() <= NAMED;
-            if !whole {
-                lines.push(format!(
-                    "  {} did not build{target} and stay as they are: {cause}",
-                    count(all.len(), "image")
-                ));
-                if cause.contains("died of") {
-                    lines.push(
-                        "    a compiler that crashes on many modules is often older than they are: try a newer one"
-                            .to_owned(),
-                    );
+            match all.len().checked_sub(NAMED).filter(|more| *more > 0 && !verbose) {
+                None => {
+                    let shown = if verbose { usize::MAX } else { LOG_LINES };
+                    for failed in all {
+                        lines.push(format!("  {} did not build{target} and stays as it is: {cause}", name(failed)));
+                        let log = failed.log.lines().filter(|line| !line.trim().is_empty());
+                        lines.extend(log.take(shown).map(|line| format!("    | {line}")));
+                    }
                 }
-            }
-            for failed in all.iter().take(if whole { all.len() } else { NAMED }) {
-                let names: Vec<String> = failed.kernels.iter().map(|name| kernel(name)).collect();
-                let names = name::shorten(&names.join(", "), 60).into_owned();
-                if whole {
-                    let image = self.image(failed.image, failed.file.as_deref());
-                    lines.push(format!("  {image} {names} did not build{target} and stays as it is: {cause}"));
-                    let said = failed.log.lines().filter(|line| !line.trim().is_empty());
-                    let shown = if verbose { usize::MAX } else { 12 };
-                    lines.extend(said.take(shown).map(|line| format!("    | {line}")));
-                } else {
-                    lines.push(format!("    {} {names}", self.image(failed.image, failed.file.as_deref())));
+                Some(more) => {
+                    let images = count(all.len(), "image");
+                    lines.push(format!("  {images} did not build{target} and stay as they are: {cause}"));
+                    if cause.contains("died of") {
+                        let advice =
+                            "a compiler that crashes on many modules is often older than they are: try a newer one";
+                        lines.push(format!("    {advice}"));
+                    }
+                    lines.extend(all.into_iter().take(NAMED).map(|failed| format!("    {}", name(failed))));
+                    lines.push(format!("    and {more} more (-v names all, with what the compiler said)"));
                 }
-            }
-            if !whole {
-                lines.push(format!("    and {} more (-v names all, with what the compiler said)", all.len() - NAMED));
             }
         }
     }

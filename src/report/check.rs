@@ -1,5 +1,6 @@
 //! What did `check` find, as text and as JSON?
 
+pub mod aspects;
 pub(super) mod json;
 
 pub use json::schema;
@@ -88,7 +89,7 @@ fn finding<'f>(one: &Finding<'f>) -> json::Finding<'f> {
     json::Finding {
         question: None,
         target: None,
-        rule: found.rule.name(),
+        rule: found.rule,
         certain: found.certain,
         file,
         image: Some(image),

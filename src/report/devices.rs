@@ -136,54 +136,50 @@ struct Entry<'a> {
     probe: Option<Probed<'a>>,
 }
 
-/// Answers to the queries of `sycl::info::kernel` and `kernel_device_specific`; null where a query throws.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Queries<'a> {
-    /// The number of arguments.
-    pub num_args: Option<&'a Value>,
-    /// The attributes, as OpenCL has them.
-    pub attributes: Option<&'a Value>,
-    /// The largest global size.
-    pub global_work_size: Option<&'a Value>,
-    /// The largest work-group size.
-    pub work_group_size: Option<&'a Value>,
-    /// The required work-group size, as the driver gives it: x first.
-    pub compile_work_group_size: Option<&'a Value>,
-    /// The number that work-group sizes are best a multiple of.
-    pub preferred_work_group_size_multiple: Option<&'a Value>,
-    /// Bytes of private memory.
-    pub private_mem_size: Option<&'a Value>,
-    /// The most sub-groups of a work-group.
-    pub max_num_sub_groups: Option<&'a Value>,
-    /// The required number of sub-groups; 0 where none is.
-    pub compile_num_sub_groups: Option<&'a Value>,
-    /// The largest sub-group size.
-    pub max_sub_group_size: Option<&'a Value>,
-    /// The required sub-group size; 0 where none is.
-    pub compile_sub_group_size: Option<&'a Value>,
-    /// Exceptions, by the query that throws them.
-    pub errors: Members<&'static str, &'a SyclError>,
+/// One list of queries: the fields of the document, and the answers that they are filled from.
+macro_rules! queries {
+    ($($(#[$doc:meta])* $query:ident,)*) => {
+        /// Answers to the queries of `sycl::info::kernel` and `kernel_device_specific`; null where a query throws.
+        #[derive(Serialize, JsonSchema)]
+        pub(super) struct Queries<'a> {
+            $($(#[$doc])* pub $query: Option<&'a Value>,)*
+            /// Exceptions, by the query that throws them.
+            pub errors: Members<&'static str, &'a SyclError>,
+        }
+
+        impl<'a> From<&'a [Answer]> for Queries<'a> {
+            fn from(answers: &'a [Answer]) -> Self {
+                let value = |query: &str| answers.iter().find(|one| one.query == query)?.value.as_ref().ok();
+                let errors = answers.iter().filter_map(|one| Some((one.query, one.value.as_ref().err()?)));
+                Queries { $($query: value(stringify!($query)),)* errors: Members(errors.collect()) }
+            }
+        }
+    };
 }
 
-impl<'a> From<&'a [Answer]> for Queries<'a> {
-    fn from(answers: &'a [Answer]) -> Self {
-        let value = |query: &str| answers.iter().find(|one| one.query == query)?.value.as_ref().ok();
-        let errors = answers.iter().filter_map(|one| Some((one.query, one.value.as_ref().err()?)));
-        Queries {
-            num_args: value("num_args"),
-            attributes: value("attributes"),
-            global_work_size: value("global_work_size"),
-            work_group_size: value("work_group_size"),
-            compile_work_group_size: value("compile_work_group_size"),
-            preferred_work_group_size_multiple: value("preferred_work_group_size_multiple"),
-            private_mem_size: value("private_mem_size"),
-            max_num_sub_groups: value("max_num_sub_groups"),
-            compile_num_sub_groups: value("compile_num_sub_groups"),
-            max_sub_group_size: value("max_sub_group_size"),
-            compile_sub_group_size: value("compile_sub_group_size"),
-            errors: Members(errors.collect()),
-        }
-    }
+queries! {
+    /// The number of arguments.
+    num_args,
+    /// The attributes, as OpenCL has them.
+    attributes,
+    /// The largest global size.
+    global_work_size,
+    /// The largest work-group size.
+    work_group_size,
+    /// The required work-group size, as the driver gives it: x first.
+    compile_work_group_size,
+    /// The number that work-group sizes are best a multiple of.
+    preferred_work_group_size_multiple,
+    /// Bytes of private memory.
+    private_mem_size,
+    /// The most sub-groups of a work-group.
+    max_num_sub_groups,
+    /// The required number of sub-groups; 0 where none is.
+    compile_num_sub_groups,
+    /// The largest sub-group size.
+    max_sub_group_size,
+    /// The required sub-group size; 0 where none is.
+    compile_sub_group_size,
 }
 
 /// The JSON Schema of `devices --format json`.

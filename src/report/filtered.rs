@@ -2,7 +2,7 @@
 
 use super::json::SchemaVersion;
 use super::units::counted;
-use crate::compat::finding::Finding;
+use crate::compat::finding::{Finding, RuleId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ pub struct Emptied {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Reason {
     /// The rule, by the name that `check` uses.
-    pub rule: &'static str,
+    pub rule: RuleId,
     /// A sentence about it.
     pub message: String,
     /// The aspect, where it is about one.
@@ -67,7 +67,7 @@ pub struct Reason {
 impl Reason {
     /// The reason that a finding tells.
     pub fn new(finding: &Finding) -> Reason {
-        Reason { rule: finding.rule.name(), message: finding.message.clone(), aspect: finding.aspect.clone() }
+        Reason { rule: finding.rule, message: finding.message.clone(), aspect: finding.aspect.clone() }
     }
 }
 

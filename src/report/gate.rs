@@ -5,6 +5,7 @@
 //! Targets that a policy asks about the same kernels share these; there are few such sets.
 
 pub mod baseline;
+pub mod findings;
 mod github;
 mod json;
 mod junit;

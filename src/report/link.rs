@@ -113,7 +113,7 @@ fn finding(finding: &LinkFinding) -> form::LinkFinding<'_> {
         functions: &import.functions,
     });
     form::LinkFinding {
-        rule: finding.finding.rule.name(),
+        rule: finding.finding.rule,
         certain: finding.finding.certain,
         name: &finding.name,
         demangled: demangle(&finding.name),

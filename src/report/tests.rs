@@ -6,6 +6,7 @@
 use super::json::ImageProblem;
 use super::json::tests::against;
 use super::{built, cache, clones, doctor, edited, extracted, filtered};
+use crate::compat::finding::RuleId;
 use crate::rewrite::extract::Names;
 use serde_json::Value;
 
@@ -33,7 +34,8 @@ fn builds() {
         kind: "imports",
         reason: text(),
     };
-    let skipped = built::Skipped { file: None, image: 0, target: text(), kernel: None, rule: "aspect", reason: text() };
+    let skipped =
+        built::Skipped { file: None, image: 0, target: text(), kernel: None, rule: RuleId::Aspect, reason: text() };
     let failed = built::Failed {
         file: Some(text()),
         image: 0,
@@ -65,7 +67,7 @@ fn builds() {
 
 #[test]
 fn files_that_are_written() {
-    let finding = filtered::Reason { rule: "aspect", message: "no".to_owned(), aspect: Some("fp64".to_owned()) };
+    let finding = filtered::Reason { rule: RuleId::Aspect, message: "no".to_owned(), aspect: Some("fp64".to_owned()) };
     let emptied = filtered::Emptied { image: 0, kernels: vec!["k".to_owned()], findings: vec![finding] };
     let output = filtered::Output { emptied: vec![emptied], targets: vec!["t".to_owned()], ..Default::default() };
     let document = filtered::Filtered { inputs: vec!["a".to_owned()], outputs: vec![output], ..Default::default() };

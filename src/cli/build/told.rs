@@ -227,7 +227,7 @@ impl<'w, 'a> Work<'w, 'a> {
                 image: self.numbers.shown(*image),
                 target: self.target(place),
                 kernel: self.first_kernel(*image),
-                rule: finding.rule.name(),
+                rule: finding.rule,
                 reason: finding.message.clone(),
             })
         });

@@ -1,7 +1,5 @@
 //! `check -t` and policies: does every kernel run on the targets, and do files keep to what is demanded?
 
-mod findings;
-
 use super::{Format, baseline};
 use crate::cli::device_config::{DeviceConfigs, LiveTargets, Named, named_targets};
 use crate::cli::exit::Exit;
@@ -15,9 +13,7 @@ use sycl_bundle::compat::gate::proof::Depth;
 use sycl_bundle::compat::offers::{Lent, Provider, are_open};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::demangle::demangle;
-use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::policy::{Policy, TargetDemands};
 use sycl_bundle::report::check::Verdict;
@@ -25,11 +21,10 @@ use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate as report;
 use sycl_bundle::report::gate::TargetFindings;
 use sycl_bundle::report::gate::baseline::Compared;
+use sycl_bundle::report::gate::findings::{Findings, JudgedTarget};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::select::{Pattern, Selector};
-
-pub use findings::Findings;
 
 /// The flags of the gate.
 #[derive(Debug, clap::Args)]
@@ -80,8 +75,8 @@ impl GateArgs {
         let held = self.policy.load(global, &table)?;
         let (policy, today) = (held.as_ref().map(|held| &held.policy), held.as_ref().and_then(|held| held.today));
         let known = self.baseline.read(files)?;
-        let named = named(global, &table, &targets)?;
-        let asked = asked(global, named, policy, &table, self.require_native)?;
+        let named = spelled_targets(global, &table, &targets)?;
+        let asked = require_targets(global, named, policy, &table, self.require_native)?;
         // These choose among kernels and among the images of each, and hide none that others import from.
         let kernels = std::mem::take(&mut selector.kernels);
         let states = std::mem::take(&mut selector.states);
@@ -124,7 +119,8 @@ impl GateArgs {
         }
         let whole = kernels.is_empty() && selector.is_all() && exit == Exit::Done;
         let seen: Vec<Arc<str>> = findings.files.clone();
-        let mut targets = findings.end(global, whole);
+        let (mut targets, notes) = findings.end(whole);
+        notes.iter().for_each(|note| global.note(note));
         let compared = match &known {
             Some((name, known)) => Some(baseline::compare(global, name, known, &mut targets, &seen, whole)),
             None => self.baseline.write(global, &mut targets, &seen)?,
@@ -202,53 +198,18 @@ fn flush(out: &mut impl Write) -> Result<()> {
     out.flush().map_err(|error| output::lost(&error))
 }
 
-/// A target that is asked about.
-pub struct Asked<'t> {
-    pub target: &'t Target,
-    pub march: Option<CpuArch>,
-    /// The policy's demands for the target.
-    pub demanded: Option<TargetDemands>,
-    /// Whether kernels must be compiled for it.
-    pub native: bool,
-}
-
-impl<'t> Asked<'t> {
-    /// A target of which nothing more is demanded.
-    pub fn plain(target: &'t Target) -> Asked<'t> {
-        Asked { target, march: None, demanded: None, native: false }
-    }
-
-    /// Adds what a policy demands of the target; kernels must be compiled for it already where that or `native` says
-    /// so.
-    pub fn under(mut self, policy: Option<&Policy>, native: bool) -> Asked<'t> {
-        self.demanded = policy.and_then(|policy| policy.demanded(&self.target.name, self.march)).cloned();
-        self.native(native)
-    }
-
-    fn native(mut self, native: bool) -> Asked<'t> {
-        self.native = native || self.demanded.as_ref().is_some_and(|demanded| demanded.native);
-        self
-    }
-
-    /// The kernels that must run; all where there is none.
-    pub fn globs(&self) -> &[Pattern] {
-        self.demanded.as_ref().map(|demanded| demanded.kernels.as_slice()).unwrap_or_default()
-    }
-}
-
-/// Whether a kernel matches one of these, by its mangled or demangled name.
-pub fn any_matches(patterns: &[Pattern], name: &str) -> bool {
-    patterns.iter().any(|pattern| pattern.matches(name) || pattern.matches(&demangle(name)))
-}
-
 /// The targets that spellings mean, each once.
 ///
 /// # Errors
 /// `Usage` where one means none.
-pub fn named<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) -> Result<Vec<Asked<'t>>> {
+pub fn spelled_targets<'t>(
+    global: &Global,
+    table: &'t TargetTable,
+    spellings: &[String],
+) -> Result<Vec<JudgedTarget<'t>>> {
     let named = named_targets(global, table, spellings)?.into_iter();
-    let asked: Vec<Asked<'t>> =
-        named.map(|Named { target, march }| Asked { target, march, demanded: None, native: false }).collect();
+    let asked: Vec<JudgedTarget<'t>> =
+        named.map(|Named { target, march }| JudgedTarget { target, march, demanded: None, native: false }).collect();
     if asked.is_empty() && !spellings.is_empty() {
         return Err(Error::new(ErrorKind::Usage, "`-t` names no target"));
     }
@@ -257,18 +218,18 @@ pub fn named<'t>(global: &Global, table: &'t TargetTable, spellings: &[String]) 
 
 /// The targets to judge with their demands: those that are named, else those of the policy, which may be none; `native`
 /// is demanded of all.
-pub fn held<'t>(
+pub fn resolve_targets<'t>(
     global: &Global,
-    named: Vec<Asked<'t>>,
+    named: Vec<JudgedTarget<'t>>,
     policy: Option<&Policy>,
     table: &'t TargetTable,
     native: bool,
-) -> Vec<Asked<'t>> {
+) -> Vec<JudgedTarget<'t>> {
     if named.is_empty() {
         let own = policy.into_iter().flat_map(|policy| &policy.targets);
-        return own.filter_map(|one| of_policy(one, table)).map(|one| one.native(native)).collect();
+        return own.filter_map(|one| of_policy(one, table)).map(|one| one.require_native(native)).collect();
     }
-    let under = |one: Asked<'t>| {
+    let under = |one: JudgedTarget<'t>| {
         let other = |policy: &&Policy| policy.targets.iter().all(|own| own.target != one.target.name);
         if let Some(policy) = policy.filter(other) {
             global.note(&format!("{} has no rules for {} alone", policy.file, one.target.name));
@@ -278,18 +239,18 @@ pub fn held<'t>(
     named.into_iter().map(under).collect()
 }
 
-/// The targets to judge, like [`held`], where there must be one.
+/// The targets to judge, like [`resolve_targets`], where there must be one.
 ///
 /// # Errors
 /// `Usage` where that is nothing.
-pub fn asked<'t>(
+fn require_targets<'t>(
     global: &Global,
-    named: Vec<Asked<'t>>,
+    named: Vec<JudgedTarget<'t>>,
     policy: Option<&Policy>,
     table: &'t TargetTable,
     native: bool,
-) -> Result<Vec<Asked<'t>>> {
-    let asked = held(global, named, policy, table, native);
+) -> Result<Vec<JudgedTarget<'t>>> {
+    let asked = resolve_targets(global, named, policy, table, native);
     if !asked.is_empty() || policy.is_some_and(|policy| !policy.budget.is_open()) {
         return Ok(asked);
     }
@@ -301,7 +262,7 @@ pub fn asked<'t>(
     Err(Error::new(ErrorKind::Usage, what).with_remedy(remedy))
 }
 
-fn of_policy<'t>(demanded: &TargetDemands, table: &'t TargetTable) -> Option<Asked<'t>> {
+fn of_policy<'t>(demanded: &TargetDemands, table: &'t TargetTable) -> Option<JudgedTarget<'t>> {
     let target = table.target(&demanded.target)?;
-    Some(Asked { target, march: demanded.march, demanded: Some(demanded.clone()), native: false })
+    Some(JudgedTarget { target, march: demanded.march, demanded: Some(demanded.clone()), native: false })
 }

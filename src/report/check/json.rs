@@ -4,6 +4,7 @@
 //! aspects ([`super`]), or how files link ([`super::super::link`]).
 
 use super::Verdict;
+use crate::compat::finding::RuleId;
 use crate::report::evidence::{Location, Step};
 use crate::report::gate::baseline::Compared;
 use crate::report::json::{self, FileProblem, SchemaVersion};
@@ -81,7 +82,7 @@ pub(in crate::report) struct Finding<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Option<&'a str>>,
     /// The rule.
-    pub rule: &'static str,
+    pub rule: RuleId,
     /// Whether it is sure; findings that are not leave the verdict `unknown`.
     pub certain: bool,
     /// The file.
@@ -176,7 +177,7 @@ pub(in crate::report) struct Link<'a> {
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct LinkFinding<'a> {
     /// The rule.
-    pub rule: &'static str,
+    pub rule: RuleId,
     /// Whether it is sure; findings that are not leave the verdict `unknown`.
     pub certain: bool,
     /// The mangled name.

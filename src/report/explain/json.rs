@@ -2,6 +2,7 @@
 
 use super::{Explanation, Fate, trap};
 use crate::compat::explain::said::Said;
+use crate::compat::finding::RuleId;
 use crate::demangle::demangle;
 use crate::error::Result;
 use crate::report::check::Verdict;
@@ -133,7 +134,7 @@ struct Thrown<'a> {
 #[derive(Serialize, JsonSchema)]
 struct Finding<'a> {
     /// The rule, by the name that `check` uses.
-    rule: &'static str,
+    rule: RuleId,
     /// Whether it is sure.
     certain: bool,
     /// The number of the image.
@@ -236,7 +237,7 @@ fn choice(choice: &super::ImageChoice) -> ImageChoice<'_> {
         KernelImage { image: seen.image, format: seen.format, devices: &seen.devices, fate, why }
     });
     let findings = choice.findings.iter().map(|found| Finding {
-        rule: found.finding.rule.name(),
+        rule: found.finding.rule,
         certain: found.finding.certain,
         image: found.image,
         message: &found.finding.message,

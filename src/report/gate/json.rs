@@ -26,7 +26,7 @@ fn entry<'a>(
     form::Finding {
         question: None,
         target: None,
-        rule: found.finding.rule.name(),
+        rule: found.finding.rule,
         certain: found.finding.certain,
         file: &of.file,
         image: found.image,

@@ -291,33 +291,26 @@ impl<'w, 'o> Serializer for &'w mut Writer<'o> {
     }
 }
 
-impl ser::SerializeSeq for Members<'_, '_> {
-    type Ok = ();
-    type Error = Refused;
+/// Arrays, whether their length is known or not.
+macro_rules! write_elements {
+    ($($kind:ident)*) => {
+        $(impl ser::$kind for Members<'_, '_> {
+            type Ok = ();
+            type Error = Refused;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
-        self.item(value)
-    }
+            fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
+                self.item(value)
+            }
 
-    fn end(self) -> Result<(), Refused> {
-        self.close();
-        Ok(())
-    }
+            fn end(self) -> Result<(), Refused> {
+                self.close();
+                Ok(())
+            }
+        })*
+    };
 }
 
-impl ser::SerializeTuple for Members<'_, '_> {
-    type Ok = ();
-    type Error = Refused;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
-        self.item(value)
-    }
-
-    fn end(self) -> Result<(), Refused> {
-        self.close();
-        Ok(())
-    }
-}
+write_elements!(SerializeSeq SerializeTuple);
 
 impl ser::SerializeStruct for Members<'_, '_> {
     type Ok = ();

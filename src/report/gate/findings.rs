@@ -1,28 +1,65 @@
-//! What is found in each file, what of it does the policy excuse, and what does the policy itself find?
+//! Which findings does each file have, which of them does the policy excuse, and what does the policy itself find?
 
-use super::super::super::global::Global;
-use crate::cli::check::gate::{Asked, any_matches};
+use super::{FileFindings, TargetFindings};
+use crate::bundle::image::State;
+use crate::compat::finding::{Finding, RuleId};
+use crate::compat::fit::Subject;
+use crate::compat::gate::judgement::{Grouping, Item, Judgement, Kernels, Whose};
+use crate::compat::gate::proof::Depth;
+use crate::compat::gate::{Demand, Gate, codes};
+use crate::compat::offers::Lent;
+use crate::demangle::demangle;
+use crate::device::cpu::CpuArch;
+use crate::device::target::Target;
+use crate::device::yaml::Place;
+use crate::policy::budget::{self, BudgetFinding};
+use crate::policy::date::Date;
+use crate::policy::{Policy, TargetDemands};
+use crate::report::FileFacts;
+use crate::select::Pattern;
 use std::collections::HashMap;
 use std::sync::Arc;
-use sycl_bundle::bundle::image::State;
-use sycl_bundle::compat::finding::{Finding, RuleId};
-use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::gate::judgement::{Grouping, Item, Judgement, Kernels, Whose};
-use sycl_bundle::compat::gate::proof::Depth;
-use sycl_bundle::compat::gate::{Demand, Gate, codes};
-use sycl_bundle::compat::offers::Lent;
-use sycl_bundle::demangle::demangle;
-use sycl_bundle::device::yaml::Place;
-use sycl_bundle::policy::Policy;
-use sycl_bundle::policy::budget::{self, BudgetFinding};
-use sycl_bundle::policy::date::Date;
-use sycl_bundle::report::FileFacts;
-use sycl_bundle::report::gate::{FileFindings, TargetFindings};
-use sycl_bundle::select::Pattern;
+
+/// A target to judge kernels for, with what is demanded of them there.
+pub struct JudgedTarget<'t> {
+    /// The target.
+    pub target: &'t Target,
+    /// The instruction set of native CPU code, where one is named.
+    pub march: Option<CpuArch>,
+    /// The policy's demands for the target.
+    pub demanded: Option<TargetDemands>,
+    /// Whether kernels must be compiled for it.
+    pub native: bool,
+}
+
+impl<'t> JudgedTarget<'t> {
+    /// A target of which nothing more is demanded.
+    pub fn plain(target: &'t Target) -> JudgedTarget<'t> {
+        JudgedTarget { target, march: None, demanded: None, native: false }
+    }
+
+    /// Adds what a policy demands of the target; kernels must be compiled for it already where that or `native` says
+    /// so.
+    pub fn under(mut self, policy: Option<&Policy>, native: bool) -> JudgedTarget<'t> {
+        self.demanded = policy.and_then(|policy| policy.demanded(&self.target.name, self.march)).cloned();
+        self.require_native(native)
+    }
+
+    /// Demands native code where the policy or `native` does.
+    pub fn require_native(mut self, native: bool) -> JudgedTarget<'t> {
+        self.native = native || self.demanded.as_ref().is_some_and(|demanded| demanded.native);
+        self
+    }
+
+    /// The kernels that must run; all where there is none.
+    pub fn globs(&self) -> &[Pattern] {
+        self.demanded.as_ref().map(|demanded| demanded.kernels.as_slice()).unwrap_or_default()
+    }
+}
 
 /// Findings, gathered file by file.
 pub struct Findings<'f> {
-    asked: Vec<Asked<'f>>,
+    asked: Vec<JudgedTarget<'f>>,
     states: Vec<State>,
     policy: Option<&'f Policy>,
     today: Option<Date>,
@@ -42,14 +79,15 @@ pub struct Findings<'f> {
 }
 
 impl<'f> Findings<'f> {
+    /// Makes an empty gathering for targets; `states` are those that images may have, all where there are none.
     pub fn new(
-        asked: Vec<Asked<'f>>,
+        asked: Vec<JudgedTarget<'f>>,
         states: Vec<State>,
         policy: Option<&'f Policy>,
         today: Option<Date>,
         depth: Depth,
     ) -> Self {
-        let target = |one: &Asked<'_>| TargetFindings { target: one.target.name.clone(), files: Vec::new() };
+        let target = |one: &JudgedTarget<'_>| TargetFindings { target: one.target.name.clone(), files: Vec::new() };
         let targets = asked.iter().map(target).collect();
         let excuses = policy.iter().flat_map(|policy| &policy.exceptions).map(|one| (one.excuse().into(), false));
         let excuses = excuses.collect();
@@ -91,7 +129,7 @@ impl<'f> Findings<'f> {
             let gate =
                 Gate::new(&images, &codes, |name| wanted(name) && (globs.is_empty() || any_matches(globs, name)))
                     .with_lent(own, &lent.providers);
-            let own: Vec<&Asked<'_>> = members.iter().filter_map(|at| self.asked.get(*at)).collect();
+            let own: Vec<&JudgedTarget<'_>> = members.iter().filter_map(|at| self.asked.get(*at)).collect();
             let demands: Vec<_> = own.iter().map(|one| demand(one, &self.states)).collect();
             let mut judged = gate.judge_each(&demands);
             let mut whole: Vec<Vec<Finding>> = Vec::new();
@@ -132,12 +170,14 @@ impl<'f> Findings<'f> {
         }
     }
 
-    /// All that was found, by target. `whole` says that nothing was left out, so that what is not there is missing.
-    pub fn end(mut self, global: &Global, whole: bool) -> Vec<TargetFindings> {
-        let Some(policy) = self.policy else { return self.targets };
+    /// All findings by target, and notes on exceptions of the policy that cover nothing. `whole` says that nothing was
+    /// left out, so that what is not there is missing.
+    pub fn end(mut self, whole: bool) -> (Vec<TargetFindings>, Vec<String>) {
+        let Some(policy) = self.policy else { return (self.targets, Vec::new()) };
+        let mut notes = Vec::new();
         let file: Arc<str> = policy.file.as_str().into();
         if whole {
-            self.unused(global, policy);
+            notes = self.unused(policy);
             for (one, target) in self.asked.iter().zip(&mut self.targets) {
                 let nowhere = one.globs().iter().filter(|glob| !self.met.iter().any(|met| met == glob.text()));
                 let missing: Vec<Finding> = nowhere.map(missing).collect();
@@ -153,25 +193,27 @@ impl<'f> Findings<'f> {
         if !self.general.is_empty() || !policy.budget.is_open() {
             self.targets.insert(0, TargetFindings { target: String::new(), files: self.general });
         }
-        self.targets
+        (self.targets, notes)
     }
 
-    /// Tells of exceptions that have not ended and cover nothing.
-    fn unused(&self, global: &Global, policy: &Policy) {
+    /// Notes on exceptions that have not ended and cover nothing.
+    fn unused(&self, policy: &Policy) -> Vec<String> {
+        let mut notes = Vec::new();
         for (one, (_, used)) in policy.exceptions.iter().zip(&self.excuses) {
             let asked = |name: &String| self.asked.iter().any(|asked| asked.target.name == *name);
             let about = one.targets.is_empty() || one.targets.iter().any(asked);
             if !used && about && self.today.is_some_and(|today| today <= one.until) {
                 let Place { line, column } = one.place;
                 let what = one.describe();
-                global.note(&format!("{}:{line}:{column}: the exception for {what} covers nothing here", policy.file));
+                notes.push(format!("{}:{line}:{column}: the exception for {what} covers nothing here", policy.file));
             }
         }
+        notes
     }
 }
 
 /// The subject and the demand on kernels for a target.
-fn demand<'t>(one: &Asked<'t>, states: &[State]) -> (Subject<'t>, Demand) {
+fn demand<'t>(one: &JudgedTarget<'t>, states: &[State]) -> (Subject<'t>, Demand) {
     let forbidden = one.demanded.as_ref().map(|demanded| demanded.forbidden.clone()).unwrap_or_default();
     let subject = Subject::new(one.target).with_march(one.march);
     (subject, Demand { states: states.to_vec(), native: one.native, forbidden })
@@ -243,4 +285,9 @@ fn missing(glob: &Pattern) -> Finding {
         aspect: None,
         remedy: "check the file that has it together with these, or take it out of `kernels`".to_owned(),
     }
+}
+
+/// Whether a kernel matches one of these, by its mangled or demangled name.
+pub fn any_matches(patterns: &[Pattern], name: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.matches(name) || pattern.matches(&demangle(name)))
 }

@@ -1,0 +1,181 @@
+//! Which lines of a message, which kernels and which images is an explanation about?
+
+use super::{Explanation, FileConcerns, ImageChoice, MessageLine, Objection};
+use crate::compat::aspects::{Graph, codes};
+use crate::compat::choice::choose_among;
+use crate::compat::examine::Examined;
+use crate::compat::explain::cause::{Known, meaning, remedies};
+use crate::compat::explain::said::{Message, Said, Saying};
+use crate::compat::explain::trace::{Looked, thrown};
+use crate::compat::fit::Subject;
+use crate::compat::gate::{Demand, Gate, proof};
+use crate::demangle::demangle;
+use crate::device::target::Target;
+use crate::error::Result;
+use crate::report::FileFacts;
+use crate::select::{Pattern, Selector};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The message and the kernels that an explanation is asked about.
+#[derive(Debug)]
+pub struct Request {
+    /// The message; none where only kernels are asked about.
+    pub message: Option<Message>,
+    /// The kernels by name; all where there is none.
+    pub kernels: Vec<Pattern>,
+}
+
+impl Request {
+    /// Begins the explanation: the meaning of each recognised line of the message.
+    pub fn begin(&self) -> Explanation {
+        let one = |saying: &Saying| MessageLine {
+            saying: saying.clone(),
+            meaning: meaning(&saying.said),
+            files: Vec::new(),
+            remedies: Vec::new(),
+        };
+        let sayings = self.message.iter().flat_map(|message| &message.sayings);
+        Explanation { lines: sayings.map(one).collect(), ..Explanation::default() }
+    }
+
+    /// Whether the choice among a kernel's images is explained: it is asked for; where none is, the message names it, or
+    /// there is no message.
+    pub fn takes(&self, name: &str) -> bool {
+        let named = self.message.as_ref().map(|message| message.kernels.as_slice()).unwrap_or_default();
+        if self.kernels.is_empty() && !named.is_empty() {
+            return named.iter().any(|own| own == name);
+        }
+        // All kernels of a library are too many where only a message is given.
+        self.matches(name) && (!self.kernels.is_empty() || self.message.is_none())
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        let matches = |pattern: &Pattern| pattern.matches(name) || pattern.matches(&demangle(name));
+        self.kernels.is_empty() || self.kernels.iter().any(matches)
+    }
+
+    /// Checks that some kernel of a file is asked for.
+    ///
+    /// # Errors
+    /// `NoMatch` where none is, with the nearest name.
+    pub fn check(&self, facts: &FileFacts<'_>) -> Result<()> {
+        let mut names = facts.images.iter().flat_map(|image| &image.kernels);
+        if self.kernels.is_empty() || names.any(|name| self.matches(name)) {
+            return Ok(());
+        }
+        let selector = Selector { kernels: self.kernels.clone(), ..Selector::default() };
+        Err(selector.no_match(&facts.images))
+    }
+
+    /// Adds the kernels and images of a file that the message is about.
+    pub fn add_concerns(&self, facts: &FileFacts<'_>, explanation: &mut Explanation) {
+        let Some(message) = &self.message else { return };
+        let file: Arc<str> = facts.path.into();
+        let codes = codes(&facts.images);
+        let looked = Looked::new(&facts.images, Graph::link(&codes));
+        for line in &mut explanation.lines {
+            let said = &line.saying.said;
+            let concerns = looked.concerns(said, message, &|name| {
+                let named = message.kernels.is_empty() || message.kernels.iter().any(|own| own == name);
+                self.matches(name) && (named || !self.kernels.is_empty())
+            });
+            let note = note(facts, said, message, concerns.is_empty());
+            line.files.push(FileConcerns { file: file.clone(), concerns, note });
+        }
+    }
+
+    /// Adds the remedies for each line, which may name the first of the files and a target.
+    pub fn add_remedies(&self, file: Option<&str>, target: Option<&Target>, explanation: &mut Explanation) {
+        let kernel = self.message.as_ref().and_then(|message| message.kernels.first()).map(String::as_str);
+        let kernel = kernel.or(self.kernels.first().map(Pattern::text));
+        let known = Known { file, kernel, target };
+        for line in &mut explanation.lines {
+            line.remedies = remedies(&line.saying.said, known);
+            if file.is_none() && concerns_files(&line.saying.said) {
+                line.remedies.push(
+                    "with the program or library: `sycl-bundle explain FILE --message ...` names the kernels".into(),
+                );
+            }
+        }
+    }
+
+    /// The runtime's choice for each kernel of a file that is asked for on each target, in the order of targets and kernels.
+    pub fn choices(&self, path: &str, images: &[Examined<'_, '_>], subjects: &[Subject<'_>]) -> Vec<ImageChoice> {
+        if subjects.is_empty() {
+            return Vec::new();
+        }
+        let file: Arc<str> = path.into();
+        let codes = codes(images);
+        let looked = Looked::new(images, Graph::link(&codes));
+        let mut order: Vec<&str> = Vec::new();
+        let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, image) in images.iter().enumerate() {
+            for name in image.kernels.iter().filter(|name| self.takes(name)) {
+                let places = holders.entry(name).or_insert_with(|| {
+                    order.push(name);
+                    Vec::new()
+                });
+                if places.last() != Some(&at) {
+                    places.push(at);
+                }
+            }
+        }
+        let gate = Gate::new(images, &codes, |name| self.takes(name));
+        let mut choices = Vec::new();
+        for subject in subjects {
+            let judged = gate.judge(subject, &Demand::default());
+            let proofs = gate.proofs(&[&judged], proof::Depth::All);
+            let mut found: HashMap<&str, Vec<Objection>> = HashMap::new();
+            for finding in judged.findings() {
+                let evidence = finding.evidence(&proofs).cloned();
+                let objection = Objection { finding: finding.finding.clone(), image: finding.image, evidence };
+                found.entry(finding.kernel).or_default().push(objection);
+            }
+            for name in &order {
+                let places = holders.get(name).cloned().unwrap_or_default();
+                let choice = choose_among(images, places, name, subject);
+                let thrown = thrown(&choice, &looked, subject);
+                let findings = found.remove(*name).unwrap_or_default();
+                choices.push(ImageChoice::new(file.clone(), name, images, subject, &choice, (thrown, findings)));
+            }
+        }
+        choices
+    }
+}
+
+/// A sentence about the file itself.
+fn note(facts: &FileFacts<'_>, said: &Said, message: &Message, nothing: bool) -> Option<String> {
+    if facts.bundle.is_none() {
+        let linked = facts.host.and_then(|host| host.sycl_abi);
+        return linked.map(|abi| {
+            format!(
+                "it is linked to libsycl.so.{abi}, but holds no device code: it was linked without -fsycl, or its kernels are \
+                 in a library"
+            )
+        });
+    }
+    if !nothing {
+        return None;
+    }
+    let named = message.kernels.first();
+    match (said, named) {
+        (Said::NoKernel | Said::NoImage(_), Some(name)) => {
+            let patterns = vec![Pattern::new(name).ok()?];
+            let near = Selector { kernels: patterns, ..Selector::default() };
+            let near = near.no_match(&facts.images);
+            let near = near.remedy().map(|near| format!("; {near}")).unwrap_or_default();
+            Some(format!("none of its images holds the kernel{near}"))
+        }
+        (said, _) if concerns_files(said) => Some("nothing in it is of this sort".to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether kernels and images of a file can be concerned.
+fn concerns_files(said: &Said) -> bool {
+    !matches!(
+        said,
+        Said::NoDevice | Said::NoOcloc | Said::OclocDevice(_) | Said::Ocloc(_) | Said::Code(_) | Said::Phrase(_)
+    )
+}
