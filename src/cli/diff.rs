@@ -5,15 +5,12 @@ use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth, breaches};
-use sycl_bundle::compat::diff::compare::{What, compare};
-use sycl_bundle::compat::diff::pair::{below, stem};
-use sycl_bundle::compat::diff::snapshot::{Snapshot, snapshot};
+use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth};
+use sycl_bundle::compat::diff::compare::What;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::report::diff::{self as report, Pair, Report};
+use sycl_bundle::report::diff::{self as report, Build, Report};
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::page;
@@ -129,12 +126,6 @@ enum ForbiddenName {
     ChangedArguments,
 }
 
-/// A file of one of the builds.
-struct Side {
-    path: String,
-    snapshot: Snapshot,
-}
-
 impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
@@ -149,21 +140,15 @@ impl Args {
         let mut budgets = self.budgets()?;
         budgets.total = budgets.total.filter(|_| !ignored.contains(&What::Bytes));
         let selector = self.selection.selector()?;
-        let (before, first) = read(global, old, &selector)?;
-        let (after, second) = read(global, new, &selector)?;
+        let (old, first) = read(global, old, &selector)?;
+        let (new, second) = read(global, new, &selector)?;
         // What a side that could not be read lacks is not known to be gone.
-        for (side, exit) in [(&before, first), (&after, second)] {
-            if !matches!(exit, Exit::Done | Exit::Input) || exit == Exit::Input && side.is_empty() {
+        for (build, exit) in [(&old, first), (&new, second)] {
+            if !matches!(exit, Exit::Done | Exit::Input) || exit == Exit::Input && build.is_empty() {
                 return Ok(exit);
             }
         }
-        let mut all = Report { pairs: pairs(before, after, &ignored), breaches: Vec::new() };
-        let files: Vec<_> = all
-            .pairs
-            .iter()
-            .map(|pair| (pair.name.clone(), [pair.old.is_some(), pair.new.is_some()], &pair.diff))
-            .collect();
-        all.breaches = breaches(&budgets, &files);
+        let all = Report::new(old, new, &ignored, &budgets);
         self.print(global, &all)?;
         if let Some(path) = &self.html {
             super::page::write(global, path, &page::builds(&all, Names { demangle: global.demangle })?)?;
@@ -203,48 +188,16 @@ impl Args {
     }
 }
 
-/// The files of a build, by what pairs them.
-fn read(global: &Global, path: &Path, selector: &Selector) -> Result<(BTreeMap<String, Side>, Exit)> {
+/// Reads the files of a build.
+fn read(global: &Global, path: &Path, selector: &Selector) -> Result<(Build, Exit)> {
     let argument = path.display().to_string();
-    let mut sides: BTreeMap<String, Side> = BTreeMap::new();
+    let mut build = Build::default();
     let exit = each_file(global, std::slice::from_ref(&path.to_path_buf()), selector, |facts| {
         report_problems(global, facts);
-        let Some(bundle) = facts.bundle else { return Ok(()) };
-        let mut snapshot = snapshot(bundle, &facts.images);
-        snapshot.partial |= !facts.problems.is_empty();
-        let stem = stem(below(&argument, facts.path));
-        // Two files of one build with the same name but for what is left out keep their whole paths.
-        let key = if sides.contains_key(&stem) { facts.path.to_owned() } else { stem };
-        sides.insert(key, Side { path: facts.path.to_owned(), snapshot });
+        build.add(&argument, facts);
         Ok(())
     })?;
-    Ok((sides, exit))
-}
-
-fn pairs(mut old: BTreeMap<String, Side>, mut new: BTreeMap<String, Side>, ignored: &[What]) -> Vec<Pair> {
-    // One file on either side is compared with the other whatever they are called.
-    if old.len() == 1 && new.len() == 1 && old.keys().ne(new.keys()) {
-        let rekey = |map: BTreeMap<String, Side>| map.into_values().map(|side| (String::new(), side)).collect();
-        (old, new) = (rekey(old), rekey(new));
-    }
-    let mut names: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
-    names.sort_unstable();
-    names.dedup();
-    let none = Snapshot::default();
-    let one = |name: String| {
-        let (old, new) = (old.get(&name), new.get(&name));
-        let (before, after) = (old.map_or(&none, |side| &side.snapshot), new.map_or(&none, |side| &side.snapshot));
-        let path = |side: Option<&Side>| side.map(|side| side.path.clone());
-        let shown = if name.is_empty() { new.or(old).map(|side| side.path.clone()).unwrap_or_default() } else { name };
-        Pair {
-            name: shown,
-            old: path(old),
-            new: path(new),
-            diff: compare(before, after, ignored),
-            partial: before.partial || after.partial,
-        }
-    };
-    names.into_iter().map(one).collect()
+    Ok((build, exit))
 }
 
 fn what(name: WhatName) -> What {

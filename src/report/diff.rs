@@ -6,9 +6,11 @@ mod table;
 pub use json::{json, schema};
 pub use table::{markdown, table};
 
-use crate::compat::diff::budget::Breach;
-use crate::compat::diff::compare::{Change, Fate, FileDiff, ImageChange, KernelDiff, What};
-use crate::compat::diff::snapshot::Total;
+use crate::compat::diff::budget::{Breach, Budgets, breaches};
+use crate::compat::diff::compare::{Change, Fate, FileDiff, ImageChange, KernelDiff, What, compare};
+use crate::compat::diff::pair::{below, stem};
+use crate::compat::diff::snapshot::{Snapshot, Total, snapshot};
+use crate::report::FileFacts;
 use crate::report::units;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,6 +55,65 @@ pub struct Counts {
     pub unchanged: usize,
 }
 
+/// The files of one build, by what pairs them with those of another.
+#[derive(Debug, Default)]
+pub struct Build {
+    files: BTreeMap<String, BuildFile>,
+}
+
+/// A file of a build.
+#[derive(Debug)]
+struct BuildFile {
+    path: String,
+    snapshot: Snapshot,
+}
+
+impl Build {
+    /// Adds a file, which was found in `argument`; one without device code is no part of a build.
+    pub fn add(&mut self, argument: &str, facts: &FileFacts<'_>) {
+        let Some(bundle) = facts.bundle else { return };
+        let mut snapshot = snapshot(bundle, &facts.images);
+        snapshot.partial |= !facts.problems.is_empty();
+        let stem = stem(below(argument, facts.path));
+        // Two files of one build with the same name but for what is left out keep their whole paths.
+        let key = if self.files.contains_key(&stem) { facts.path.to_owned() } else { stem };
+        self.files.insert(key, BuildFile { path: facts.path.to_owned(), snapshot });
+    }
+
+    /// Whether no file holds device code.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+}
+
+/// Compares the files of two builds that have the same name.
+fn pairs(old: Build, new: Build, ignored: &[What]) -> Vec<Pair> {
+    let (mut old, mut new) = (old.files, new.files);
+    // One file on either side is compared with the other whatever they are called.
+    if old.len() == 1 && new.len() == 1 && old.keys().ne(new.keys()) {
+        let rekey = |map: BTreeMap<String, BuildFile>| map.into_values().map(|file| (String::new(), file)).collect();
+        (old, new) = (rekey(old), rekey(new));
+    }
+    let mut names: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
+    names.sort_unstable();
+    names.dedup();
+    let none = Snapshot::default();
+    let one = |name: String| {
+        let (old, new) = (old.get(&name), new.get(&name));
+        let (before, after) = (old.map_or(&none, |file| &file.snapshot), new.map_or(&none, |file| &file.snapshot));
+        let path = |file: Option<&BuildFile>| file.map(|file| file.path.clone());
+        let shown = if name.is_empty() { new.or(old).map(|file| file.path.clone()).unwrap_or_default() } else { name };
+        Pair {
+            name: shown,
+            old: path(old),
+            new: path(new),
+            diff: compare(before, after, ignored),
+            partial: before.partial || after.partial,
+        }
+    };
+    names.into_iter().map(one).collect()
+}
+
 impl Pair {
     /// Counts the kernels of the file by fate.
     pub fn counts(&self) -> Counts {
@@ -73,6 +134,17 @@ impl Pair {
 }
 
 impl Report {
+    /// Compares two builds; differences of the `ignored` kinds do not count, for budgets either.
+    pub fn new(old: Build, new: Build, ignored: &[What], budgets: &Budgets) -> Report {
+        let pairs = pairs(old, new, ignored);
+        let files: Vec<_> = pairs
+            .iter()
+            .map(|pair| (pair.name.clone(), [pair.old.is_some(), pair.new.is_some()], &pair.diff))
+            .collect();
+        let breaches = breaches(budgets, &files);
+        Report { pairs, breaches }
+    }
+
     /// Whether anything differs.
     pub fn differs(&self) -> bool {
         self.pairs.iter().any(Pair::differs)

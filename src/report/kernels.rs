@@ -4,6 +4,7 @@
 
 pub mod json;
 pub mod page;
+pub mod queries;
 
 use super::inspect::View;
 use super::table::{Column, render};
