@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::embedding::{embedded, expected, natives, pruned, read, same, without};
+use crate::support::embedding::{embedded, expected, natives, pruned, read, same, shrunk, without};
 use crate::support::folder::Folder;
-use crate::support::host::{Fixture, Loaded, load, load_result, matrix};
+use crate::support::host::{Fixture, ImageSpec, Linker, Loaded, load, load_result, matrix};
 use crate::support::tools::tool;
 
 /// What a tool complains of: the lines that a pattern accepts, without the file's name and with `#` for each number, since
@@ -138,4 +138,50 @@ fn a_changed_file_is_pruned_in_place() {
     let edited = pruned(&read(&stripped), &gone);
     assert!(edited.changed && edited.zeroed > 0);
     same(&load(&folder.file("pruned", &edited.bytes)), &without(&before, &gone), "stripped");
+}
+
+/// Images of which each fills some pages.
+fn large(form: Fixture) -> Fixture {
+    let image = |number: u8| {
+        let payload: Vec<u8> = (0..60_000u32).map(|at| (at as u8).wrapping_mul(number).wrapping_add(number)).collect();
+        ImageSpec::new(payload).entry(&format!("k{number}"))
+    };
+    form.images((1..=12).map(image).collect())
+}
+
+#[test]
+fn what_leaves_a_library_gives_its_pages_back_and_the_rest_survives_other_tools() {
+    for linker in [Linker::Gnu, Linker::Lld] {
+        let file = large(Fixture::new("large")).linker(linker).build();
+        let (original, before) = (read(&file), load(&file));
+        let folder = Folder::new();
+        let choices: [&[usize]; 4] = [&[0, 1, 2], &[11], &[1, 4, 5, 9], &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]];
+        for gone in choices {
+            let gone = |index: usize, _: &str| gone.contains(&index);
+            let edited = shrunk(&original, &gone);
+            let expected = without(&before, &gone);
+            let what = format!("{} without {} bytes", file.display(), edited.cut);
+            let removed: u64 = (0..12).filter(|index| gone(*index, "")).count() as u64 * 60_000;
+            assert!(edited.cut * 100 >= (removed - 8192) * 95, "{what} of {removed}");
+            let shrunk = folder.file("shrunk", &edited.bytes);
+            same(&load(&shrunk), &expected, &what);
+            let new = |reader: fn(&Path) -> Vec<String>| {
+                let known = reader(&file);
+                reader(&shrunk).into_iter().find(|line| !known.contains(line))
+            };
+            assert_eq!((new(lint), new(readelf)), (None, None), "{what}");
+            for (program, arguments) in TOOLS {
+                let what = format!("{program} {arguments:?} on {what}");
+                let seen = after(program, arguments, &folder.file("treated", &edited.bytes));
+                same(&seen.unwrap_or_else(|error| panic!("{what}: {error}")), &expected, &what);
+            }
+            // What shrank is changed again like any other file.
+            let natives = natives(&edited.bytes);
+            same(
+                &load(&folder.file("again", &embedded(&edited.bytes, &natives))),
+                &crate::support::embedding::expected(&expected, &natives),
+                &what,
+            );
+        }
+    }
 }

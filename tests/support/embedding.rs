@@ -137,6 +137,14 @@ pub fn pruned(file: &[u8], gone: &dyn Fn(usize, &str) -> bool) -> Edited {
     layers::edit(file, &images.map(|image| image.index).collect(), &[], &notes()).unwrap()
 }
 
+/// Removes images as [`pruned`] does, and lets their pages leave the file.
+pub fn shrunk(file: &[u8], gone: &dyn Fn(usize, &str) -> bool) -> Edited {
+    let host = Host::read(file).unwrap();
+    let bundle = Bundle::read(&host).unwrap();
+    let images = bundle.images.iter().filter(|image| gone(image.index, image.target));
+    layers::edit_in(file, &images.map(|image| image.index).collect(), &[], &notes(), true).unwrap()
+}
+
 /// What the runtime must see without these images.
 pub fn without(before: &Loaded, gone: &dyn Fn(usize, &str) -> bool) -> Loaded {
     let mut after = before.clone();

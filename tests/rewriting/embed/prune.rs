@@ -9,7 +9,7 @@ use sycl_bundle::rewrite::embed::record::{Layer, Record};
 use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::layers;
 
-use crate::support::embedding::{embedded, expected, natives, notes, pruned, read, same, without};
+use crate::support::embedding::{embedded, expected, natives, notes, pruned, read, same, shrunk, without};
 use crate::support::folder::Folder;
 use crate::support::host::{Fixture, Kind, Linker, Loaded, Relocations, load, matrix};
 use crate::support::spirv;
@@ -27,6 +27,9 @@ fn check(form: &Fixture, gone: &dyn Fn(usize, &str) -> bool) {
         let range = section.file_range().unwrap();
         assert!(edited.bytes[range.clone()] == original[range], "{what}: code changed");
     }
+    let shrunk = shrunk(&original, gone);
+    same(&load(&Folder::new().file("shrunk", &shrunk.bytes)), &without(&before, gone), &what);
+    assert_eq!(shrunk.bytes.len() as u64 + shrunk.cut, original.len() as u64, "{what}");
     // No byte of a payload that is gone is left.
     let host = Host::read(&original).unwrap();
     let bundle = Bundle::read(&host).unwrap();
