@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashSet};
 const PREFIX: &str = "__itt_";
 
 /// Returns the module without its instrumentation, which the constant `switch` turns on; none where it has none. A module
-/// that cannot be taken apart keeps the functions, which nothing calls then.
+/// with instructions that no grammar knows cannot be taken apart: it keeps the functions, which nothing calls then.
 ///
 /// # Errors
 /// `Input` where the module is damaged.
@@ -40,8 +40,10 @@ pub fn strip(bytes: &[u8], switch: u32) -> Result<Option<Vec<u8>>> {
     let linked = index.linked().into_iter().filter(|(_, linkage)| linkage.kind == LinkageKind::Export);
     ids.extend(linked.map(|(id, _)| id).filter(|id| index.function(*id).is_none()));
     let keep = Keep { entry_points: &entry_points, ids: &ids };
-    let cut = Cutter::new(&index).and_then(|mut cutter| cutter.cut(&keep));
-    Ok(Some(cut.unwrap_or_else(|_| off.clone())))
+    if !index.unknown.is_empty() {
+        return Ok(Some(off));
+    }
+    Cutter::new(&index)?.cut(&keep).map(Some)
 }
 
 /// Returns the functions of the instrumentation.
