@@ -118,8 +118,8 @@ pub struct Args {
 const AFTER_HELP: &str = "\
 Every SPIR-V image is compiled for every target, each with its own options: for spir64_x86_64 by
 Intel's OpenCL CPU driver, for Intel GPUs (intel_gpu_pvc, acm-g10, a family such as dg2, a range
-such as dg1:acm-g12, in any spelling of `targets`) by Intel's offline compiler ocloc, for a
---device by its own driver. A family or range is all of its members. The work is done in worker
+such as dg1:acm-g12, in any spelling of `targets`) by Intel's offline compiler ocloc, for NVIDIA
+GPUs (nvidia_gpu_sm_90) by LLVM and CUDA's ptxas, for a --device by its own driver. A family or range is all of its members. The work is done in worker
 processes: an image that kills a compiler or makes it hang fails alone, after two more attempts. A
 binary counts where it is one, holds all kernels of its image, and (of OpenCL drivers) is taken
 back by its driver.
@@ -140,6 +140,12 @@ to all images, and by rules to some: by kernel, number and target. The command l
 Native images of GPUs are tagged spir64_gen and name their GPU (compile_target), by which libsycl
 tells GPUs apart; runtimes of early 2024 do not look at the name, and hand them to any Intel GPU.
 Building again replaces the images of the same targets and keeps those of others.
+
+Images of NVIDIA GPUs are tagged nvptx64. Several of these GPUs share one image, a fat binary, as
+the runtime does not tell them apart (-t nvidia_gpu_sm_80,nvidia_gpu_sm_90 --ptx). What cannot be
+made for them (explicit SIMD, Intel's inline assembly, sub-groups of other than 32) stays SPIR-V.
+LLVM 15 or newer with clang, llvm-spirv and libclc, and CUDA's ptxas and libdevice are found in
+PATH and where distributions put them, or by --llvm and --cuda; `doctor` lists them.
 
 What was compiled before, with the same options by the same compiler, comes out of a cache
 (`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make
