@@ -99,13 +99,13 @@ impl<'g> Gate<'g> {
     /// Judges the kernels for a target.
     pub fn judge(&self, subject: &Subject<'_>, demand: &Demand) -> Judgement {
         let mut fits = Fits::new();
-        let groups = (0..self.grouping.len()).map(|group| {
+        let groups = (0..self.grouping.len()).map(|group| -> (Vec<Item>, Option<Coverage>) {
             let first = self.grouping.members(group).first().copied().unwrap_or_default();
             let name = self.kernels.name(first).map_or("", |name| name);
             self.kernel(name, self.kernels.images(first), subject, demand, &mut fits)
         });
-        let items = groups.collect();
-        Judgement { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items }
+        let (items, code) = groups.unzip();
+        Judgement { kernels: self.kernels.clone(), grouping: self.grouping.clone(), items, code }
     }
 
     /// Judges the kernels for several targets, each with its own demand, by all threads.
@@ -125,7 +125,7 @@ impl<'g> Gate<'g> {
         subject: &Subject<'_>,
         demand: &Demand,
         fits: &mut Fits,
-    ) -> Vec<Item> {
+    ) -> (Vec<Item>, Option<Coverage>) {
         let target = subject.target;
         let own = |rule, certain, message: String| {
             let finding = Arc::new(Finding::new(rule, certain, message, build_remedy(target)));
@@ -137,7 +137,7 @@ impl<'g> Gate<'g> {
         let counted: Vec<usize> = images.iter().copied().filter(counts).collect();
         if counted.is_empty() {
             let message = format!("Kernel has no image of the demanded state for {}.", target.name);
-            return vec![own(RuleId::State, true, message)];
+            return (vec![own(RuleId::State, true, message)], None);
         }
         let choice = choose_among(self.images(), counted, name, subject);
         let Some(chosen) = choice.chosen else {
@@ -146,7 +146,7 @@ impl<'g> Gate<'g> {
             // The sentence names the kernel, and stands here for many.
             let failure = failure.replacen(&format!("Kernel {name} has"), "Kernel has", 1);
             let message = if choice.unsure { why.join(" ") } else { failure };
-            return vec![own(RuleId::NoImage, !choice.unsure, message)];
+            return (vec![own(RuleId::NoImage, !choice.unsure, message)], None);
         };
         let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
@@ -162,9 +162,11 @@ impl<'g> Gate<'g> {
                 }
             }
         }
-        let native = self.images().get(chosen).is_some_and(|image| {
-            !image.format.is_intermediate() && image.coverage(&target.name) != Some(Coverage::Jit)
+        let code = self.images().get(chosen).map(|image| {
+            let compiled = if image.format.is_intermediate() { Coverage::Jit } else { Coverage::Native };
+            image.coverage(&target.name).unwrap_or(compiled)
         });
+        let native = code.is_some_and(|code| code != Coverage::Jit);
         // Of a target of which little is known something else is open, too.
         let lacks_compiler = match target.compiles_online() {
             Has::Yes => false,
@@ -193,7 +195,7 @@ impl<'g> Gate<'g> {
             let message = format!("Which image the runtime chooses on {} is not known: {}", target.name, why.join(" "));
             judgement.push(own(RuleId::NoImage, false, message));
         }
-        judgement
+        (judgement, code)
     }
 
     /// The images that an image imports from, and those that they import from; and whether nothing is left open.

@@ -21,6 +21,7 @@ use crate::compat::finding::{self, Judge};
 use crate::compat::gate::fingerprint;
 use crate::compat::gate::judgement::{Found, Grouping, Item, Judgement, Kernels};
 use crate::compat::gate::proof::Proofs;
+use crate::native::coverage::Coverage;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -70,6 +71,17 @@ pub struct Counts {
     pub incompatible: usize,
 }
 
+/// Kernels by the code that runs on a target.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CoverageCounts {
+    /// Kernels whose native code the device takes.
+    pub native: usize,
+    /// Kernels that are compiled just in time.
+    pub jit: usize,
+    /// Kernels that do not run.
+    pub none: usize,
+}
+
 /// Findings that say the same of several kernels, and count, or do not for the same reason.
 pub(super) struct Group<'r> {
     pub finding: &'r finding::Finding,
@@ -89,6 +101,7 @@ impl FileFindings {
             kernels: Arc::new(Kernels::new(vec![("".into(), Vec::new())], Vec::new())),
             grouping: Arc::new(Grouping::new(vec![0])),
             items: vec![items.collect()],
+            code: Vec::new(),
         };
         FileFindings { file, judged, proofs: Arc::default() }
     }
@@ -184,6 +197,22 @@ impl TargetFindings {
             };
             *place = place.saturating_add(kernels.len());
             counts.compatible = counts.compatible.saturating_sub(kernels.len());
+        }
+        counts
+    }
+
+    /// How many kernels run as they are, are compiled just in time, and do not run at all.
+    pub fn coverage(&self) -> CoverageCounts {
+        let mut counts = CoverageCounts::default();
+        for judged in self.files.iter().filter(|of| !of.is_whole()).map(|of| &of.judged) {
+            for group in 0..judged.grouping.len() {
+                let place = match judged.coverage(group) {
+                    Coverage::Native => &mut counts.native,
+                    Coverage::Jit => &mut counts.jit,
+                    Coverage::None => &mut counts.none,
+                };
+                *place = place.saturating_add(judged.grouping.members(group).len());
+            }
         }
         counts
     }
@@ -296,7 +325,7 @@ pub(super) struct Cell<'r> {
 /// The verdict on a kernel for a target, as a cell of the matrix shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// The kernel runs, and has no finding.
+    /// The kernel has no finding; where others have native code, it is compiled just in time.
     Runs,
     /// The findings leave it open.
     Unknown,
@@ -306,6 +335,8 @@ pub(super) enum Standing {
     Excused,
     /// A policy does not ask about it.
     NotAsked,
+    /// The kernel has no finding, and native code for the target.
+    Native,
 }
 
 impl<'r> Cell<'r> {
@@ -314,7 +345,10 @@ impl<'r> Cell<'r> {
         match certain(self.items()) {
             Some(true) => Standing::Cannot,
             Some(false) => Standing::Unknown,
-            None if self.items().is_empty() => Standing::Runs,
+            None if self.items().is_empty() => match self.group().map(|group| self.of.judged.coverage(group)) {
+                Some(Coverage::Native) => Standing::Native,
+                _ => Standing::Runs,
+            },
             None => Standing::Excused,
         }
     }

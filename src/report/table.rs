@@ -125,6 +125,14 @@ impl Drawing {
         }
     }
 
+    /// The sign for native code in a matrix.
+    pub fn native(self) -> &'static str {
+        match self {
+            Drawing::Unicode => "●",
+            Drawing::Ascii => "N",
+        }
+    }
+
     /// Lines that lead from a column down from its title: the bend and the way.
     pub fn lines(self) -> [&'static str; 2] {
         match self {

@@ -162,3 +162,55 @@ fn hostile_messages_are_read_in_time() {
     let many = "error: -11\n".repeat(100_000);
     assert_eq!(read(&many).sayings.len(), 1);
 }
+
+/// Texts as they stand in libsycl.so 9.0 (2026.2), completed where it fills something in.
+#[test]
+fn what_libsycl_says_of_bundles_launches_and_the_machine() {
+    for (text, expected) in [
+        ("Vector of devices is empty", "bundle-devices"),
+        ("Selected device is not in the given context.", "bundle-devices"),
+        ("kernel_bundle not built for device", "bundle-devices"),
+        ("Failed to add kernel to kernel bundle.", "bundle-kernel"),
+        ("The kernel bundle does not contain the kernel identified by kernelId.", "bundle-kernel"),
+        (
+            "info::kernel_device_specific::global_work_size descriptor may only be used if the device type is \
+             device_type::custom or if the kernel is a built-in kernel.",
+            "kernel-query",
+        ),
+        (
+            "The kernel was compiled with -fsycl-id-queries-range=uint, but the provided range/offset exceeds the maximum \
+             value storable in an uint32_t. Either reduce the range/offset or recompile the kernel with \
+             -fsycl-id-queries-range=size_t.",
+            "int-range",
+        ),
+        (
+            "Submitting a kernel decorated with reqd_work_group_size attribute to a device that does not support this work \
+             group size is invalid.",
+            "required-work-group",
+        ),
+        ("Non-uniform work-groups are not supported by the target device", "non-uniform"),
+        ("Local workgroup size cannot be greater than global range in any dimension", "non-uniform"),
+        ("The launch work-group size cannot be zero.", "zero-work-group"),
+        ("Number of work-groups exceed limit for dimension 0", "many-work-groups"),
+        ("Exceeded the number of registers available on the hardware.", "registers"),
+        ("kernel_bundle creation from source not supported", "bundle-source"),
+        ("Linking binaries with different source languages is not currently supported.", "bundle-source"),
+        ("Duplicate exported symbol \"_Z3foov\" found in binaries.", "duplicate-symbol"),
+        ("No exported symbol \"_Z3foov\" found in linked images.", "missing-export"),
+        (
+            "Cross-image link with unresolved symbols requires urProgramLinkExp; the active adapter does not support it.",
+            "cross-image-link",
+        ),
+        ("More than one image exists with the device_global.", "device-global"),
+        ("make_kernel: kernel_bundle must have single program image ", "single-image"),
+        ("The device does not have the ext_intel_pci_address aspect", "device-query"),
+        ("Found incompatible version of ocloc library: (2.0). The supported versions are (1.0", "ocloc-library"),
+        ("Malformed device program image descriptor", "image-descriptor"),
+        ("ONEAPI_DEVICE_SELECTOR parsing error. Device must be specified.", "selector"),
+        ("Images are not supported by this device.", "no-images"),
+        ("IGC: Internal Compiler Error: Segmentation violation", "ocloc-crash"),
+    ] {
+        let topics: Vec<&str> = read(text).sayings.iter().map(|saying| saying.said.topic()).collect();
+        assert_eq!(topics, [expected], "{text}");
+    }
+}

@@ -6,8 +6,9 @@
 use super::proof::Proofs;
 use crate::compat::aspects::Evidence;
 use crate::compat::examine::Examined;
-use crate::compat::finding::Finding;
+use crate::compat::finding::{Finding, Judge, RuleId};
 use crate::compat::offers::Provider;
+use crate::native::coverage::Coverage;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -170,6 +171,8 @@ pub struct Judgement {
     pub grouping: Arc<Grouping>,
     /// Findings against each group.
     pub items: Vec<Vec<Item>>,
+    /// Code that each group has for the target; none of a group that is not listed.
+    pub code: Vec<Option<Coverage>>,
 }
 
 /// Something that speaks against one kernel.
@@ -231,6 +234,18 @@ impl Judgement {
         })
     }
 
+    /// How a group's kernels run on the target: as they are, compiled just in time, or not at all. Findings of a policy
+    /// change nothing about that, and neither do excuses.
+    pub fn coverage(&self, group: usize) -> Coverage {
+        let stops = |item: &Item| {
+            let rule = item.finding.rule;
+            item.finding.certain && (rule.judge() == Judge::Image || rule == RuleId::NoImage)
+        };
+        let stopped = self.items.get(group).is_some_and(|items| items.iter().any(stops));
+        let code = self.code.get(group).copied().flatten();
+        code.filter(|_| !stopped).unwrap_or(Coverage::None)
+    }
+
     /// The groups that something speaks against, each with its kernels.
     pub fn groups(&self) -> impl Iterator<Item = (&[usize], &[Item])> {
         let all = self.items.iter().enumerate().map(|(group, items)| (self.grouping.members(group), items.as_slice()));
@@ -248,10 +263,13 @@ impl Judgement {
             let own = self.items.get(*group).map(Vec::as_slice).unwrap_or_default();
             let Some(items) = change(&self.kernels, kernel, own) else { continue };
             changed = true;
+            let old = *group;
             let among = split.entry(*group).or_default();
             let known = among.iter().copied().find(|place| self.items.get(*place) == Some(&items));
             *group = known.unwrap_or_else(|| {
                 among.push(self.items.len());
+                self.code.resize(self.items.len(), None);
+                self.code.push(self.code.get(old).copied().flatten());
                 self.items.push(items);
                 self.items.len().saturating_sub(1)
             });

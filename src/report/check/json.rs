@@ -69,6 +69,12 @@ pub(in crate::report) struct Kernels {
     pub incompatible: usize,
     /// Compatible kernels that would not run but for exceptions and the baseline; the table counts them apart.
     pub excused: usize,
+    /// Kernels whose native code the device takes.
+    pub native: usize,
+    /// Kernels that are compiled just in time, from SPIR-V beside or inside native code.
+    pub jit: usize,
+    /// Kernels that do not run, whatever is excused.
+    pub none: usize,
 }
 
 /// A finding.

@@ -249,7 +249,7 @@ fn alone(over: Vec<BudgetFinding>, numbers: Vec<usize>) -> Judgement {
         items.push(vec![Item { finding: Arc::new(finding), whose: Some(Whose::Own(0)), excused: None }]);
     }
     let grouping = Arc::new(Grouping::new((0..items.len()).collect()));
-    Judgement { kernels: Arc::new(Kernels::new(kernels, numbers)), grouping, items }
+    Judgement { kernels: Arc::new(Kernels::new(kernels, numbers)), grouping, items, code: Vec::new() }
 }
 
 /// Excuses what exceptions cover.

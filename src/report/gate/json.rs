@@ -2,7 +2,7 @@
 
 use super::baseline::Compared;
 use super::stream::{self, KernelTexts, Share};
-use super::{Counts, Finding, TargetFindings, verdict};
+use super::{Counts, CoverageCounts, Finding, TargetFindings, verdict};
 use crate::compat::offers;
 use crate::demangle::demangle;
 use crate::error::Result;
@@ -132,7 +132,9 @@ fn line(first: bool) -> &'static str {
 /// An answer without its findings.
 fn answer(one: &TargetFindings) -> form::Answer<'_, Gap> {
     let Counts { compatible, unknown, incompatible } = one.counts();
-    let kernels = form::Kernels { compatible, unknown, incompatible, excused: one.excused_kernels() };
+    let CoverageCounts { native, jit, none } = one.coverage();
+    let excused = one.excused_kernels();
+    let kernels = form::Kernels { compatible, unknown, incompatible, excused, native, jit, none };
     let target = name(one);
     let question = if target.is_some() { "target" } else { "policy" };
     form::Answer { question, target, verdict: one.verdict(), kernels: Some(kernels), findings: Gap }

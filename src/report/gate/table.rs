@@ -187,15 +187,17 @@ pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: u
         let _ = writeln!(out, "and {} more; `--format matrix` shows all", counted(more, "kernel"));
     }
     everywhere.iter().for_each(|line| put(&mut out, line));
+    let any = |wanted| lines.iter().any(|(stands, _)| stands.contains(&wanted));
     let mut legend = Vec::new();
     for (stand, what) in [
-        (Standing::Runs, "runs"),
+        (Standing::Native, "native"),
+        (Standing::Runs, if any(Standing::Native) { "just in time" } else { "runs" }),
         (Standing::Excused, "excused"),
         (Standing::Cannot, "cannot run"),
         (Standing::Unknown, "unknown"),
     ] {
-        // A policy or a baseline excuses; most have none.
-        if stand != Standing::Excused || lines.iter().any(|(stands, _)| stands.contains(&stand)) {
+        // A policy or a baseline excuses, and native code is for some targets; most have none.
+        if !matches!(stand, Standing::Excused | Standing::Native) || any(stand) {
             legend.push(format!("{} {what}", sign(stand, view.color, drawing)));
         }
     }
@@ -237,13 +239,13 @@ fn lines(targets: &[&TargetFindings], view: &View) -> Vec<(Vec<Standing>, Line)>
 
 /// Whether kernels run everywhere, and nothing had to be excused.
 fn run(stands: &[Standing]) -> bool {
-    stands.iter().all(|stand| *stand == Standing::Runs)
+    stands.iter().all(|stand| matches!(stand, Standing::Runs | Standing::Native))
 }
 
 /// By how much a stand moves a line to the top.
 fn badness(stand: Standing) -> usize {
     match stand {
-        Standing::Runs | Standing::Excused | Standing::NotAsked => 0,
+        Standing::Native | Standing::Runs | Standing::Excused | Standing::NotAsked => 0,
         Standing::Unknown => 1,
         Standing::Cannot => 2,
     }
@@ -252,6 +254,7 @@ fn badness(stand: Standing) -> usize {
 fn sign(stand: Standing, color: bool, drawing: Drawing) -> String {
     let [runs, unknown, cannot] = drawing.signs();
     let (sign, code) = match stand {
+        Standing::Native => (drawing.native(), "32"),
         Standing::Runs => (runs, "32"),
         Standing::Unknown => (unknown, "33"),
         Standing::Cannot => (cannot, "31"),

@@ -4,6 +4,7 @@ use super::*;
 use crate::compat::aspects::{Aspect, Evidence, Step};
 use crate::compat::finding::{Finding, RuleId};
 use crate::compat::gate::judgement::{Grouping, Kernels, Whose};
+use crate::native::coverage::Coverage;
 use crate::report::evidence::Names;
 use crate::report::inspect::View;
 use crate::spirv::lines::SourceLocation;
@@ -41,6 +42,7 @@ fn answers() -> Vec<TargetFindings> {
         kernels: Arc::new(Kernels::new(kernels, vec![0])),
         grouping: Arc::new(Grouping::new(vec![0, 1, 2])),
         items: vec![vec![item(true)], vec![item(false)], Vec::new()],
+        code: vec![Some(Coverage::Jit); 3],
     };
     let proofs = Arc::new(Proofs::from_iter([((0, 0, Aspect::Fp64), evidence)]));
     vec![TargetFindings {
@@ -188,6 +190,7 @@ fn the_matrix_leaves_blank_what_was_not_asked() {
         kernels: Arc::new(Kernels::new(vec![("fine".into(), vec![0])], vec![0])),
         grouping: Arc::new(Grouping::new(vec![0])),
         items: vec![Vec::new()],
+        code: vec![Some(Coverage::Jit)],
     };
     let whole = FileFindings::whole("a & b.so".into(), Vec::new());
     answers.push(TargetFindings { target: "cpu".to_owned(), files: vec![whole, of] });
@@ -213,4 +216,20 @@ fn the_matrix_tells_what_is_excused_from_what_runs() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1..4], ["?  1  open", "~  1  wide", "✓  1  runs on all of them"], "{text}");
     assert_eq!(lines[4], "✓ runs, ~ excused, ✗ cannot run, ? unknown; the number is that of kernels");
+}
+
+#[test]
+fn native_code_has_a_sign_and_a_count_of_its_own() {
+    use crate::report::table::Drawing;
+    let mut answers = answers();
+    answers[0].files[0].judged.code = vec![Some(Coverage::Native); 3];
+    let CoverageCounts { native, jit, none } = answers[0].coverage();
+    assert_eq!((native, jit, none), (2, 0, 1), "what cannot run has no code that runs");
+    // A kernel whose lack is excused counts as compatible, and does not run all the same.
+    excuse(&mut answers);
+    assert_eq!(answers[0].coverage(), CoverageCounts { native, jit, none });
+    let view = View { width: 60, demangle: true, color: false };
+    let ascii = matrix(&answers, &view, Drawing::Ascii, SOME);
+    assert!(ascii.contains("\nN  1  runs on all of them\n"), "{ascii}");
+    assert!(ascii.contains("N native, + just in time"), "{ascii}");
 }

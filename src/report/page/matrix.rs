@@ -95,7 +95,10 @@ impl Matrix {
     /// The number of what is said of a kernel on a target.
     fn cell(&mut self, interned: &mut Interned, cell: Option<Cell<'_>>) -> usize {
         let items = cell.map(|cell| cell.items()).unwrap_or_default();
-        let stand = cell.map_or(Standing::NotAsked, |cell| cell.standing());
+        let stand = match cell.map_or(Standing::NotAsked, |cell| cell.standing()) {
+            Standing::Native => Standing::Runs,
+            stand => stand,
+        };
         let (counting, excused): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.excused.is_none());
         let reasons = counting.iter().chain(&excused).map(|item| self.reason(interned, item)).collect();
         *interned.cells.entry((stand as u8, reasons)).or_insert_with_key(|cell| {
