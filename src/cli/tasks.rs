@@ -23,11 +23,7 @@ pub const TASKS: &[Task] = &[
     },
     Task {
         what: "put native code into a wheel",
-        commands: &[
-            "python3 -m wheel unpack foo-1.0-py3-none-linux_x86_64.whl",
-            "sycl-bundle build foo-1.0/foo/libfoo.so -t spir64_x86_64 --in-place",
-            "python3 -m wheel pack foo-1.0",
-        ],
+        commands: &["sycl-bundle build foo-1.0-py3-none-linux_x86_64.whl -t spir64_x86_64 -o out/"],
     },
     Task { what: "say why a launch failed", commands: &["./app 2>&1 | sycl-bundle explain app libfoo.so --message -"] },
     Task { what: "compare two releases", commands: &["sycl-bundle diff foo-2024.whl foo-2026.whl"] },
