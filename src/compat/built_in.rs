@@ -9,6 +9,14 @@ pub fn of_the_device(symbol: &str) -> bool {
     symbol.contains("__spirv_") || symbol.starts_with("__devicelib_")
 }
 
+/// Whether a symbol is one of the functions that Intel's graphics compiler makes ray queries of (`rthwif` of Embree and
+/// Open3D declares them); no compiler for CPUs has them.
+pub fn of_ray_tracing(symbol: &str) -> bool {
+    let families = ["intel_ray_query_", "intel_get_hit_", "intel_get_ray_"];
+    families.iter().any(|family| symbol.starts_with(family))
+        || ["intel_is_traversal_done", "intel_has_committed_hit"].contains(&symbol)
+}
+
 /// Whether DPC++ would list a symbol that a module imports in "SYCL/imported symbols": intrinsics and names that begin with
 /// two underscores, also those of mangled ones, are left out (`canBeImportedFunction` in DPC++
 /// `llvm/lib/SYCLPostLink/ModuleSplitter.cpp`), as are functions that are not `SYCL_EXTERNAL`, such as those of OpenCL C.
@@ -224,6 +232,7 @@ mod tests {
         {
             assert!(can_be_imported(other), "{other}");
         }
+        assert!(of_ray_tracing("intel_get_hit_distance") && !of_ray_tracing("intel_sub_group_shuffle"));
         assert!(of_the_device("_Z21__spirv_AtomicFMinEXTPU3AS1fiif") && !of_the_device("_Z3farf"));
     }
 }

@@ -4,6 +4,7 @@
     fetch.py [DIR]             default: target/real-world of this project; about 3 GB, once
     fetch.py --library NAME    one library of dpnp alone, by the start of its name; prints its path; 50 MB, once
     fetch.py --wheels [DIR]    the wheels of wheels.txt, into DIR/wheels; 150 MB, once
+    fetch.py --packages [DIR]  those of packages.txt, into DIR/packages; 1.5 GB, once
 
 Installs requirements.txt (every wheel by version and SHA-256) with pip into DIR/venv and writes DIR/icd, which
 tells the OpenCL loader of the CPU driver therein. DIR/ready holds the hash of requirements.txt and comes last: while it is
@@ -24,6 +25,7 @@ from fetching import PYTHON, environment, fail, once, run
 
 REQUIREMENTS = HERE / "requirements.txt"
 WHEELS = HERE / "wheels.txt"
+PACKAGES = HERE / "packages.txt"
 # The platform of dpnp's wheel.
 LINUX = "manylinux_2_28_x86_64"
 DEFAULT = HERE.parent.parent / "target" / "real-world"
@@ -74,13 +76,13 @@ def library(name):
     print(found[0])
 
 
-def wheels(root):
-    """Downloads the wheels of wheels.txt, whose hashes pip checks, and prints where they are."""
-    folder = root / "wheels"
+def wheels(root, listing):
+    """Downloads the wheels of a list, whose hashes pip checks, and prints where they are."""
+    folder = root / listing.stem
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for line in WHEELS.read_text().splitlines():
+        for line in listing.read_text().splitlines():
             if line.startswith("#"):
                 continue
             platform, pinned = line.split(" ", 1)
@@ -100,7 +102,9 @@ def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--library":
         return library(sys.argv[2])
     if len(sys.argv) in (2, 3) and sys.argv[1] == "--wheels":
-        return wheels(Path(sys.argv[2] if len(sys.argv) == 3 else DEFAULT).absolute())
+        return wheels(Path(sys.argv[2] if len(sys.argv) == 3 else DEFAULT).absolute(), WHEELS)
+    if len(sys.argv) in (2, 3) and sys.argv[1] == "--packages":
+        return wheels(Path(sys.argv[2] if len(sys.argv) == 3 else DEFAULT).absolute(), PACKAGES)
     if len(sys.argv) > 2 or sys.argv[1:2] == ["--help"]:
         sys.exit(__doc__)
     root = Path(sys.argv[1] if len(sys.argv) == 2 else DEFAULT).absolute()

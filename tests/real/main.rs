@@ -34,6 +34,7 @@ mod numbers;
 mod ocloc;
 mod ocloc_versions;
 mod operands;
+mod packages;
 mod page;
 mod pages;
 mod pe_tools;

@@ -6,6 +6,7 @@
 use super::{Fit, Subject};
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
+use crate::compat::built_in::of_ray_tracing;
 use crate::compat::examine::Examined;
 use crate::compat::finding::RuleId;
 use crate::compat::native;
@@ -130,7 +131,17 @@ pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     if let Some(needed) = image.march {
         instruction_set(needed, subject, fit);
     }
-    if let Some(names) = named(&image.unlisted_imports) {
+    let gpu = subject.target.device_type == Some(DeviceType::Gpu);
+    let (rays, missing): (Vec<String>, Vec<String>) =
+        image.unlisted_imports.iter().cloned().partition(|symbol| gpu && of_ray_tracing(symbol));
+    if let Some(names) = named(&rays) {
+        let message = format!(
+            "The module calls {names}, which compilers of GPUs with ray tracing define; whether {} is one is not known.",
+            subject.target.name
+        );
+        fit.gap(RuleId::UnlistedImports, message);
+    }
+    if let Some(names) = named(&missing) {
         let message = format!(
             "The module imports {names}, which the image does not list, so that the runtime links nothing to it."
         );
