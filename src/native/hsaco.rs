@@ -23,6 +23,10 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     part.devices = processor.map(|name| format!("amd_gpu_{name}")).into_iter().collect();
     // ABI versions count from version 2 of the code object.
     part.version = Some(format!("code object {}", elf.abi_version.saturating_add(2)));
+    // The empty module of a table, as `filter` writes it.
+    if elf.sections.is_empty() {
+        return Ok(read);
+    }
     let sections = elf.sections.iter().filter(|section| section.kind == SHT_NOTE);
     let mut notes = sections.flat_map(DeviceElf::notes);
     let Some(note) = notes.find(|note| note.owner == b"AMDGPU" && note.kind == NT_AMDGPU_METADATA) else {

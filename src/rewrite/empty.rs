@@ -217,6 +217,22 @@ mod tests {
     }
 
     #[test]
+    fn empty_code_objects_are_read_without_a_problem() {
+        let header = |kind: u16, machine: u16| {
+            let mut elf = vec![0; 64];
+            assert!(bytes::put(&mut elf, 0, b"\x7fELF\x02\x01\x01"));
+            assert!(bytes::put(&mut elf, 16, &kind.to_le_bytes()) && bytes::put(&mut elf, 18, &machine.to_le_bytes()));
+            assert!(bytes::put(&mut elf, 20, &[1]) && bytes::put(&mut elf, 52, &[64, 0, 56, 0, 0, 0, 64]));
+            elf
+        };
+        for (payload, format) in [(header(0xff04, 0), Format::PatchTokens), (header(3, 224), Format::Hsaco)] {
+            let module = empty(&payload, format).unwrap();
+            let native = Native::read(&module, format, Place::file(0)).unwrap();
+            assert!(native.problems.is_empty() && native.kernel_names().is_empty(), "{:?}", native.problems);
+        }
+    }
+
+    #[test]
     fn text_and_containers_keep_what_says_for_whom_they_are() {
         let text = b"// made by\n.version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
         assert_eq!(empty(text, Format::Ptx).unwrap(), b".version 7.8\n.target sm_80\n.address_size 64\n");
