@@ -23,6 +23,17 @@ pub enum Coverage {
     None,
 }
 
+impl Coverage {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Coverage::Native => "native",
+            Coverage::Jit => "jit",
+            Coverage::None => "none",
+        }
+    }
+}
+
 /// GPUs that take another's code, beside their own.
 const TAKES: [(&str, &str); 6] = [
     ("intel_gpu_acm_g11", "intel_gpu_acm_g10"),

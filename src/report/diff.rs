@@ -209,6 +209,10 @@ impl Report {
                     let (gone, come) = (value(&change.old, "0"), value(&change.new, "0"));
                     format!("code of images without kernels: {gone} gone, {come} new{target}")
                 }
+                What::Coverage => {
+                    let (old, new) = (value(&change.old, "none"), value(&change.new, "none"));
+                    format!("on {}: {old} -> {new}", change.target)
+                }
                 _ => {
                     // A property may say `none`.
                     let (old, new) = (value(&change.old, "not there"), value(&change.new, "not there"));

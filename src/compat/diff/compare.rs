@@ -27,6 +27,8 @@ pub enum What {
     Properties,
     /// Targets that it has images for.
     Targets,
+    /// Intel GPUs that run it as it is, compile it first, or refuse it.
+    Coverage,
     /// Bytes of its images.
     Bytes,
     /// The code, where no other kind tells what changed.
@@ -35,7 +37,7 @@ pub enum What {
 
 impl What {
     /// All of them, in the order in which they are told.
-    pub const ALL: [What; 10] = [
+    pub const ALL: [What; 11] = [
         What::Arguments,
         What::Aspects,
         What::Attributes,
@@ -44,6 +46,7 @@ impl What {
         What::Options,
         What::Properties,
         What::Targets,
+        What::Coverage,
         What::Bytes,
         What::Code,
     ];
@@ -59,6 +62,7 @@ impl What {
             What::Options => "options",
             What::Properties => "properties",
             What::Targets => "targets",
+            What::Coverage => "coverage",
             What::Bytes => "bytes",
             What::Code => "code",
         }
@@ -214,7 +218,9 @@ pub fn compare(old: &Snapshot, new: &Snapshot, ignored: &[What]) -> FileDiff {
     }
     diff.diffs.sort_by(|one, other| one.name.cmp(&other.name));
     diff.images = images::changes(old, new, &shared);
-    diff.images.retain(|one| !ignored.contains(&one.change.what));
+    // Who does not ask for targets does not ask for GPUs either.
+    let kind = |what| if what == What::Coverage { What::Targets } else { what };
+    diff.images.retain(|one| !ignored.contains(&kind(one.change.what)));
     diff
 }
 

@@ -5,10 +5,14 @@
 
 use crate::bundle::Bundle;
 use crate::bundle::decode::{decode, describe};
+use crate::bundle::format::Format;
 use crate::bundle::property::{self, set};
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
+use crate::compat::fit::spec;
 use crate::compat::kernels::{Depth, KernelFacts, kernels};
+use crate::native::Native;
+use crate::native::coverage::Coverage;
 use crate::spirv::kernel::attributes::SubGroup;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,10 +28,38 @@ pub struct Snapshot {
     pub kernels: BTreeMap<String, BTreeMap<String, Shot>>,
     /// Properties of symbols and of images without kernels, by target.
     pub properties: BTreeMap<String, Values>,
+    /// Coverage of Intel GPUs by the images of each kernel, by its mangled name.
+    pub coverage: BTreeMap<String, KernelCoverage>,
     /// The hashes of images without kernels, by target.
     pub libraries: BTreeMap<String, BTreeSet<[u8; 32]>>,
     /// Whether something of the file could not be read.
     pub partial: bool,
+}
+
+/// How Intel GPUs run a kernel, by all its images.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelCoverage {
+    /// GPUs that native code or the SPIR-V inside it is for, by their names in the device configuration.
+    pub gpus: BTreeMap<String, Coverage>,
+    /// Whether there is a SPIR-V image, which every other GPU compiles.
+    pub spirv: bool,
+}
+
+impl KernelCoverage {
+    /// Adds an image of the kernel.
+    fn add(&mut self, image: &Examined<'_, '_>, gpus: &BTreeMap<String, Coverage>) {
+        self.spirv |= image.format == Format::SpirV && spec(image.image) == "spir64";
+        for (gpu, coverage) in gpus {
+            let best = self.gpus.entry(gpu.clone()).or_insert(*coverage);
+            *best = (*best).min(*coverage);
+        }
+    }
+
+    /// How a GPU runs the kernel.
+    pub fn on(&self, gpu: &str) -> Coverage {
+        let beside = if self.spirv { Coverage::Jit } else { Coverage::None };
+        self.gpus.get(gpu).copied().unwrap_or(beside)
+    }
 }
 
 /// Images, taken together.
@@ -83,6 +115,10 @@ pub fn snapshot(bundle: &Bundle<'_>, images: &[Examined<'_, '_>]) -> Snapshot {
         total.add(image.size, image.image.stored.len() as u64);
         if image.kernels.is_empty() {
             snapshot.libraries.entry(target.clone()).or_default().insert(image.blake3);
+        }
+        let gpus = image.native.as_ref().map(Native::coverage_by_gpu).unwrap_or_default();
+        for name in &image.kernels {
+            snapshot.coverage.entry(name.clone()).or_default().add(image, &gpus);
         }
         let mut sorted = of_image(bundle, image);
         let values = snapshot.properties.entry(target.clone()).or_default();

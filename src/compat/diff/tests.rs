@@ -2,7 +2,8 @@
 
 use super::budget::{Budgets, Forbidden, Growth, breaches};
 use super::compare::{Change, Fate, ImageChange, What, compare};
-use super::snapshot::{Shot, Snapshot, Total};
+use super::snapshot::{KernelCoverage, Shot, Snapshot, Total};
+use crate::native::coverage::Coverage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -129,6 +130,31 @@ type Told<'c> = (What, &'c str, Option<&'c str>, Option<&'c str>, usize);
 fn told(one: &ImageChange) -> Told<'_> {
     let Change { what, name, old, new, .. } = &one.change;
     (*what, name, old.as_deref(), new.as_deref(), one.kernels)
+}
+
+#[test]
+fn gpus_that_a_kernel_gains_and_loses_are_told() {
+    let covered = |gpus: &[(&str, Coverage)], spirv| KernelCoverage {
+        gpus: gpus.iter().map(|(gpu, coverage)| ((*gpu).to_owned(), *coverage)).collect(),
+        spirv,
+    };
+    let build = |coverage: KernelCoverage| {
+        let kernels = ["k", "l"].map(|name| (name.to_owned(), coverage.clone()));
+        Snapshot { coverage: kernels.into(), ..Snapshot::default() }
+    };
+    let old = build(covered(&[("pvc", Coverage::Native), ("dg1", Coverage::Jit)], false));
+    let beside = build(covered(&[("bmg", Coverage::Native)], true));
+    let changes = |old: &Snapshot, new: &Snapshot| {
+        let all = compare(old, new, &[]).images.into_iter();
+        all.map(|one| (one.change.target, one.change.old.unwrap(), one.change.new.unwrap(), one.kernels))
+            .collect::<Vec<_>>()
+    };
+    let line = |gpu: &str, old: &str, new: &str| (gpu.to_owned(), old.to_owned(), new.to_owned(), 2);
+    // SPIR-V beside is compiled on every GPU, those that nothing names too.
+    assert_eq!(changes(&old, &beside), [line("bmg", "none", "native"), line("pvc", "native", "jit")]);
+    assert_eq!(changes(&beside, &build(covered(&[], false))), [line("bmg", "native", "none")]);
+    assert!(!compare(&old, &beside, &[What::Targets]).differs());
+    assert_eq!(changes(&old, &old), []);
 }
 
 #[test]

@@ -54,6 +54,17 @@ pub(super) fn changes(old: &Snapshot, new: &Snapshot, shared: &SharedBy<'_>) -> 
             found.insert(change(What::Code, target, "", gone, come), 0);
         }
     }
+    for (name, after) in &new.coverage {
+        let Some(before) = old.coverage.get(name) else { continue };
+        for gpu in before.gpus.keys().chain(after.gpus.keys()).collect::<BTreeSet<_>>() {
+            let (was, is) = (before.on(gpu), after.on(gpu));
+            if was != is {
+                let [was, is] = [was, is].map(|coverage| Some(coverage.name().to_owned()));
+                let all = found.entry(change(What::Coverage, gpu, "", was, is)).or_default();
+                *all = all.saturating_add(1);
+            }
+        }
+    }
     found.into_iter().map(|(change, kernels)| ImageChange { change, kernels }).collect()
 }
 
