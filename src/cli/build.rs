@@ -1,17 +1,14 @@
 //! `build`: how does a binary get native code for known devices?
 
 pub mod compile;
-mod depend;
 pub mod draft;
-mod identity;
-mod natives;
 mod pace;
 mod plans;
 mod recipe;
 mod record;
 mod run;
+mod summary;
 mod targets;
-mod told;
 pub mod watch;
 
 use super::device_config::DeviceConfigs;
@@ -19,8 +16,8 @@ use super::driver::InstallArgs;
 use super::emit::EmitArgs;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
+use crate::cli::build::record::DependArgs;
 use crate::cli::global::Summary;
-use depend::DependArgs;
 use draft::Draft;
 use pace::{PaceArgs, Shard};
 use recipe::RecipeArgs;

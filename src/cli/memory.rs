@@ -31,7 +31,7 @@ impl Pages {
     }
 }
 
-/// Where a user may have fewer processes, threads may not be had.
+/// The number of processes of a user below which threads may not be had.
 const PLENTY: u64 = 4096;
 
 /// Works on this thread alone where no other can be had: the pool of threads, which starts when it is first asked, would

@@ -26,9 +26,9 @@ const FOLDER_MODE: u32 = 0o777;
 const PREFIX: &str = ".sycl-bundle-";
 /// A temporary file of another machine or container this old, which nobody locks, was left there.
 const STALE: Duration = Duration::from_secs(60);
-/// How long an output that is a pipe waits for a reader.
+/// The time that an output that is a pipe waits for a reader.
 const READER: Duration = Duration::from_secs(10);
-/// How often it looks for one.
+/// The time between two looks for a reader.
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the list of a set's files in its temporary folder.
 const LISTING: &str = ".files";

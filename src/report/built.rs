@@ -93,7 +93,7 @@ pub struct BuiltFile {
     pub images: usize,
     /// Native images that were compiled for it, now or in an earlier run.
     pub compiled: usize,
-    /// Its size in bytes.
+    /// Size in bytes before the build.
     pub bytes_before: u64,
     /// Size of its copy in bytes; 0 in a trial.
     pub bytes_after: u64,
@@ -154,7 +154,7 @@ pub struct TargetCounts {
 }
 
 impl TargetCounts {
-    /// The same target, of which nothing was compiled yet.
+    /// A copy of the target with all counts at zero.
     fn without_counts(&self) -> TargetCounts {
         TargetCounts {
             target: self.target.clone(),

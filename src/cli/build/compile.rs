@@ -1,24 +1,25 @@
 //! How do the planned modules become binaries: out of the cache, else by their targets' compilers?
 
-use super::identity::{self, Identities};
 use super::pace::Shard;
 use super::watch::Watch;
-use crate::cli::cache;
 use crate::cli::global::Global;
-use crate::cli::interrupt;
 use crate::cli::jobserver::Jobserver;
 use crate::cli::progress::Progress;
-use crate::cli::worker;
-use crate::cli::worker::OfflineArgs;
+use crate::cli::worker::{self, OfflineArgs};
+use crate::cli::{cache, interrupt};
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use sycl_bundle::build::cache::{Cache, Keys};
+use sycl_bundle::build as pool;
+use sycl_bundle::build::cache::{Cache, Compiler, Keys, fingerprint};
 use sycl_bundle::build::fold::{Apart, Folding};
 use sycl_bundle::build::target::{Backend, Target};
-use sycl_bundle::build::{self as pool, Artifact, Engine, Event, Failure, Job, Open, Outcome, Settings, Unit};
+use sycl_bundle::build::{
+    Artifact, Engine, Event, Failure, Inventory, Job, Offline, Open, Outcome, Settings, Unit, inventory, offline,
+};
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::container::place::Place;
 use sycl_bundle::device::cpu::CpuArch;
@@ -60,7 +61,7 @@ impl Binary {
 pub struct CompileOptions<'o> {
     /// The targets that the jobs name by their places.
     pub targets: &'o [Target],
-    /// Where compilers for devices that need not be there are, as far as the user says.
+    /// Places of compilers for devices that need not be there, as far as the user names them.
     pub offline: &'o OfflineArgs,
     /// The number of workers, where the user says.
     pub jobs: Option<NonZeroUsize>,
@@ -126,7 +127,7 @@ pub fn compile(
     let mut keys: HashMap<Unit, Keys> = HashMap::new();
     if order.cache.is_some() || order.shard.is_some() {
         let wanted: Vec<usize> = jobs.iter().map(|job| job.target).collect();
-        let Identities { compilers, libraries } = identity::identify(order.targets, &engines, &wanted)?;
+        let Identities { compilers, libraries } = identify(order.targets, &engines, &wanted)?;
         done.libraries = libraries;
         let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
         keys = jobs.iter().filter_map(key).collect();
@@ -297,4 +298,123 @@ fn check_march(targets: &[Target], artifact: &Artifact) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// The longest that a compiler may take to identify itself.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The compilers of targets.
+#[derive(Debug, Default)]
+pub struct Identities {
+    /// Compilers by the place of the target.
+    pub compilers: HashMap<usize, Compiler>,
+    /// Files of the compilers, as far as they are known.
+    pub libraries: Vec<PathBuf>,
+}
+
+/// The answer of an engine about itself.
+enum EngineAnswer {
+    Devices(Inventory),
+    Offline(Offline, Vec<String>),
+}
+
+/// The compilers of those targets that are wanted.
+///
+/// # Errors
+/// `Environment` where one does not answer.
+pub fn identify(targets: &[Target], engines: &[Engine], wanted: &[usize]) -> Result<Identities> {
+    let mut found = Identities::default();
+    let mut known: Vec<(&Engine, EngineAnswer)> = Vec::new();
+    for (place, (target, engine)) in targets.iter().zip(engines).enumerate() {
+        if !wanted.contains(&place) {
+            continue;
+        }
+        if !known.iter().any(|(other, _)| *other == engine) {
+            let answer = match &engine.open {
+                Open::Cpu | Open::Device(_) => {
+                    let inventory = inventory(&engine.launch, PATIENCE)?;
+                    found.libraries.extend(libraries(&inventory));
+                    EngineAnswer::Devices(inventory)
+                }
+                Open::Ocloc(_) | Open::Nvidia(_) => {
+                    let answer = offline(engine, &[], PATIENCE)?;
+                    found.libraries.extend(answer.files.iter().cloned());
+                    let prints = answer.files.iter().map(|file| fingerprint(file)).collect::<Result<_>>()?;
+                    EngineAnswer::Offline(answer, prints)
+                }
+            };
+            known.push((engine, answer));
+        }
+        if let Some((_, answer)) = known.iter().find(|(other, _)| *other == engine) {
+            found.compilers.insert(place, compiler(target, answer, &engine.launch.env));
+        }
+    }
+    found.libraries.dedup();
+    Ok(found)
+}
+
+/// The targets among these that their compiler does not know, with its version.
+///
+/// # Errors
+/// `Environment` where there is no compiler.
+pub fn unknown(targets: &[&Target], engine: &Engine) -> Result<(Vec<usize>, String)> {
+    let device = |target: &&Target| match &target.backend {
+        Backend::Ocloc { device } => Some(device.clone()),
+        Backend::Nvidia { .. } => Some(target.architecture().into_owned()),
+        Backend::Cpu(_) | Backend::Live { .. } => None,
+    };
+    let devices: Vec<String> = targets.iter().filter_map(device).collect();
+    let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
+    let answer = offline(engine, &devices, PATIENCE)?;
+    let is_unknown = |target: &&Target| device(target).is_some_and(|device| answer.unknown.contains(&device));
+    let places = targets.iter().enumerate().filter(|(_, target)| is_unknown(target)).map(|(place, _)| place);
+    Ok((places.collect(), answer.version))
+}
+
+/// The compiler of a target, and what it reads.
+fn compiler(target: &Target, answer: &EngineAnswer, env: &[(OsString, OsString)]) -> Compiler {
+    let identity = match answer {
+        EngineAnswer::Devices(inventory) => {
+            let device = match &target.backend {
+                Backend::Live { place, .. } => {
+                    usize::try_from(*place).ok().and_then(|place| inventory.devices.get(place))
+                }
+                _ => inventory.devices.iter().find(|device| device.compiles),
+            };
+            device.map(|device| {
+                [&device.platform, &device.vendor, &device.name, &device.driver, &device.opencl]
+                    .map(String::clone)
+                    .to_vec()
+            })
+        }
+        EngineAnswer::Offline(offline, prints) => {
+            let compiler = if target.is_nvidia() { "ptxas" } else { "ocloc" };
+            let about = [compiler.to_owned(), offline.version.clone()];
+            Some(about.into_iter().chain(prints.iter().cloned()).collect())
+        }
+    };
+    // Settings of the driver and of the compiler in it; which driver is chosen shows in its identity.
+    let read = |name: &str| ["CL_CONFIG_", "VOLCANO_", "IGC_"].iter().any(|prefix| name.starts_with(prefix));
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let own = std::env::vars_os().filter(|(name, _)| env.iter().all(|(set, _)| set != name));
+    let mut environment: Vec<(String, String)> = own
+        .chain(env.iter().cloned())
+        .map(|(name, value)| (text(name), text(value)))
+        .filter(|(name, _)| read(name))
+        .collect();
+    environment.sort();
+    Compiler {
+        target: target.spec.to_owned(),
+        architecture: target.architecture().into_owned(),
+        identity: identity.unwrap_or_default(),
+        environment,
+    }
+}
+
+/// The loader, and the drivers that the user names by their files.
+fn libraries(inventory: &Inventory) -> Vec<PathBuf> {
+    let named = std::env::var_os("OCL_ICD_FILENAMES").unwrap_or_default();
+    let named = std::env::split_paths(&named).collect::<Vec<_>>();
+    let all = std::iter::once(Path::new(&inventory.loader)).chain(named.iter().map(PathBuf::as_path));
+    all.filter(|path| path.is_absolute() && path.is_file()).map(Path::to_path_buf).collect()
 }

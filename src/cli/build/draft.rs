@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::pace::Shard;
-use super::told::{Batch, Work};
+use super::summary::{Batch, Work};
 use crate::cli::exit::Exit;
 use crate::cli::output;
 use std::collections::HashSet;

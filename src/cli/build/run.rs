@@ -3,10 +3,10 @@
 use super::compile::{self, CompileOptions, CompileResults};
 use super::plans::plans;
 use super::record::RecordArgs;
+use super::summary::{Batch, Work};
 use super::targets::{self, Asked, Wanted};
-use super::told::{Batch, Work};
 use super::watch::Watch;
-use super::{Args, natives};
+use crate::cli::build::{Args, plans};
 use crate::cli::emit::compiled::{self, Compiled};
 use crate::cli::emit::{self, Emit};
 use crate::cli::exit::{Exit, report};
@@ -103,7 +103,7 @@ impl Args {
         let mut kept = Vec::new();
         for ((images, bundle), embedded) in images.iter().zip(&bundles).zip(&embedded) {
             kept.push(match emit {
-                Emit::Embed => natives::kept(&wanted, images, bundle, embedded.as_ref())?,
+                Emit::Embed => plans::kept(&wanted, images, bundle, embedded.as_ref())?,
                 _ => Vec::new(),
             });
         }
@@ -130,7 +130,7 @@ impl Args {
                 let planned: Vec<Addition<'_>> = plans
                     .jobs
                     .iter()
-                    .filter_map(|job| Some(natives::addition(target(job)?, job.unit(), plans, &[])))
+                    .filter_map(|job| Some(plans::addition(target(job)?, job.unit(), plans, &[])))
                     .collect();
                 possible(host, bundle, &planned).context(|| group.name())?;
             }
@@ -178,8 +178,8 @@ impl Args {
             parts.zip(problems.iter().zip(sources.iter().zip(&totals)))
         {
             let Some(host) = hosts.first() else { continue };
-            let devices = natives::devices(&wanted, &done.compiled);
-            let mut additions = natives::additions(global, &wanted, plans, (&done.compiled, &devices));
+            let devices = plans::devices(&wanted, &done.compiled);
+            let mut additions = plans::additions(global, &wanted, plans, (&done.compiled, &devices));
             let drop_spirv =
                 if self.no_spirv { work.drops_spirv(plans, done, self.shard().is_some()) } else { HashSet::new() };
             let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| drop_spirv.contains(image));
@@ -217,7 +217,7 @@ impl Args {
                 bytes_before: sources.iter().map(Source::size).sum(),
                 without_spirv: work.shown(&drop_spirv),
                 bytes_after,
-                ..work.told(plans, done, emit == Emit::Embed, self.dry_run)
+                ..work.document(plans, done, emit == Emit::Embed, self.dry_run)
             };
             match &mut built {
                 Some(all) => all.add(own),

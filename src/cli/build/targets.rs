@@ -1,6 +1,6 @@
 //! For what does the user want native code?
 
-use super::{compile, identity};
+use crate::cli::build::compile;
 use crate::cli::global::Global;
 use crate::cli::live::Live;
 use crate::cli::worker::OfflineArgs;
@@ -104,7 +104,7 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
 /// `Environment` where there is no ocloc, or it does not know a target that was named alone, or ptxas does not know one.
 pub fn known(global: &Global, wanted: Vec<Wanted>, offline: &OfflineArgs) -> Result<Vec<Wanted>> {
     if let Some(target) = wanted.iter().map(|wanted| &wanted.target).find(|target| target.is_nvidia()) {
-        let (unknown, version) = identity::unknown(&[target], &compile::engine(target, offline)?)?;
+        let (unknown, version) = compile::unknown(&[target], &compile::engine(target, offline)?)?;
         if !unknown.is_empty() {
             let message = format!("ptxas does not know all of {} ({version})", target.architecture());
             let error = Error::new(ErrorKind::Environment, message);
@@ -113,7 +113,7 @@ pub fn known(global: &Global, wanted: Vec<Wanted>, offline: &OfflineArgs) -> Res
     }
     let gpus: Vec<&Target> = wanted.iter().map(|wanted| &wanted.target).filter(|target| is_offline(target)).collect();
     let Some(first) = gpus.first() else { return Ok(wanted) };
-    let (unknown, version) = identity::unknown(&gpus, &compile::engine(first, offline)?)?;
+    let (unknown, version) = compile::unknown(&gpus, &compile::engine(first, offline)?)?;
     let names: HashSet<String> =
         unknown.iter().filter_map(|place| gpus.get(*place)).map(|target| target.name.clone()).collect();
     let version = if version.is_empty() { "this machine's ocloc".to_owned() } else { format!("ocloc {version}") };

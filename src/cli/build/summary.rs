@@ -1,4 +1,4 @@
-//! How is what was done told, by the names and numbers that the user knows?
+//! What did a build do, by the names and numbers that the user knows?
 
 use super::compile::{Binary, CompileResults};
 use super::plans::Plans;
@@ -218,7 +218,7 @@ impl<'w, 'a> Work<'w, 'a> {
     }
 
     /// The document of a build, from plans and results.
-    pub fn told(&self, plans: &Plans<'_>, done: &CompileResults, embeds: bool, dry_run: bool) -> Built {
+    pub fn document(&self, plans: &Plans<'_>, done: &CompileResults, embeds: bool, dry_run: bool) -> Built {
         let targets: Vec<TargetCounts> =
             (0..self.wanted.len()).filter_map(|place| self.of_target(place, plans, done, dry_run)).collect();
         let skipped = plans.each.iter().enumerate().flat_map(|(place, plan)| {
