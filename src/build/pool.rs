@@ -8,7 +8,7 @@
 use super::memory::{self, Queue, Share, Taken};
 use super::process::{NoReply, Worker, environment};
 use super::protocol::{Compiled, Reply, Request};
-use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Outcome, Settings, Step, Tokens};
+use super::{Artifact, Engine, Event, Failure, FailureCause, Job, Open, Outcome, Settings, Step, Tokens};
 use crate::bundle::format::Format;
 use crate::container::place::Place;
 use crate::error::{Error, ErrorKind, Result};
@@ -326,7 +326,10 @@ impl<'p, T: Task> Slot<'p, T> {
                 Err(NoReply::Failed(cause, log)) => (cause, log),
             };
             // A compiler that hangs once hangs again, and each time costs all the patience there is.
-            let hopeless = matches!(cause, FailureCause::TimedOut { .. });
+            let timed_out = matches!(cause, FailureCause::TimedOut { .. });
+            // ocloc is deterministic: what ends a fresh process in the same way ends the next. The CPU driver dies at random.
+            let repeated = matches!(engine.open, Open::Ocloc(_)) && earlier.last() == Some(&cause);
+            let hopeless = timed_out || repeated;
             if hopeless || attempts > self.settings.retries {
                 return Ok(Err(Failure { image, target, cause, earlier, log, attempts }));
             }

@@ -4,6 +4,7 @@ use crate::device::cpu::CpuArch;
 use crate::device::target::Target as Facts;
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
+use std::ffi::OsString;
 
 /// `DeviceTargetSpec` of native CPU images.
 pub const CPU_SPEC: &str = "spir64_x86_64";
@@ -52,6 +53,8 @@ pub enum Backend {
         place: u32,
         /// Name of the device, for the user and for the cache.
         name: String,
+        /// Variables that make the driver simulate the device; empty for one that is there.
+        environment: Vec<(OsString, OsString)>,
         /// The instruction set, of a CPU of which one is asked for.
         march: Option<CpuArch>,
     },

@@ -70,7 +70,7 @@ impl LiveTargets {
         if self.devices.is_empty() {
             return Ok(Vec::new());
         }
-        let live = Live::find()?;
+        let live = Live::find_for(global, &self.devices)?;
         let listed = self.devices.iter().map(|wanted| live.choose(wanted)).collect::<Result<Vec<_>>>()?;
         let probes = probed(global, &live, &listed)?;
         let aspects: Vec<&str> = aspect::names().collect();

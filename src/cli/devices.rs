@@ -23,6 +23,11 @@ A device is meant by its number, its kind (cpu, gpu, accelerator, custom: the fi
 SPIR-V) or a part of its name. ONEAPI_DEVICE_SELECTOR hides devices as it does from SYCL programs;
 OCL_ICD_VENDORS and OCL_ICD_FILENAMES say which drivers are loaded.
 
+`sim:GPU` (sim:bmg-g21, sim:pvc) is an Intel GPU that need not be there: Intel's installed GPU
+driver simulates it. It compiles and answers about kernels as for that GPU; memory, compute units
+and timings are not to be believed, and no kernel runs. So do kernels, check, has, explain and
+build take it, one at a time.
+
 `--save` writes what one device is like as a device configuration, under a name made of the
 device's own: `check -t` and `targets` take it with --device-config, on other machines too.
 Drivers tell too little of the SPIR-V that they take; `--probe` has a device's driver build a
@@ -34,6 +39,7 @@ Examples:
   sycl-bundle devices
   sycl-bundle devices cpu
   sycl-bundle devices --kernels
+  sycl-bundle devices sim:bmg-g21
   sycl-bundle devices --device cpu --save my-cpu.yaml
   sycl-bundle check libfoo.so -t live-... --device-config my-cpu.yaml
   sycl-bundle devices --format json | jq -r '.devices[] | .name, .aspects[]'
@@ -81,7 +87,7 @@ impl Args {
             return output::schema(&page::schema());
         }
         self.devices.append(&mut self.named);
-        let live = Live::find()?;
+        let live = Live::find_for(global, &self.devices)?;
         for problem in &live.inventory.problems {
             global.note(problem);
         }

@@ -87,7 +87,7 @@ impl Args {
         }
         let subjects: Vec<_> = asked.iter().map(|one| Subject::new(one.target).with_march(one.march)).collect();
         let mut explanation = request.begin();
-        let live = devices(&self.device)?;
+        let live = devices(global, &self.device)?;
         let mut unmatched = None;
         let mut any = false;
         let (mut open, mut count) = (false, 0usize);
@@ -171,11 +171,11 @@ impl Args {
 }
 
 /// The live devices that are asked for, by the words on the command line.
-pub fn devices(wanted: &[String]) -> Result<Option<(Live, &[String])>> {
+pub fn devices<'w>(global: &Global, wanted: &'w [String]) -> Result<Option<(Live, &'w [String])>> {
     if wanted.is_empty() {
         return Ok(None);
     }
-    let live = Live::find()?;
+    let live = Live::find_for(global, wanted)?;
     for word in wanted {
         live.choose(word)?;
     }

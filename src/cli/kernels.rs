@@ -88,7 +88,7 @@ impl Args {
         let mut selector = self.selection.selector()?;
         // Of images that hold several kernels, those are meant whose code it is; and what that calls may stand in others.
         let aspects = std::mem::take(&mut selector.aspects);
-        let live = (!self.device.is_empty()).then(Live::find).transpose()?;
+        let live = (!self.device.is_empty()).then(|| Live::find_for(global, &self.device)).transpose()?;
         let mut askers = Vec::new();
         for wanted in &self.device {
             if let Some(live) = &live {

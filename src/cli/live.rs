@@ -6,6 +6,7 @@
 use super::global::Global;
 use super::progress::Progress;
 use super::worker;
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use sycl_bundle::build::inventory;
@@ -16,7 +17,9 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::kernels::KernelFacts;
 use sycl_bundle::compat::offers::Lent;
+use sycl_bundle::device;
 use sycl_bundle::device::selector::{Selector, VARIABLE};
+use sycl_bundle::device::simulation::{PREFIX, Simulation};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::kernels::Answers;
 use sycl_bundle::report::kernels::queries::DeviceQueries;
@@ -30,6 +33,8 @@ pub struct Live {
     pub inventory: Inventory,
     hidden: Vec<bool>,
     launch: Launch,
+    /// Variables that make the driver simulate the one device that is not hidden.
+    simulated: Vec<(OsString, OsString)>,
 }
 
 impl Live {
@@ -50,7 +55,60 @@ impl Live {
         }
         let places = inventory.devices.iter().enumerate();
         let hidden = places.map(|(place, device)| !selector.admits(&device.kind, place)).collect();
-        Ok(Live { inventory, hidden, launch })
+        Ok(Live { inventory, hidden, launch, simulated: Vec::new() })
+    }
+
+    /// Looks around for the devices that words mean; `sim:GPU` is one that Intel's driver simulates.
+    ///
+    /// # Errors
+    /// As [`Live::find`]; `Usage` for a simulated device beside another, `Environment` where the driver cannot simulate.
+    pub fn find_for(global: &Global, words: &[String]) -> Result<Live> {
+        match words.iter().find_map(|word| word.strip_prefix(PREFIX)) {
+            None => Live::find(),
+            Some(gpu) if words.len() == 1 => Live::simulate(global, &Simulation::find(gpu, device::table())?),
+            Some(_) => {
+                let error =
+                    Error::new(ErrorKind::Usage, "a simulated device stands alone: a driver simulates one at a time");
+                Err(error.with_remedy("run the command once for each"))
+            }
+        }
+    }
+
+    /// Has Intel's GPU driver simulate a device, by the worker's environment alone.
+    fn simulate(global: &Global, wanted: &Simulation) -> Result<Live> {
+        let Simulation { name, environment, .. } = wanted;
+        let environment: Vec<(OsString, OsString)> =
+            environment.iter().map(|(name, value)| ((*name).into(), value.into())).collect();
+        // The driver that this tool installs is for CPUs: the system's are wanted.
+        let launch = worker::launch_with(environment.clone(), None)?;
+        let cannot = |why: String| {
+            let error =
+                Error::new(ErrorKind::Environment, format!("no driver on this machine simulates {name}: {why}"));
+            error.with_remedy("install a current Intel GPU driver for OpenCL (package intel-opencl-icd; 26.27 does)")
+        };
+        let mut inventory = inventory(&launch, PATIENCE).map_err(|error| cannot(error.to_string()))?;
+        let is_simulated =
+            |one: &Device| one.kind == "gpu" && one.vendor.starts_with("Intel") && wanted.is_named(&one.name);
+        let Some(place) = inventory.devices.iter().position(is_simulated) else {
+            let seen: Vec<&str> = inventory.devices.iter().map(|one| one.name.as_str()).collect();
+            let seen = if seen.is_empty() { "no device".to_owned() } else { seen.join(", ") };
+            return Err(cannot(format!("the OpenCL loader lists {seen}")));
+        };
+        let hidden = (0..inventory.devices.len()).map(|own| own != place).collect();
+        if let Some(one) = inventory.devices.get_mut(place) {
+            one.name = format!("{name} (simulated)");
+            global.note(&format!(
+                "{name} is simulated by Intel's driver {}: it compiles and answers about kernels as for this GPU; memory, \
+                 compute units, clocks and timings are not to be believed, and no kernel runs",
+                one.driver
+            ));
+        }
+        Ok(Live { inventory, hidden, launch, simulated: environment })
+    }
+
+    /// The variables that make the driver simulate the device; none where devices are there.
+    pub fn simulated(&self) -> &[(OsString, OsString)] {
+        &self.simulated
     }
 
     /// Whether a SYCL program would see the device at a place.
@@ -68,6 +126,12 @@ impl Live {
     /// # Errors
     /// As [`choose`].
     pub fn choose(&self, wanted: &str) -> Result<(usize, &Device)> {
+        if !self.simulated.is_empty() && wanted.starts_with(PREFIX) {
+            let mut devices = self.inventory.devices.iter().enumerate();
+            if let Some(found) = devices.find(|(place, _)| self.visible(*place)) {
+                return Ok(found);
+            }
+        }
         choose(&self.inventory, wanted, &|place| self.visible(place)).map_err(|error| match self.hidden() {
             0 => error,
             hidden => {

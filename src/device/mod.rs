@@ -20,6 +20,7 @@ pub mod near;
 mod read;
 pub mod resolve;
 pub mod selector;
+pub mod simulation;
 pub mod table;
 pub mod target;
 pub mod yaml;

@@ -8,7 +8,7 @@ use crate::compat::finding::RuleId;
 use crate::compat::native::Stay;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The JSON Schema of the document.
 pub fn schema() -> String {
@@ -244,6 +244,18 @@ pub struct Failed {
     pub log: String,
     /// The number of attempts.
     pub attempts: u32,
+    /// Name and version of the compiler, where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
+    /// SPIR-V version and extensions of the module.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+}
+
+/// Describes a module by what a compiler may be too old for: the SPIR-V version and the extensions.
+pub fn describe_module((major, minor): (u8, u8), extensions: &[String]) -> String {
+    let all = [&[format!("SPIR-V {major}.{minor}")], extensions].concat();
+    all.join(", ")
 }
 
 impl Failed {
@@ -257,6 +269,8 @@ impl Failed {
             cause: failure.to_string(),
             log: failure.log.clone(),
             attempts: failure.attempts,
+            compiler: None,
+            module: None,
         }
     }
 }
@@ -456,6 +470,7 @@ impl Built {
         };
         for ((target, cause), all) in alike {
             let target = if several { format!(" for {target}") } else { String::new() };
+            let advice = cause.contains("died of").then(|| newer_compiler(&all));
             match all.len().checked_sub(NAMED).filter(|more| *more > 0 && !verbose) {
                 None => {
                     let shown = if verbose { usize::MAX } else { LOG_LINES };
@@ -468,15 +483,11 @@ impl Built {
                 Some(more) => {
                     let images = count(all.len(), "image");
                     lines.push(format!("  {images} did not build{target} and stay as they are: {cause}"));
-                    if cause.contains("died of") {
-                        let advice =
-                            "a compiler that crashes on many modules is often older than they are: try a newer one";
-                        lines.push(format!("    {advice}"));
-                    }
                     lines.extend(all.into_iter().take(NAMED).map(|failed| format!("    {}", name(failed))));
                     lines.push(format!("    and {more} more (-v names all, with what the compiler said)"));
                 }
             }
+            lines.extend(advice.map(|advice| format!("    {advice}")));
         }
     }
 
@@ -539,6 +550,19 @@ impl Built {
 
 fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Explains a compiler that crashed on these modules: names the compiler, and the newest that the modules declare.
+fn newer_compiler(all: &[&Failed]) -> String {
+    let compiler = all.iter().find_map(|failed| failed.compiler.as_deref()).unwrap_or("the compiler");
+    let modules: BTreeSet<&str> = all.iter().filter_map(|failed| failed.module.as_deref()).collect();
+    // The one that declares most stands for all.
+    let module = modules.iter().max_by_key(|module| module.len()).map(|module| format!(" ({module})"));
+    format!(
+        "{compiler} crashed on {}{}; a compiler that is older than the modules often does: try a newer one",
+        if all.len() == 1 { "this module" } else { "these modules" },
+        module.unwrap_or_default()
+    )
 }
 
 #[cfg(test)]

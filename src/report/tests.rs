@@ -44,6 +44,8 @@ fn builds() {
         cause: text(),
         log: text(),
         attempts: 3,
+        compiler: Some(text()),
+        module: Some(text()),
     };
     let document = built::Built {
         inputs: vec![text()],

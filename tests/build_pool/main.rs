@@ -311,6 +311,24 @@ fn the_real_worker_dies_with_its_parent_while_its_input_is_open() {
     shell.wait().unwrap();
 }
 
+/// Landlock is in Linux since 5.13.
+#[test]
+fn the_real_worker_writes_below_its_own_folder_only() {
+    let outside = tempfile::tempdir().unwrap();
+    let own = tempfile::tempdir().unwrap();
+    let script = r#"echo inside > inside; echo outside > "$0/outside"; ulimit -c; ulimit -d; ulimit -f; ulimit -t"#;
+    let done = without_drivers()
+        .args(["-c", r#"exec "$0" worker --confined --run sh -c "$1" "$2""#, env!("CARGO_BIN_EXE_sycl-bundle"), script])
+        .arg(outside.path())
+        .current_dir(own.path())
+        .output()
+        .unwrap();
+    assert!(own.path().join("inside").exists(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(!outside.path().join("outside").exists(), "a worker wrote outside of its folder");
+    let limits = String::from_utf8(done.stdout).unwrap();
+    assert!(limits.lines().all(|limit| limit != "unlimited") && limits.lines().count() == 4, "{limits}");
+}
+
 #[test]
 fn nothing_to_do_starts_nothing() {
     let (outcomes, events, workers) = build("", 4, &[]);

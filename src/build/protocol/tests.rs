@@ -74,3 +74,17 @@ fn other_text_is_not_a_frame() {
     assert!(Reply::read(&mut b"SBw1\x03\x00\x00\x00\x40".as_slice()).is_err());
     assert!(Reply::read(&mut b"SBw1\x03\x04\x00\x00\x00\xff\xff\xff\xff".as_slice()).is_err());
 }
+
+#[test]
+fn sizes_that_are_none_are_errors() {
+    // Numbers are eight bytes each, and an answer has a head of twelve.
+    assert!(Fields(&[4, 0, 0, 0, 1, 2, 3, 4]).numbers().is_err());
+    assert_eq!(Fields(&[8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]).numbers().unwrap(), [1]);
+    let inventory = Inventory { devices: vec![Device::default()], ..Inventory::default() };
+    let mut fields = inventory.encode();
+    fields.last_mut().unwrap().truncate(40);
+    let damaged = frame(6, &slices(&fields)).unwrap();
+    assert!(Reply::read(&mut damaged.as_slice()).is_err());
+    let answers: [&[u8]; 4] = [b"log", b"kernel", &[0; 4], &[0; 5]];
+    assert!(Reply::read(&mut frame(7, &answers).unwrap().as_slice()).is_err());
+}

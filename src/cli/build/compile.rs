@@ -13,12 +13,12 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use sycl_bundle::build as pool;
 use sycl_bundle::build::cache::{Cache, Compiler, Keys, fingerprint};
 use sycl_bundle::build::fold::{Apart, Folding};
 use sycl_bundle::build::target::{Backend, Target};
 use sycl_bundle::build::{
-    Artifact, Engine, Event, Failure, Inventory, Job, Offline, Open, Outcome, Settings, Unit, inventory, offline,
+    self as pool, Artifact, Engine, Event, Failure, FailureCause, Inventory, Job, Offline, Open, Outcome, Settings,
+    Unit, inventory, offline,
 };
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::container::place::Place;
@@ -98,6 +98,8 @@ pub struct CompileResults {
     pub elsewhere: Vec<Unit>,
     /// Files of the compilers, as far as they are known.
     pub libraries: Vec<PathBuf>,
+    /// Names and versions of the compilers, by the places of their targets, as far as they were asked.
+    pub compilers: HashMap<usize, String>,
 }
 
 /// Finds jobs that are the same code, where that matters. Devices other than CPUs keep names in forms of their own.
@@ -129,6 +131,7 @@ pub fn compile(
         let wanted: Vec<usize> = jobs.iter().map(|job| job.target).collect();
         let Identities { compilers, libraries } = identify(order.targets, &engines, &wanted)?;
         done.libraries = libraries;
+        done.compilers = names(&compilers);
         let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
         keys = jobs.iter().filter_map(key).collect();
     }
@@ -174,6 +177,13 @@ pub fn compile(
         done.take(order, outcome)?;
     }
     done.apart = folding.apart;
+    let died = |failure: &&Failure| matches!(failure.cause, FailureCause::Died(_));
+    if done.compilers.is_empty() && done.failures.iter().any(|failure| died(&failure)) {
+        let wanted: Vec<usize> = done.failures.iter().filter(died).map(|failure| failure.target).collect();
+        // A compiler that does not tell its name does not end a build that is done.
+        done.compilers =
+            identify(order.targets, &engines, &wanted).map(|found| names(&found.compilers)).unwrap_or_default();
+    }
     done.failures.sort_by_key(|failure| places.get(&failure.unit()).copied());
     done.compiled.sort_by_key(|binary| places.get(&binary.unit()).copied());
     Ok(done)
@@ -192,6 +202,16 @@ impl CompileResults {
         }
         Ok(())
     }
+}
+
+/// Returns names and versions of compilers, by the places of their targets.
+fn names(compilers: &HashMap<usize, Compiler>) -> HashMap<usize, String> {
+    let name = |compiler: &Compiler| match compiler.identity.as_slice() {
+        [tool, version, ..] if tool == "ocloc" => format!("ocloc {version}").trim_end().to_owned(),
+        [platform, _, _, driver, ..] => format!("{platform}, driver {driver}"),
+        other => other.join(" "),
+    };
+    compilers.iter().map(|(place, compiler)| (*place, name(compiler))).collect()
 }
 
 /// Has workers compile what is left.
@@ -273,7 +293,13 @@ pub fn engine(target: &Target, offline: &OfflineArgs) -> Result<Engine> {
         Backend::Cpu(march) => Engine { launch: worker::launch(Some(*march))?, open: Open::Cpu },
         Backend::Ocloc { .. } => worker::offline(Open::Ocloc(offline.ocloc.clone()))?,
         Backend::Nvidia { .. } => worker::offline(Open::Nvidia(offline.places()))?,
-        Backend::Live { place, march, .. } => Engine { launch: worker::launch(*march)?, open: Open::Device(*place) },
+        Backend::Live { place, march, environment, .. } => {
+            let launch = match environment.is_empty() {
+                true => worker::launch(*march)?,
+                false => worker::launch_with(environment.clone(), None)?,
+            };
+            Engine { launch, open: Open::Device(*place) }
+        }
     })
 }
 

@@ -14,7 +14,7 @@ use sycl_bundle::build::{Failure, Job, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::native::Stay;
-use sycl_bundle::report::built::{Built, Failed, Skipped, Slowest, Staying, TargetCounts};
+use sycl_bundle::report::built::{Built, Failed, Skipped, Slowest, Staying, TargetCounts, describe_module};
 use sycl_bundle::report::costs::BinaryOrigin;
 use sycl_bundle::report::name::shorten;
 
@@ -233,7 +233,12 @@ impl<'w, 'a> Work<'w, 'a> {
         });
         let failed = done.failures.iter().map(|failure| {
             let image = self.numbers.shown(failure.image);
-            Failed::new(image, self.target(failure.target), self.kernels(failure.image), failure)
+            let module = self.image(failure.image).and_then(|examined| examined.module.as_ref());
+            Failed {
+                compiler: done.compilers.get(&failure.target).cloned(),
+                module: module.map(|module| describe_module(module.version, &module.extensions)),
+                ..Failed::new(image, self.target(failure.target), self.kernels(failure.image), failure)
+            }
         });
         let most = |of: for<'p> fn(&'p Plan<'_>) -> &'p BTreeMap<String, usize>| {
             let mut most: BTreeMap<String, usize> = BTreeMap::new();

@@ -72,7 +72,7 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
         return Err(error.with_remedy("name the oldest that it is to run on: -t nvidia_gpu_sm_80"));
     }
     if !asked.devices.is_empty() {
-        let live = Live::find()?;
+        let live = Live::find_for(global, asked.devices)?;
         for word in asked.devices {
             wanted.push(Wanted { target: device(&live, word, march)?, facts: None, named: true });
         }
@@ -181,6 +181,7 @@ fn device(live: &Live, word: &str, march: Option<CpuArch>) -> Result<Target> {
         backend: Backend::Live {
             place: u32::try_from(place).unwrap_or(u32::MAX),
             name: device.name.clone(),
+            environment: live.simulated().to_vec(),
             march: march.filter(|_| spec == CPU_SPEC),
         },
     })
