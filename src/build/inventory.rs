@@ -183,7 +183,11 @@ pub fn choose<'i>(
     let lower = wanted.to_lowercase();
     if KINDS.contains(&lower.as_str()) {
         let fits = |(_, device): &&(usize, &Device)| device.kind == lower;
-        let able = seen.iter().filter(fits).find(|(_, device)| device.takes_spirv() || lower == "custom");
+        // Of several CPU drivers the one whose native code the runtime takes.
+        let able = || seen.iter().filter(fits);
+        let able = able()
+            .find(|(_, device)| device.compiles)
+            .or_else(|| able().find(|(_, device)| device.takes_spirv() || lower == "custom"));
         return able.copied().ok_or_else(|| match seen.iter().find(fits) {
             Some((place, device)) => {
                 let message =
@@ -241,6 +245,18 @@ mod tests {
 
     fn place(wanted: &str) -> std::result::Result<usize, ErrorKind> {
         choose(&inventory(), wanted, &|_| true).map(|(place, _)| place).map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn of_two_cpu_drivers_the_one_that_compiles_is_meant() {
+        let mut both = inventory();
+        for device in &mut both.devices {
+            device.il = "SPIR-V_1.5".into();
+        }
+        let place = |all: &Inventory| choose(all, "cpu", &|_| true).unwrap().0;
+        assert_eq!(place(&both), 0);
+        both.devices[1].compiles = true;
+        assert_eq!(place(&both), 1);
     }
 
     #[test]

@@ -105,6 +105,11 @@ pub(super) fn no_device(all: &[Known], skipped: &[Error], wanted: Option<u32>) -
         Some(place) => format!("no OpenCL device number {place} any more"),
     };
     let mut message = format!("{what}; the loader lists {seen}");
+    if wanted.is_none() && all.iter().any(|(_, one)| one.kind == "cpu" && one.takes_spirv()) {
+        message.push_str(
+            "; native code for spir64_x86_64 is handed to every OpenCL CPU device, and no other driver makes what Intel's takes",
+        );
+    }
     for error in skipped {
         message.push_str(&format!("; {error}"));
     }
@@ -157,7 +162,8 @@ fn describe(id: cl_device_id, kind: &str) -> Device {
         sub_group_sizes,
         max_work_item_sizes: numbers(CL_DEVICE_MAX_WORK_ITEM_SIZES),
         max_work_group_size: number(CL_DEVICE_MAX_WORK_GROUP_SIZE),
-        max_num_sub_groups: number(CL_DEVICE_MAX_NUM_SUB_GROUPS),
+        // A driver without sub-groups says 0; the runtime answers 1.
+        max_num_sub_groups: number(CL_DEVICE_MAX_NUM_SUB_GROUPS).max(1),
         compute_units: number(CL_DEVICE_MAX_COMPUTE_UNITS),
         local_mem: number(CL_DEVICE_LOCAL_MEM_SIZE),
         global_mem: number(CL_DEVICE_GLOBAL_MEM_SIZE),
