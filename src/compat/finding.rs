@@ -211,11 +211,6 @@ impl Finding {
     pub fn new(rule: RuleId, certain: bool, message: impl Into<String>, remedy: impl Into<String>) -> Finding {
         Finding { rule, certain, message: message.into(), aspect: None, remedy: remedy.into() }
     }
-
-    /// The verdict that the finding alone gives.
-    pub fn verdict(&self) -> Verdict {
-        if self.certain { Verdict::Incompatible } else { Verdict::Unknown }
-    }
 }
 
 /// Tells what mends a break of a rule for images on a target; `about` is the aspect, where the rule is about one.

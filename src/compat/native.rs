@@ -41,7 +41,7 @@ pub enum Stay {
     SubGroupSize(u32),
     /// The image requires a larger work-group than the CPU driver runs.
     WorkGroupSize(u64),
-    /// It does what no NVIDIA GPU, or none of its compilers, does.
+    /// The image does what no NVIDIA GPU, or none of its compilers, does.
     Nvidia(String),
 }
 
@@ -183,7 +183,7 @@ const NOT_ON_NVIDIA: [(u32, &str); 14] = [
 /// Size of every sub-group of NVIDIA GPUs.
 pub const NVIDIA_SUB_GROUP_SIZE: u32 = 32;
 
-/// What cannot be made for NVIDIA GPUs.
+/// Tells what cannot be made for NVIDIA GPUs.
 pub fn on_nvidia(examined: &Examined<'_, '_>) -> Option<Stay> {
     if examined.is_esimd() {
         return Some(Stay::Esimd);

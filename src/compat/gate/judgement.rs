@@ -234,8 +234,8 @@ impl Judgement {
         })
     }
 
-    /// How a group's kernels run on the target: as they are, compiled just in time, or not at all. Findings of a policy
-    /// change nothing about that, and neither do excuses.
+    /// Returns the way a group's kernels run on the target: as they are, compiled just in time, or not at all. Findings
+    /// of a policy change nothing about that, and neither do excuses.
     pub fn coverage(&self, group: usize) -> Coverage {
         let stops = |item: &Item| {
             let rule = item.finding.rule;
