@@ -36,7 +36,7 @@ pub struct Snapshot {
     pub partial: bool,
 }
 
-/// How Intel GPUs run a kernel, by all its images.
+/// Coverage of Intel GPUs by a kernel, with all its images.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelCoverage {
     /// GPUs that native code or the SPIR-V inside it is for, by their names in the device configuration.
@@ -55,7 +55,7 @@ impl KernelCoverage {
         }
     }
 
-    /// How a GPU runs the kernel.
+    /// Coverage of the kernel on a GPU.
     pub fn on(&self, gpu: &str) -> Coverage {
         let beside = if self.spirv { Coverage::Jit } else { Coverage::None };
         self.gpus.get(gpu).copied().unwrap_or(beside)
