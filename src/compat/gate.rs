@@ -16,7 +16,7 @@ use super::choice::choose_among;
 use super::engine::Engine;
 use super::examine::Examined;
 use super::finding::{Finding, RuleId, build_remedy};
-use super::fit::{Fit, Subject};
+use super::fit::{Fit, Subject, buildable};
 use super::offers::Provider;
 use crate::bundle::image::State;
 use crate::device::target::{Has, current};
@@ -146,7 +146,17 @@ impl<'g> Gate<'g> {
             // The sentence names the kernel, and stands here for many.
             let failure = failure.replacen(&format!("Kernel {name} has"), "Kernel has", 1);
             let message = if choice.unsure { why.join(" ") } else { failure };
-            return (vec![own(RuleId::NoImage, !choice.unsure, message)], None);
+            let mut item = own(RuleId::NoImage, !choice.unsure, message.clone());
+            let of_kernel = choice.of_kernel.iter().filter_map(|at| self.images().get(*at));
+            if let Some((possible, said)) =
+                of_kernel.filter_map(|image| buildable(image, subject)).max_by_key(|said| said.0)
+            {
+                let remedy =
+                    if possible { build_remedy(target) } else { "launch it on devices that take SPIR-V".to_owned() };
+                let message = format!("{message} {said}");
+                item.finding = Arc::new(Finding::new(RuleId::NoImage, !choice.unsure, message, remedy));
+            }
+            return (vec![item], None);
         };
         let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);

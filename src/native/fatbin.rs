@@ -27,25 +27,29 @@ pub enum Kind {
     Cubin,
 }
 
-/// Writes a fat binary of entries that are not compressed, each with the number of its architecture.
+/// Writes a fat binary of entries that are not compressed, each with the number of its architecture; as `fatbinary` of CUDA 13.5
+/// writes it with `--compress=false`.
 pub fn write(entries: &[(Kind, u32, Vec<u8>)]) -> Vec<u8> {
     let mut body = Vec::new();
     for (kind, architecture, contents) in entries {
         let stored = contents.len().next_multiple_of(8);
-        let kind: u16 = if *kind == Kind::Ptx { 1 } else { 2 };
+        let is_ptx = *kind == Kind::Ptx;
+        let kind: u16 = if is_ptx { 1 } else { 2 };
+        // PTX has the options of ptxas behind the header, which the driver reads also where there are none.
+        let options: &[u32] = if is_ptx { &[ENTRY + 8, 0, 0, 0] } else { &[] };
+        let (header, options_at) = if is_ptx { (ENTRY + 16, ENTRY) } else { (ENTRY, 0) };
+        let (major, minor) = if is_ptx { ptx_version(contents) } else { (1, 7) };
         body.extend_from_slice(&kind.to_le_bytes());
         body.extend_from_slice(&0x101u16.to_le_bytes());
-        body.extend_from_slice(&ENTRY.to_le_bytes());
+        body.extend_from_slice(&header.to_le_bytes());
         body.extend_from_slice(&(stored as u64).to_le_bytes());
-        // Neither compressed nor with options; the version of the contents' form, as `fatbinary` writes it.
-        [0u32, 0].iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
-        let (minor, major): (u16, u16) = if kind == 1 { (0, 8) } else { (7, 1) };
-        body.extend_from_slice(&minor.to_le_bytes());
-        body.extend_from_slice(&major.to_le_bytes());
-        body.extend_from_slice(&architecture.to_le_bytes());
+        // Not compressed.
+        [0u32, options_at].iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+        [minor, major].iter().for_each(|half: &u16| body.extend_from_slice(&half.to_le_bytes()));
         // No name; code of 64 bits for Linux.
-        [0u32, 0].iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+        [*architecture, 0, 0].iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
         [0x11u64, 0, 0].iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+        options.iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
         body.extend_from_slice(contents);
         body.resize(body.len().next_multiple_of(8), 0);
     }
@@ -56,8 +60,17 @@ pub fn write(entries: &[(Kind, u32, Vec<u8>)]) -> Vec<u8> {
     out.append(&mut body);
     out
 }
+
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
+
+/// Returns the version of PTX that a text states.
+fn ptx_version(text: &[u8]) -> (u16, u16) {
+    let head = String::from_utf8_lossy(text.get(..text.len().min(1 << 12)).unwrap_or_default()).into_owned();
+    let stated = head.split_once(".version ").and_then(|(_, rest)| rest.split_whitespace().next()?.split_once('.'));
+    let number = |digits: &str| digits.parse().unwrap_or(0);
+    stated.map_or((0, 0), |(major, minor)| (number(major), number(minor)))
+}
 
 pub(super) fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
     reader.contained("fatbin");

@@ -31,6 +31,7 @@ mod kernels;
 mod link;
 mod march;
 mod numbers;
+mod nvidia;
 mod ocloc;
 mod ocloc_versions;
 mod operands;

@@ -87,8 +87,9 @@ pub fn matches(image: &Image<'_>, subject: &Subject<'_>) -> Match {
     }
 }
 
-/// Whether native code of a SPIR-V image can be made for a target whose adapter takes no SPIR-V: CUDA's. None of others.
-fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Option<String> {
+/// Tells whether native code of a SPIR-V image can be made for a target whose adapter takes no SPIR-V, and says so; none of
+/// other images and targets.
+pub fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Option<(bool, String)> {
     if subject.backend != Some(Backend::Cuda) || image.format != Format::SpirV {
         return None;
     }
@@ -97,9 +98,10 @@ fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Option<String> 
         .or_else(|| native::anywhere(image))
         .or_else(|| native::on_nvidia(image))
         .or_else(|| native::open_constants(image));
+    let target = &subject.target.name;
     Some(match stay {
-        Some(stay) => format!("{lead}, and it cannot be built for {}: {stay}.", subject.target.name),
-        None => format!("{lead}; it can be built: sycl-bundle build FILE -t {} -o OUTPUT.", subject.target.name),
+        Some(stay) => (false, format!("{lead}, and it cannot be built for {target}: {stay}.")),
+        None => (true, format!("{lead}; it can be built for {target}.")),
     })
 }
 
@@ -107,7 +109,7 @@ fn buildable(image: &Examined<'_, '_>, subject: &Subject<'_>) -> Option<String> 
 pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
     match matches(image.image, subject) {
         Match::Yes => {}
-        Match::No(message) => fit.reason(RuleId::Target, buildable(image, subject).unwrap_or(message)),
+        Match::No(message) => fit.reason(RuleId::Target, buildable(image, subject).map_or(message, |(_, said)| said)),
         Match::Unknown(message) => fit.gap(RuleId::Target, message),
     }
     let spec = spec(image.image);
