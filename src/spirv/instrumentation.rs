@@ -12,7 +12,7 @@ use super::types::{self, Type};
 use crate::error::Result;
 use std::collections::{BTreeMap, HashSet};
 
-/// How the names of the functions begin.
+/// Prefix of the names of the functions.
 const PREFIX: &str = "__itt_";
 
 /// Returns the module without its instrumentation, which the constant `switch` turns on; none where it has none. A module

@@ -63,11 +63,11 @@ pub(super) struct Body<'r, 'a> {
     seen: u64,
     /// Aspects whose use has a place in the source, by bit.
     placed: u64,
-    /// What the last instruction shows again, where its first use has no place.
+    /// Aspects that the last instruction shows again, where its first use has no place.
     again: Option<Again>,
     /// Number of the instruction.
     instruction: usize,
-    /// What the last place was, to repeat it.
+    /// Fields of the last place, to repeat it.
     place: [u32; 4],
 }
 
@@ -93,7 +93,7 @@ struct Step<'o> {
     name: Cow<'static, str>,
 }
 
-/// Why an instruction could not be taken apart: operands are missing.
+/// Error of an instruction whose operands are missing.
 struct Short;
 
 impl Step<'_> {

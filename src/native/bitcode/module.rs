@@ -124,7 +124,7 @@ pub struct Function {
     pub calls: Vec<Call>,
     /// Places of the variables that it names, in [`Module::variables`].
     pub variables: Vec<usize>,
-    /// Why its body is not wholly known, where it is not.
+    /// Reason why its body is not wholly known, where it is not.
     pub unread: Option<String>,
 }
 

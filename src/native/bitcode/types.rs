@@ -38,7 +38,7 @@ pub(super) enum Type {
 #[derive(Debug)]
 pub(super) struct Types {
     all: Vec<Type>,
-    /// What each contains.
+    /// Contents of each, as bits.
     masks: Vec<u64>,
     /// Aspects by the bits of masks.
     pub(super) aspects: Vec<Cow<'static, str>>,
