@@ -49,7 +49,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("flate2", &["src/container/"]),
     ("bzip2", &["src/container/package/stream.rs"]),
     ("lzma_rust2", &["src/container/package/stream.rs"]),
-    ("rspirv", &["src/spirv/"]),
+    ("rspirv", &["src/spirv/", "src/build/nvidia/"]),
     ("toml", &["src/policy/text.rs"]),
     ("saphyr_parser", &["src/device/yaml.rs"]),
     ("libloading", &["src/build/ocloc.rs"]),
@@ -63,7 +63,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("sha2", &["src/rewrite/wheel.rs"]),
     ("cpp_demangle", &["src/demangle.rs", "src/demangle/"]),
     ("globset", &["src/select.rs"]),
-    ("blake3", &["src/compat/", "src/rewrite/embed/", "src/build/cache.rs", "src/build/cache/"]),
+    (
+        "blake3",
+        &["src/build/nvidia/library.rs", "src/compat/", "src/rewrite/embed/", "src/build/cache.rs", "src/build/cache/"],
+    ),
     (
         "rayon",
         &[

@@ -128,7 +128,7 @@ pub enum Open {
     Nvidia(Places),
 }
 
-/// Where LLVM and CUDA are looked for.
+/// Folders in which LLVM and CUDA are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     /// The folder of LLVM, or of its programs, where the user names it.

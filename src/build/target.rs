@@ -15,7 +15,7 @@ pub const GPU_SPEC: &str = "spir64_gen";
 pub const NVIDIA_SPEC: &str = "nvptx64";
 /// The word for PTX among the architectures: that of the newest of them goes with their code, for GPUs to come.
 pub const PTX: &str = "ptx";
-/// How the names of NVIDIA GPUs begin in the device configuration.
+/// Prefix of the names of NVIDIA GPUs in the device configuration.
 const NVIDIA_PREFIX: &str = "nvidia_gpu_";
 
 /// One thing to compile for.

@@ -36,7 +36,7 @@ pub struct Record<'a> {
     pub blob: &'a [u8],
 }
 
-/// What stands next in a block.
+/// Next item of a block.
 #[derive(Debug)]
 pub enum Item<'a> {
     /// A block within, whose bits are these.

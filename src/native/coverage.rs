@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How a GPU runs the code of an image.
+/// Way in which a GPU runs the code of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Coverage {
@@ -50,7 +50,7 @@ fn takes(gpu: &str, code_for: &str) -> bool {
 }
 
 impl Native {
-    /// How an Intel GPU runs the code, by the GPU's name in the device configuration. None for other devices, for code that is
+    /// Returns how an Intel GPU runs the code, by the GPU's name in the device configuration. None for other devices, for code that is
     /// not Intel's GPUs', and where code of which the device is not known might be for this one.
     pub fn coverage(&self, gpu: &str) -> Option<Coverage> {
         let intel = |part: &&super::Part| matches!(part.format, Format::Zebin | Format::PatchTokens);
@@ -69,7 +69,7 @@ impl Native {
         whole.then_some(Coverage::None)
     }
 
-    /// How each Intel GPU that is known runs the code, by its name; those that run nothing of it are left out.
+    /// Returns how each known Intel GPU runs the code, by its name; those that run nothing of it are left out.
     pub fn coverage_by_gpu(&self) -> BTreeMap<String, Coverage> {
         let known = intel_device::targets_known();
         let covered = known.filter_map(|gpu| self.coverage(&gpu).map(|coverage| (gpu, coverage)));

@@ -72,7 +72,7 @@ fn architecture(elf: &DeviceElf<'_>) -> String {
     format!("sm_{number}{}", if own { "a" } else { "" })
 }
 
-/// What the attributes of all functions say, by name.
+/// Attributes of all functions, by name.
 #[derive(Default)]
 struct Functions<'a> {
     registers: HashMap<&'a str, u64>,

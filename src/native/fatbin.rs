@@ -18,7 +18,7 @@ const MAGIC: u32 = 0xba55_ed50;
 /// Bytes of an entry's header.
 const ENTRY: u32 = 64;
 
-/// What an entry holds.
+/// Kind of an entry's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// PTX, ended by a NUL.

@@ -117,14 +117,14 @@ pub struct Part {
     pub kernels: Vec<Kernel>,
 }
 
-/// What a native payload holds.
+/// Contents of a native payload.
 #[derive(Debug, Clone, Default)]
 pub struct Native {
     /// The container around the parts, where there is one: `ar`, `fatbin`, `offload-bundle`, `opencl-elf`.
     pub container: Option<&'static str>,
     /// The parts, in order; what could not be read is not among them.
     pub parts: Vec<Part>,
-    /// What could not be read, and where.
+    /// Parts that could not be read, with the offset of each.
     pub problems: Vec<Error>,
 }
 
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a reader of one format found: the part, and what in it could not be read.
+/// Part that a reader of one format found, and what in it could not be read.
 struct Read {
     part: Part,
     problems: Vec<Error>,

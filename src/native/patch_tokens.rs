@@ -159,7 +159,7 @@ fn take(kernel: &mut Kernel, arguments: &mut BTreeMap<u32, Argument>, token: u32
     }
 }
 
-/// What `-cl-kernel-arg-info` keeps of an argument: five strings, whose sizes stand in front.
+/// Reads what `-cl-kernel-arg-info` keeps of an argument: five strings, whose sizes stand in front.
 fn information(arguments: &mut BTreeMap<u32, Argument>, data: &[u8]) {
     let word = |index: usize| bytes::u32_at(data, index.saturating_mul(4).saturating_add(8));
     let Some(index) = word(0) else { return };

@@ -9,7 +9,7 @@ use super::{Argument, Kernel, bounded};
 use crate::error::Result;
 use std::collections::{BTreeMap, HashMap};
 
-/// What the section says.
+/// Contents of the section.
 pub struct ZeInfo {
     /// The version of the section's form.
     pub version: Option<String>,

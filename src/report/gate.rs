@@ -201,7 +201,7 @@ impl TargetFindings {
         counts
     }
 
-    /// How many kernels run as they are, are compiled just in time, and do not run at all.
+    /// Counts of kernels that run as they are, that are compiled just in time, and that do not run at all.
     pub fn coverage(&self) -> CoverageCounts {
         let mut counts = CoverageCounts::default();
         for judged in self.files.iter().filter(|of| !of.is_whole()).map(|of| &of.judged) {

@@ -33,7 +33,7 @@ fn kernels(source: &Path) -> Vec<Value> {
     report["kernels"].as_array_mut().unwrap().drain(..).collect()
 }
 
-fn of<'k>(kernels: &'k [Value], name: &str) -> &'k Value {
+fn kernel_named<'k>(kernels: &'k [Value], name: &str) -> &'k Value {
     kernels.iter().find(|kernel| kernel["name"] == name).unwrap()
 }
 
@@ -71,24 +71,24 @@ fn every_kernel_of_the_source_is_there() {
 #[test]
 fn attributes_and_memory_are_the_sources() {
     let all = one("arguments.cl");
-    let many = of(&all, "many");
+    let many = kernel_named(&all, "many");
     assert_eq!(many["attributes"]["text"], "reqd_work_group_size(8,4,2)");
     assert_eq!(many["attributes"]["reqd_work_group_size"], json!([8, 4, 2]));
     assert_eq!(many["local_memory"], 256);
-    let narrow = of(&all, "narrow");
+    let narrow = kernel_named(&all, "narrow");
     assert_eq!(narrow["attributes"]["text"], "work_group_size_hint(32,1,1) vec_type_hint(float4)");
     assert_eq!(
         (&narrow["attributes"]["work_group_size_hint"], &narrow["local_memory"]),
         (&json!([32, 1, 1]), &json!(0))
     );
-    assert_eq!(of(&one("plain.cl"), "sums")["local_memory"], 512);
+    assert_eq!(kernel_named(&one("plain.cl"), "sums")["local_memory"], 512);
 }
 
 /// Sizes as `sizeof` gives them in OpenCL C.
 #[test]
 fn arguments_have_the_sizes_of_the_source() {
     let all = one("types.cl");
-    let sizes: Vec<(u64, u64)> = of(&all, "shapes")["args"]
+    let sizes: Vec<(u64, u64)> = kernel_named(&all, "shapes")["args"]
         .as_array()
         .unwrap()
         .iter()
@@ -100,10 +100,10 @@ fn arguments_have_the_sizes_of_the_source() {
 #[test]
 fn the_same_code_under_two_names_is_found() {
     let all = one("plain.cl");
-    assert_eq!(of(&all, "same_one")["clones"], json!(["same_two"]));
-    assert_eq!(of(&all, "same_two")["clones"], json!(["same_one"]));
+    assert_eq!(kernel_named(&all, "same_one")["clones"], json!(["same_two"]));
+    assert_eq!(kernel_named(&all, "same_two")["clones"], json!(["same_one"]));
     for name in ["calls", "counts", "sums"] {
-        assert_eq!(of(&all, name)["clones"], json!([]), "{name}");
+        assert_eq!(kernel_named(&all, name)["clones"], json!([]), "{name}");
     }
 }
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 const SOURCE: &str = include_str!("builtins.cl");
 const ASSEMBLY: &str = include_str!("builtins.ll");
-/// What OpenCL C is to know in the source.
+/// Extensions of OpenCL C that the source uses.
 const EXTENSIONS: &str = "-cl-ext=+cl_khr_fp16,+cl_khr_fp64,+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics,\
     +cl_khr_subgroups,+__opencl_c_subgroups,+__opencl_c_generic_address_space,+__opencl_c_atomic_order_seq_cst,\
     +__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices";

@@ -44,7 +44,7 @@ pub struct Toolchain {
     tools: Tools,
     surroundings: Surroundings,
     library: PathBuf,
-    /// Where the library is, if it is not kept.
+    /// Folder of the library, if it is not kept.
     _scratch: Scratch,
 }
 

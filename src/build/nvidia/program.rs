@@ -6,14 +6,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Why a program did not do what it was to.
+/// Failure of a program that was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The step, as messages name it: the program's name.
     pub step: String,
     /// Exit status; none where a signal ended it.
     pub status: Option<i32>,
-    /// What it wrote to standard error.
+    /// Text that the program wrote to standard error.
     pub said: String,
 }
 

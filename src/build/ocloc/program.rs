@@ -33,7 +33,7 @@ impl Scratch {
         Ok(Scratch(folder))
     }
 
-    /// Its path.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -122,7 +122,7 @@ fn notes(name: &str) -> Vec<u8> {
 }
 
 impl Made {
-    fn of(name: &str) -> Made {
+    fn compile(name: &str) -> Made {
         let symbols = vec!["_Z12get_group_idj".to_owned(), name.to_owned()];
         Made {
             version: 23,
@@ -173,18 +173,18 @@ fn signed(signature: &str, name: &str) -> Vec<u8> {
 
 #[test]
 fn what_comes_out_is_what_would_have_been_made() {
-    assert_eq!(rename(&Made::of(FROM).binary(), FROM, TO), Ok(Made::of(TO).binary()));
-    assert_eq!(rename(&Made::of(FROM).binary(), FROM, FROM), Ok(Made::of(FROM).binary()));
-    let vectorized = |name: &str| Made { notes: signed("_ZGVdN8uuuuuuu_", name), ..Made::of(name) }.binary();
+    assert_eq!(rename(&Made::compile(FROM).binary(), FROM, TO), Ok(Made::compile(TO).binary()));
+    assert_eq!(rename(&Made::compile(FROM).binary(), FROM, FROM), Ok(Made::compile(FROM).binary()));
+    let vectorized = |name: &str| Made { notes: signed("_ZGVdN8uuuuuuu_", name), ..Made::compile(name) }.binary();
     assert_eq!(rename(&vectorized(FROM), FROM, TO), Ok(vectorized(TO)));
-    let shared = rename(&Made::of(FROM).binary(), FROM, &shared_name(FROM)).unwrap();
+    let shared = rename(&Made::compile(FROM).binary(), FROM, &shared_name(FROM)).unwrap();
     assert_eq!(shared_name(FROM), shared_name(TO));
-    assert_eq!(rename(&shared, &shared_name(TO), TO), Ok(Made::of(TO).binary()));
+    assert_eq!(rename(&shared, &shared_name(TO), TO), Ok(Made::compile(TO).binary()));
 }
 
 #[test]
 fn names_that_cannot_be_swapped_are_refused() {
-    let binary = Made::of(FROM).binary();
+    let binary = Made::compile(FROM).binary();
     for to in ["_ZTSN5other6kernelILi2EE_", "_ZTSN5other6kernelILi22EEE", "", "short", "_ZTSN5other6kernel(Li2EEE"] {
         assert_eq!(rename(&binary, FROM, to), Err(RenameError::Names), "{to}");
         assert_eq!(rename(&binary, to, FROM), Err(RenameError::Names), "{to}");
@@ -195,7 +195,7 @@ fn names_that_cannot_be_swapped_are_refused() {
 #[test]
 fn what_may_be_more_than_the_name_is_refused() {
     let refused = |change: &dyn Fn(&mut Made)| {
-        let mut made = Made::of(FROM);
+        let mut made = Made::compile(FROM);
         change(&mut made);
         rename(&made.binary(), FROM, TO).unwrap_err()
     };
@@ -225,7 +225,7 @@ fn letters_packed_into_bits_are_found() {
     let six: Vec<u64> = FROM.bytes().map(char6).collect();
     let eight: Vec<u64> = FROM.bytes().map(u64::from).collect();
     for (letters, width) in [(&six, 6), (&eight, 7), (&eight, 8)] {
-        let made = Made { code: bitcode(FROM, letters, width), ..Made::of(FROM) };
+        let made = Made { code: bitcode(FROM, letters, width), ..Made::compile(FROM) };
         assert_eq!(rename(&made.binary(), FROM, TO), Err(RenameError::Elsewhere), "{width} bits");
     }
 }
@@ -243,7 +243,7 @@ proptest! {
         let to: String = seed.chars().cycle().take(from.len() - 1).chain(['E']).collect();
         prop_assume!(to.bytes().next().is_some_and(|first| !first.is_ascii_digit()));
         let made = |name: &str| {
-            let mut made = Made::of(name);
+            let mut made = Made::compile(name);
             made.symbols.splice(0..0, others.iter().cloned());
             made.symbols.sort();
             made.symbols.dedup();
@@ -251,8 +251,8 @@ proptest! {
         };
         if let Ok(renamed) = rename(&made(&from), &from, &to) {
             // The order of the symbols, unlike that of the strings, does not depend on names.
-            let mut expected = Made::of(&to);
-            let mut symbols: Vec<String> = others.iter().cloned().chain(Made::of(&from).symbols).collect();
+            let mut expected = Made::compile(&to);
+            let mut symbols: Vec<String> = others.iter().cloned().chain(Made::compile(&from).symbols).collect();
             symbols.sort();
             symbols.dedup();
             expected.symbols = symbols.into_iter().map(|symbol| if symbol == from { to.clone() } else { symbol }).collect();
@@ -267,7 +267,7 @@ proptest! {
     /// Bytes changed anywhere: no panic, and what comes out differs in names alone.
     #[test]
     fn damage_is_refused_or_harmless(at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>()) {
-        let mut binary = Made::of(FROM).binary();
+        let mut binary = Made::compile(FROM).binary();
         let place = at.index(binary.len());
         binary[place] = byte;
         if let Ok(renamed) = rename(&binary, FROM, TO) {

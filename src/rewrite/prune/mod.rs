@@ -36,12 +36,12 @@ use shrink::shrink;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// What becomes of the room of removed payloads.
+/// Use of the room of removed payloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// It stays, as zeros: no other byte moves.
+    /// Leaves zeros there: no other byte moves.
     Keep,
-    /// Its pages leave an ELF file; with `moving` payloads that stay may move for that.
+    /// Cuts its pages out of an ELF file; with `moving` payloads that stay may move for that.
     Shrink {
         /// Whether payloads may move.
         moving: bool,
