@@ -30,7 +30,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// A linked executable or shared library, or SPIR-V modules and file tables; `-` is standard input
+    /// Linked executables and shared libraries, wheels, folders; or SPIR-V modules and file tables; `-` is standard input
     #[arg(required_unless_present_any = ["example_policy", "schema", "report_schema"])]
     files: Vec<PathBuf>,
     /// The targets to compile for; by default those of `targets` under [build] of sycl-bundle.toml
@@ -40,10 +40,10 @@ pub struct Args {
     /// `devices` lists them
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,
-    /// The file to write; `-` is standard output
+    /// The file to write, or the folder for a wheel and for several libraries; `-` is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["in_place", "shard", "cache_only", "example_policy", "schema", "report_schema"])]
     output: Option<PathBuf>,
-    /// Write the copy in place of the linked file itself; `prune --drop` takes the native code out again
+    /// Write the copies in place of the files themselves; `prune --restore` takes the native code out again
     #[arg(long, conflicts_with_all = ["output", "emit", "shard"])]
     in_place: bool,
     /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
@@ -116,10 +116,13 @@ const AFTER_HELP: &str = "\
 Every SPIR-V image is compiled for every target, each with its own options: for spir64_x86_64 by
 Intel's OpenCL CPU driver, for Intel GPUs (intel_gpu_pvc, acm-g10, a family such as dg2, a range
 such as dg1:acm-g12, in any spelling of `targets`) by Intel's offline compiler ocloc, for NVIDIA
-GPUs (nvidia_gpu_sm_90) by LLVM and CUDA's ptxas, for a --device by its own driver. A family or range is all of its members. The work is done in worker
-processes: an image that kills a compiler or makes it hang fails alone, after two more attempts. A
-binary counts where it is one, holds all kernels of its image, and (of OpenCL drivers) is taken
-back by its driver.
+GPUs (nvidia_gpu_sm_90) by LLVM and CUDA's ptxas, for a --device by its own driver. A family or
+range is all of its members. The work is done in worker processes: an image that kills a compiler
+or makes it hang fails alone, after two more attempts. A binary counts where it is one, holds all
+kernels of its image, and (of OpenCL drivers) is taken back by its driver.
+
+Wheels, folders and several libraries are built one by one, with one pool of workers: -o names a
+folder (or the new wheel), --in-place changes them where they are. A wheel is packed again.
 
 What a target cannot run (by `check` and `filter`) is skipped, and what must stay SPIR-V (imported
 symbols that no other image defines, specialization constants without values; for CPUs also
@@ -172,6 +175,8 @@ Examples:
   sycl-bundle build libfoo.so -t spir64_x86_64 --spec block=64 --spec-defaults -o out/libfoo.so
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so --install-driver
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so -MD --stamp out/libfoo.stamp
+  sycl-bundle build foo-1.0-cp311-cp311-linux_x86_64.whl -t spir64_x86_64,pvc -o out/
+  sycl-bundle build site-packages/foo -t spir64_x86_64 --in-place
   sycl-bundle build libfoo.so -t spir64_x86_64 --shard 1/8
   sycl-bundle build libfoo.so -t pvc -o out/libfoo.so --report out.json --time-trace trace.json
 

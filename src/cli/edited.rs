@@ -23,7 +23,7 @@ use sycl_bundle::rewrite::{layers, pe};
 /// The flags of the two verbs.
 #[derive(Debug, clap::Args)]
 pub struct TargetArgs {
-    /// The file to write; `-` is standard output
+    /// The file to write; for `prune` of a wheel, a folder or several files the folder; `-` is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["in_place", "schema"])]
     output: Option<PathBuf>,
     /// Write the copy in place of the file itself

@@ -28,11 +28,11 @@ type Abbreviation = Rc<[Operand]>;
 /// One record.
 #[derive(Debug, Default)]
 pub struct Record<'a> {
-    /// Its code.
+    /// Code of the record.
     pub code: u64,
-    /// Its operands; of an array or in full.
+    /// Operands, of an array or in full.
     pub operands: Vec<u64>,
-    /// Its blob.
+    /// Blob of the record.
     pub blob: &'a [u8],
 }
 

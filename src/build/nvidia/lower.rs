@@ -95,6 +95,8 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
     let contracted = contracted(&index);
     let mut out = Writer::new(&index);
     let (mut capabilities, mut annotations) = (false, false);
+    // Number of functions that were begun and not ended.
+    let mut open = 0usize;
     for (_, instruction) in index.instructions(0..index.len()) {
         if !capabilities && instruction.opcode != op::CAPABILITY {
             capabilities = true;
@@ -129,6 +131,8 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             }
         };
         match opcode {
+            op::FUNCTION => open = open.saturating_add(1),
+            op::FUNCTION_END => open = open.saturating_sub(1),
             op::ENTRY_POINT => continue,
             op::EXECUTION_MODE | op::EXECUTION_MODE_ID if entries.contains_key(&instruction.word(0)) => continue,
             // The kernel around it has the copy.
@@ -153,6 +157,9 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
             _ => {}
         }
         out.put(opcode, &words);
+    }
+    if open > 0 {
+        return Err(Error::input("the module ends within a function"));
     }
     Ok(Lowered { module: out.0, kernels })
 }
