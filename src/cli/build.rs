@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,
     /// The file to write, or the folder for a wheel and for several libraries; `-` is standard output
-    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["in_place", "shard", "cache_only", "example_policy", "schema", "report_schema"])]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["in_place", "shard", "cache_only", "dry_run", "example_policy", "schema", "report_schema"])]
     output: Option<PathBuf>,
     /// Write the copies in place of the files themselves; `prune --restore` takes the native code out again
     #[arg(long, conflicts_with_all = ["output", "emit", "shard"])]

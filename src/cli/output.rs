@@ -85,13 +85,20 @@ pub fn touch(path: &Path) -> Result<()> {
     file.and_then(|file| file.set_modified(std::time::SystemTime::now())).map_err(|error| cannot_write(path, &error))
 }
 
-/// Writes a file piece by piece, by way of a temporary one beside it, as [`write_atomically`] does.
+/// Writes a file piece by piece, by way of a temporary one beside it, as [`write_atomically`] does. Links are followed;
+/// devices and pipes are refused, since what is written is not in order.
 ///
 /// # Errors
-/// Those of `write`; `Environment` where the file cannot be written.
+/// Those of `write`; `Usage` for what is no file, `Environment` where the file cannot be written.
 pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
-    let folder = folder_of(path);
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
+        let error =
+            Error::new(ErrorKind::Usage, format!("`{}` is no file that a wheel can be written to", path.display()));
+        return Err(error.with_remedy("name a file or a folder with `-o`"));
+    }
+    let folder = folder_of(&target);
     std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
     sweep(folder);
     let mut file = temporary(folder).map_err(|error| failed(&error))?;
@@ -101,17 +108,33 @@ pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut
     if let Some(mode) = mode {
         file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(|error| failed(&error))?;
     }
-    file.persist(path).map_err(|error| failed(&error.error))?;
+    file.persist(&target).map_err(|error| failed(&error.error))?;
     Ok(written)
 }
 
-/// Makes a folder for files of this run, which goes with the value.
-///
-/// # Errors
-/// `Environment` where nothing can be written there.
-pub fn scratch_folder(beside: &Path) -> Result<tempfile::TempDir> {
-    let made = tempfile::Builder::new().prefix(&prefix()).tempdir_in(beside);
-    made.map_err(|error| cannot_write(beside, &error))
+/// Folder for files of this run, which goes with the value, and where a signal ends the process.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: tempfile::TempDir,
+    _begun: Begun,
+}
+
+impl Scratch {
+    /// Makes a folder within another one.
+    ///
+    /// # Errors
+    /// `Environment` where nothing can be written there.
+    pub fn new(within: &Path) -> Result<Scratch> {
+        let made = tempfile::Builder::new().prefix(&prefix()).tempdir_in(within);
+        let folder = made.map_err(|error| cannot_write(within, &error))?;
+        let begun = Begun::new(folder.path());
+        Ok(Scratch { folder, _begun: begun })
+    }
+
+    /// Returns the path of the folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
 }
 
 /// Opens a device or pipe. A pipe without a reader is waited for, but not for ever.
@@ -155,6 +178,7 @@ fn prefix() -> String {
 static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Temporary file or folder that is removed where a signal ends the process.
+#[derive(Debug)]
 struct Begun(PathBuf);
 
 impl Begun {

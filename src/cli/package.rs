@@ -4,10 +4,10 @@
 //! with what became of them. Everything else in it stays as it is.
 
 use super::exit::{Exit, report};
-use super::expand::{Leaf, expand};
+use super::expand::expand;
 use super::global::Global;
-use super::input::Input;
-use super::output::{self, folder_of};
+use super::input::{Found, Input};
+use super::output::{self, Scratch, folder_of};
 use super::sources::{replaces_input, same_file};
 use std::collections::HashMap;
 use std::io::{BufWriter, Read};
@@ -16,7 +16,6 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::rewrite::wheel;
-use tempfile::TempDir;
 
 /// Linked file to change.
 #[derive(Debug)]
@@ -35,7 +34,7 @@ struct Wheel {
     input: PathBuf,
     output: PathBuf,
     /// Folder of the unpacked libraries and of their copies.
-    scratch: TempDir,
+    scratch: Scratch,
     /// Paths of the copies by path in the wheel.
     copies: HashMap<String, PathBuf>,
 }
@@ -70,10 +69,16 @@ impl Package {
     /// library cannot be unpacked.
     pub fn open(global: &Global, inputs: &[PathBuf], output: Option<&Path>, writes: bool) -> Result<Option<Package>> {
         let holds_files = |path: &PathBuf| path.is_dir() || kind_of(path).is_some_and(package::is_package);
+        let to_stdout = output == Some(Path::new("-"));
         let is_folder = |path: &Path| path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let several = inputs.iter().any(holds_files) || (output.is_none() && inputs.len() > 1);
         if !several && !output.is_some_and(is_folder) {
             return Ok(None);
+        }
+        if to_stdout {
+            let error =
+                Error::new(ErrorKind::Usage, "several files, folders and wheels are not written to standard output");
+            return Err(error.with_remedy("name a folder with `-o out/`"));
         }
         let place = match output {
             None => Place::InPlace,
@@ -83,11 +88,19 @@ impl Package {
             },
         };
         let mut package = Package { files: Vec::new(), exit: Exit::Done, writes, wheels: Vec::new() };
+        let is_new = matches!(place, Place::Folder(folder) if !folder.exists());
         if let Place::Folder(folder) = place {
             package.make(folder)?;
         }
-        for input in inputs {
-            package.add(global, input, place)?;
+        let added = inputs.iter().try_for_each(|input| package.add(global, input, place));
+        if let (Place::Folder(folder), true, true) = (place, is_new, package.files.is_empty()) {
+            // What was unpacked goes first; a folder with something in it stays.
+            package.wheels.clear();
+            let _ = std::fs::remove_dir(folder);
+        }
+        added?;
+        if package.files.is_empty() && package.exit != Exit::Done {
+            return Err(Error::input("no file in it can be read and holds device code"));
         }
         if package.files.is_empty() {
             let error = Error::new(ErrorKind::NoDeviceCode, "no linked file in it holds device code");
@@ -127,25 +140,48 @@ impl Package {
         }
     }
 
-    /// Adds the linked files below a folder. The copies have the same paths below the output's folder.
+    /// Adds the linked files below a folder, but for those below the output's. The copies have the same paths below that.
     fn add_folder(&mut self, global: &Global, folder: &Path, place: Place<'_>) -> Result<()> {
+        let spared = match place {
+            Place::Folder(root) => root.canonicalize().ok(),
+            Place::InPlace | Place::File(_) => None,
+        };
         let mut found = Vec::new();
-        let mut exit = Exit::Done;
-        expand(folder, &mut |_, leaf| {
-            // A file on its own, not within a package in the folder.
-            let alone = leaf.absolute.is_some_and(|(_, offset)| offset == 0) && Path::new(leaf.path).is_file();
-            match holds_images(&leaf) {
-                Ok(true) if alone => found.push(PathBuf::from(leaf.path)),
-                Ok(true) => global.note(&format!("{} stays as it is: it is in a package within the folder", leaf.path)),
-                Ok(false) => {}
-                Err(error) => {
-                    exit = Exit::Input;
-                    report(global, &error.context(leaf.path));
+        let mut folders = vec![folder.to_owned()];
+        while let Some(at) = folders.pop() {
+            if spared.as_ref().is_some_and(|spared| at.canonicalize().is_ok_and(|at| at == *spared)) {
+                continue;
+            }
+            let failed =
+                |error: std::io::Error| Error::io("cannot read the folder", &error).context(at.display().to_string());
+            let listed = std::fs::read_dir(&at).and_then(|entries| entries.collect::<std::io::Result<Vec<_>>>());
+            for entry in listed.map_err(failed)? {
+                // What a link leads to has a path of its own, or is not of this folder.
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    Ok(kind) if kind.is_file() => found.push(entry.path()),
+                    _ => {}
                 }
             }
-            Ok(())
-        })?;
+        }
+        found.sort();
         for input in found {
+            let name = input.display().to_string();
+            let is_linked = |head: &[u8], len| matches!(Kind::identify_head(head, len), Ok(Kind::Elf | Kind::Pe));
+            let opened = Input::open_found(&input, &name, |_, head, len| is_linked(head, len));
+            let holds = opened.and_then(|found| match found {
+                Found::Input(file) => holds_images(file.bytes()),
+                Found::Unwanted => Ok(false),
+            });
+            match holds {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(error) => {
+                    self.exit = Exit::Input;
+                    report(global, &error.context(name));
+                    continue;
+                }
+            }
             let below = input.strip_prefix(folder).unwrap_or(&input);
             let output = match place {
                 Place::Folder(root) => root.join(below),
@@ -154,10 +190,7 @@ impl Package {
             if let (Place::Folder(_), Some(parent)) = (place, output.parent()) {
                 self.make(parent)?;
             }
-            self.files.push(LinkedFile { name: input.display().to_string(), input, output });
-        }
-        if exit != Exit::Done {
-            self.exit = exit;
+            self.files.push(LinkedFile { name, input, output });
         }
         Ok(())
     }
@@ -172,15 +205,23 @@ impl Package {
         let folder = folder_of(&output);
         self.make(folder)?;
         let temporary = std::env::temp_dir();
-        let scratch = output::scratch_folder(if self.writes { folder } else { &temporary })?;
+        let scratch = Scratch::new(if self.writes { folder } else { &temporary })?;
         let mut copies = HashMap::new();
         let prefix = format!("{}!", wheel.display());
         let (mut files, mut exit) = (Vec::new(), Exit::Done);
         expand(wheel, &mut |_, leaf| {
             let inside = leaf.path.strip_prefix(&prefix).unwrap_or(leaf.path);
-            match (holds_images(&leaf), leaf.bytes.as_ref()) {
-                (Ok(true), _) if inside.contains('!') || !is_plain(Path::new(inside)) => {
+            match (leaf.bytes.as_ref().map_err(Clone::clone).and_then(|bytes| holds_images(bytes)), leaf.bytes.as_ref())
+            {
+                (Ok(true), _) if inside.contains('!') => {
                     global.note(&format!("{} stays as it is: it is in a package within the wheel", leaf.path));
+                }
+                (Ok(true), _) if !is_plain(Path::new(inside)) => {
+                    global.note(&format!("{} stays as it is: its path leads out of the wheel", leaf.path));
+                }
+                (Ok(true), _) if copies.contains_key(inside) => {
+                    exit = Exit::Input;
+                    report(global, &Error::input("two members of the wheel have this name").context(leaf.path));
                 }
                 (Ok(true), Ok(bytes)) => {
                     let number = files.len();
@@ -257,6 +298,14 @@ impl Package {
             let repacked = output::write_streamed(&wheel.output, mode, |file| {
                 wheel::repack(input.bytes(), &copy, BufWriter::new(file)).context(named)
             })?;
+            let built = wheel.copies.values().filter(|path| path.is_file()).count();
+            if repacked.changed != built {
+                let message = format!("{built} files were changed, and {} of them found their place", repacked.changed);
+                return Err(Error::input(message).context(named()));
+            }
+            for name in &repacked.unrecorded {
+                global.note(&format!("{}: RECORD did not say of {name} what it was before", wheel.input.display()));
+            }
             for signature in &repacked.unsigned {
                 global.note(&format!("{}: {signature} is left out: RECORD is another now", wheel.output.display()));
             }
@@ -281,8 +330,7 @@ fn is_plain(path: &Path) -> bool {
 }
 
 /// Whether a file is a linked one that registers device images.
-fn holds_images(leaf: &Leaf<'_>) -> Result<bool> {
-    let bytes = *leaf.bytes.as_ref().map_err(Clone::clone)?;
+fn holds_images(bytes: &[u8]) -> Result<bool> {
     if !matches!(Kind::identify(bytes), Ok(Kind::Elf | Kind::Pe)) {
         return Ok(false);
     }

@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 
 /// The first bytes.
 const MAGIC: u32 = 0xba55_ed50;
+/// Bytes of the header in front of the entries.
+const HEADER: u16 = 16;
 /// Bytes of an entry's header.
 const ENTRY: u32 = 64;
 
@@ -78,6 +80,8 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, de
     while bytes::u32_at(data, at) == Some(MAGIC) {
         let cut = || Error::at(at as u64, "the header of the fat binary is cut short, or passes the end");
         let header = at.checked_add(6).and_then(|at| bytes::u16_at(data, at)).ok_or_else(cut)?;
+        // A header that ends within itself would be read again and again.
+        let header = Some(header).filter(|header| *header >= HEADER).ok_or_else(cut)?;
         let size = at.checked_add(8).and_then(|at| bytes::u64_at(data, at)).ok_or_else(cut)?;
         let start = at.checked_add(usize::from(header)).ok_or_else(cut)?;
         let whole = usize::try_from(size).ok().and_then(|size| bytes::slice_at(data, start, size)).ok_or_else(cut)?;
@@ -151,7 +155,18 @@ fn entry<'a>(reader: &mut Reader<'a>, data: &'a [u8], at: usize, place: Place, d
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bundle::format::Format;
     use crate::native::Native;
+
+    #[test]
+    fn a_header_of_no_bytes_ends_the_list() {
+        let mut empty = write(&[]);
+        empty.extend_from_slice(&[0; 16]);
+        empty[16..20].copy_from_slice(&MAGIC.to_le_bytes());
+        empty[6..16].fill(0);
+        let native = Native::read(&empty, Format::Fatbin, Place::file(0)).unwrap();
+        assert_eq!(native.problems.len(), 1, "{:?}", native.problems);
+    }
 
     #[test]
     fn what_is_written_is_read() {

@@ -4,6 +4,7 @@
 //! gets the new sizes and hashes, by the rules of the binary distribution format (PEP 427, PEP 376): SHA-256, base64 with the
 //! URL's alphabet and no padding. Signatures of `RECORD` would be wrong and are left out.
 
+use crate::container::package::shown_name;
 use crate::error::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,7 +15,7 @@ use zip::read::ZipFile;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// Opens the new contents of a member, which is known by its path in the wheel; none where it stays as it is.
+/// Opens the new contents of a member, which is known by its name as [`shown_name`] shows it; none where it stays as it is.
 pub type NewContents<'c> = dyn Fn(&str) -> Option<Result<Box<dyn Read>>> + 'c;
 
 /// Wheel that was written.
@@ -24,6 +25,8 @@ pub struct Repacked {
     pub changed: usize,
     /// Signatures of `RECORD` that were left out, by path.
     pub unsigned: Vec<String>,
+    /// Changed members whose old contents were not what `RECORD` says of them, or of which it says nothing.
+    pub unrecorded: Vec<String>,
 }
 
 /// Size in bytes and SHA-256 of a member's new contents, as `RECORD` has them.
@@ -40,21 +43,27 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
     let mut writer = ZipWriter::new(out);
     let mut repacked = Repacked::default();
-    let mut recorded: BTreeMap<String, Recorded> = BTreeMap::new();
+    let (mut recorded, mut before): (BTreeMap<String, Recorded>, BTreeMap<String, Recorded>) = Default::default();
     let mut record = None;
     for index in 0..archive.len() {
         let member = archive.by_index_raw(index).map_err(|error| malformed(&error))?;
         let name = member.name().map_err(|error| malformed(&error))?.into_owned();
-        match dist_info_file(&name) {
-            Some("RECORD") => record = Some(index),
-            Some("RECORD.jws" | "RECORD.p7s") => repacked.unsigned.push(name),
-            _ => match contents(&name) {
-                Some(new) => {
-                    recorded.insert(name, write_member(&mut writer, &member, new?)?);
-                    repacked.changed = repacked.changed.saturating_add(1);
+        let new = contents(&shown_name(member.name_raw()));
+        match (dist_info_file(&name), new) {
+            (Some("RECORD"), _) if record.is_some() => return Err(malformed(&"it has two files RECORD")),
+            (Some("RECORD"), _) => record = Some(index),
+            (Some("RECORD.jws" | "RECORD.p7s"), _) => repacked.unsigned.push(name),
+            (_, Some(new)) => {
+                let written = write_member(&mut writer, &member, new?)?;
+                drop(member);
+                let mut old = archive.by_index(index).map_err(|error| malformed(&error))?;
+                before.insert(name.clone(), digest(&mut old, &mut std::io::sink())?);
+                if recorded.insert(name.clone(), written).is_some() {
+                    return Err(malformed(&format!("two members are called {name}")));
                 }
-                None => writer.raw_copy_file(member).map_err(|error| unwritable(&error))?,
-            },
+                repacked.changed = repacked.changed.saturating_add(1);
+            }
+            (_, None) => writer.raw_copy_file(member).map_err(|error| unwritable(&error))?,
         }
     }
     // `RECORD` lists the others, and stands behind them.
@@ -66,6 +75,14 @@ pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) 
     let mut text = String::new();
     let limit = crate::limits::MAX_INFLATED_FLOOR;
     member.by_ref().take(limit).read_to_string(&mut text).map_err(|error| Error::io("cannot read RECORD", &error))?;
+    let states = |name: &str, old: &Recorded| {
+        let line = text.lines().map(first_field).zip(text.lines()).find(|((path, _), _)| path == name);
+        line.is_some_and(|((_, field), line)| {
+            line.get(field.len()..).is_some_and(|rest| rest.starts_with(&format!(",sha256={},", old.hash)))
+        })
+    };
+    let unrecorded = before.iter().filter(|(name, old)| !states(name, old)).map(|(name, _)| name.clone());
+    repacked.unrecorded = unrecorded.collect();
     let text = updated_record(&text, &recorded);
     write_member(&mut writer, &member, Box::new(Cursor::new(text.into_bytes())))?;
     writer.finish().map_err(|error| unwritable(&error))?;
@@ -100,15 +117,20 @@ fn write_member<R: Read>(
     }
     let name = like.name().map_err(|error| malformed(&error))?;
     writer.start_file(name, options).map_err(|error| unwritable(&error))?;
+    digest(&mut contents, writer)
+}
+
+/// Copies contents; their size and hash.
+fn digest(contents: &mut dyn Read, out: &mut dyn Write) -> Result<Recorded> {
     let (mut size, mut hash) = (0u64, Sha256::new());
     let mut block = vec![0; 1 << 16];
     loop {
-        let read = contents.read(&mut block).map_err(|error| Error::io("cannot read the new contents", &error))?;
+        let read = contents.read(&mut block).map_err(|error| Error::io("cannot read a member of the wheel", &error))?;
         let bytes = block.get(..read).filter(|bytes| !bytes.is_empty());
         let Some(bytes) = bytes else { break };
         hash.update(bytes);
         size = size.saturating_add(bytes.len() as u64);
-        writer.write_all(bytes).map_err(|error| Error::io("cannot write the wheel", &error))?;
+        out.write_all(bytes).map_err(|error| Error::io("cannot write the wheel", &error))?;
     }
     Ok(Recorded { size, hash: URL_SAFE_NO_PAD.encode(hash.finalize()) })
 }
@@ -187,7 +209,14 @@ mod tests {
             |name: &str| (name == "a.so").then(|| Ok(Box::new(Cursor::new(b"newer".to_vec())) as Box<dyn Read>));
         let mut out = Cursor::new(Vec::new());
         let repacked = repack(&wheel, &contents, &mut out).unwrap();
-        assert_eq!(repacked, Repacked { changed: 1, unsigned: vec!["x-1.dist-info/RECORD.jws".to_owned()] });
+        assert_eq!(
+            repacked,
+            Repacked {
+                changed: 1,
+                unsigned: vec!["x-1.dist-info/RECORD.jws".to_owned()],
+                unrecorded: vec!["a.so".to_owned()]
+            }
+        );
         let mut archive = ZipArchive::new(Cursor::new(out.into_inner())).unwrap();
         let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
         assert_eq!(names, ["a.so", "b.py", "x-1.dist-info/RECORD"]);

@@ -5,12 +5,13 @@ use crate::support::spirv;
 use rspirv::dr::Operand;
 
 /// Name, size and digest of what `spirv-as --target-env spv1.4` writes (SPIRV-Tools v2023.1), its generator replaced.
-const MODULES: [(&str, usize, u64, &[&str]); 8] = [
+const MODULES: [(&str, usize, u64, &[&str]); 9] = [
     ("add_constant", 532, 0xd70d_038d_19cb_ee32, &["add_constant"]),
     ("add_one", 508, 0xe6bd_9198_4661_8179, &["add_one"]),
     ("calls_import", 580, 0xc938_9691_197a_6581, &["calls_import"]),
     ("count", 516, 0x8ed6_3c92_ac92_c444, &["count"]),
     ("halve", 560, 0xd4b9_b6e7_8d26_7281, &["halve"]),
+    ("instrumented", 788, 0x626d_bf76_51b3_09a5, &["_ZTS12instrumented"]),
     ("specialized", 924, 0x1c2e_a7a1_c4ee_0c65, &["specialized"]),
     ("twice_half", 516, 0x8526_17a8_df01_7072, &["twice_half"]),
     ("two_kernels", 704, 0x5f5f_6851_a3aa_787b, &["add_two", "negate"]),

@@ -44,8 +44,9 @@ fn damage_is_an_error_with_a_place() {
         for value in [0, 1, 0x7fff_ffff, 0xffff_ffff_u32] {
             let mut damaged = instrumented.clone();
             damaged[at..at + 4].copy_from_slice(&value.to_le_bytes());
-            if let Err(error) = strip(&damaged, SWITCH) {
-                assert!(error.offset().is_some(), "{error}");
+            // What is written of a damaged module has the form of one.
+            if let Ok(Some(stripped)) = strip(&damaged, SWITCH) {
+                assert!(Index::read(&stripped).unwrap().stopped.is_none(), "word {at}: {value:#x}");
             }
         }
     }

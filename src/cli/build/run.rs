@@ -123,6 +123,7 @@ impl Args {
         let paths: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
         let first_images = images.first().map(Vec::as_slice).unwrap_or_default();
         let earlier_parts = compiled::check_parts(emit, output, first_images, wanted.len(), &paths)?;
+        let mut refused: Vec<&Path> = Vec::new();
         if self.writes() && emit == Emit::Embed {
             for (((hosts, bundle), plans), group) in hosts.iter().zip(&bundles).zip(&all_plans).zip(&groups) {
                 let Some(host) = hosts.first().filter(|host| host.kind == Kind::Elf) else { continue };
@@ -132,7 +133,19 @@ impl Args {
                     .iter()
                     .filter_map(|job| Some(plans::addition(target(job)?, job.unit(), plans, &[])))
                     .collect();
-                possible(host, bundle, &planned).context(|| group.name())?;
+                match possible(host, bundle, &planned).context(|| group.name()) {
+                    // One file that cannot be rewritten does not keep others of a package from it.
+                    Err(error) if package.is_some() => {
+                        report(global, &error);
+                        refused.push(group.output);
+                    }
+                    other => other?,
+                }
+            }
+        }
+        for (plans, group) in all_plans.iter_mut().zip(&groups) {
+            if refused.contains(&group.output) {
+                plans.jobs.clear();
             }
         }
         let begun = Instant::now();
@@ -156,7 +169,8 @@ impl Args {
         let inputs: Vec<String> = self.files.iter().map(|path| path.display().to_string()).collect();
         self.record.reported(&batch, &watch, &done, inputs.clone())?;
         let (slowest, libraries) = (batch.slowest(&watch), done.libraries.clone());
-        let whole = done.failures.is_empty() && problems.iter().all(Vec::is_empty) && !self.dry_run;
+        let whole =
+            refused.is_empty() && done.failures.is_empty() && problems.iter().all(Vec::is_empty) && !self.dry_run;
         let exit = match (problems.iter().all(Vec::is_empty), done.failures.is_empty()) {
             (false, _) => Exit::Input,
             (true, false) => Exit::Build,
@@ -202,8 +216,11 @@ impl Args {
                 linked: &plans.linked,
             };
             let mode = group.files.first().and_then(|path| emit::mode_of(path));
-            let bytes_after =
-                if self.writes() { compiled::write(global, &form, &what, group.output, mode)? } else { 0 };
+            let bytes_after = if self.writes() && !refused.contains(&group.output) {
+                compiled::write(global, &form, &what, group.output, mode)?
+            } else {
+                0
+            };
             let own = Built {
                 schema_version: SchemaVersion,
                 inputs: vec![group.name()],
@@ -225,10 +242,11 @@ impl Args {
                 None => built = Some(own),
             }
         }
+        let some_refused = !refused.is_empty();
         let (mut exit, mut written) = (exit, Vec::new());
         if let Some(package) = package {
-            if package.exit != Exit::Done {
-                exit = package.exit;
+            if package.exit != Exit::Done || some_refused {
+                exit = Exit::Input;
             }
             if self.writes() {
                 written = package.finish(global)?;
@@ -278,7 +296,9 @@ impl Args {
     /// The linked files to build one by one, where the inputs hold or are several.
     fn package(&self, global: &Global) -> Result<Option<Package>> {
         let output = self.output.as_deref();
-        if (output.is_none() && !self.in_place) || self.form.emit.is_some_and(|emit| emit != Emit::Embed) {
+        if (output.is_none() && !self.in_place && !self.dry_run)
+            || self.form.emit.is_some_and(|emit| emit != Emit::Embed)
+        {
             return Ok(None);
         }
         let package = Package::open(global, &self.files, output, self.writes())?;
@@ -418,7 +438,7 @@ impl Args {
         if !global.quiet && !silent {
             let kernel = |name: &str| shown(global, name);
             let text = built.summary(global.verbose > 0, &kernel);
-            let _ = writeln!(std::io::stderr().lock(), "{text}");
+            output::say(&text);
         }
         Ok(())
     }
@@ -474,7 +494,7 @@ fn embed_into(hosts: &[Host<'_>], wanted: &[Wanted]) -> Result<Emit> {
         if pe::size(host.bytes)? > 0 {
             return usage(
                 "the file is signed, and the signature would be wrong once the file is changed",
-                "build with `--emit table`, and add the table with `sycl-bundle embed --drop-signature`",
+                "unpack it, build with `--emit table`, and add the table with `sycl-bundle embed --replace --drop-signature`",
             );
         }
     }
@@ -495,7 +515,10 @@ fn choose_form(asked: Option<Emit>, output: &Path, hosts: &[Host<'_>], wanted: &
     let (linked, all_linked) = (hosts.iter().any(is_linked), hosts.iter().all(is_linked));
     let usage = |message: &str, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
     if hosts.len() > 1 && linked {
-        return usage("a linked file makes an output of its own", "build linked files one by one");
+        return usage(
+            "a linked file makes an output of its own",
+            "name a folder with `-o out/`: each gets a copy there",
+        );
     }
     match asked {
         // A linked file may be called anything but an object, a table or a SYCLBIN.

@@ -46,6 +46,15 @@ pub enum Content<'m> {
     Damaged(Error),
 }
 
+/// Returns a member's name as paths show it, from the bytes that the package stores.
+pub fn shown_name(name: &[u8]) -> String {
+    let name = name.get(..limits::MAX_MEMBER_PATH).unwrap_or(name);
+    let name = name.strip_prefix(b"./").unwrap_or(name);
+    // Names must not control the terminal that they are printed on.
+    let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    String::from_utf8_lossy(name).chars().map(clean).collect()
+}
+
 /// Whether files of this kind hold other files.
 pub fn is_package(kind: Kind) -> bool {
     matches!(kind, Kind::Archive | Kind::Zip | Kind::Tar)
@@ -87,13 +96,7 @@ struct PackageLocation<'p> {
 impl PackageLocation<'_> {
     /// Returns the path of a member.
     fn join(&self, name: &[u8]) -> String {
-        let mut path = format!("{}!", self.path);
-        let name = name.get(..limits::MAX_MEMBER_PATH).unwrap_or(name);
-        let name = name.strip_prefix(b"./").unwrap_or(name);
-        // Names must not control the terminal that they are printed on.
-        let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-        path.extend(String::from_utf8_lossy(name).chars().map(clean));
-        path
+        format!("{}!{}", self.path, shown_name(name))
     }
 
     /// Returns the offset in the outermost package of a member at offset `at` of this one.

@@ -97,15 +97,15 @@ fn what_cannot_be_read_is_told_and_hides_nothing() {
 }
 
 #[test]
-fn build_takes_files_as_they_are() {
+fn build_takes_linked_files_of_packages() {
     let folder = tempfile::tempdir().unwrap();
     let wheel = file(&folder, "p.whl", &make::zip(Deflated, &[("k.spv", &module())]));
     let out = folder.path().join("out");
     for input in [wheel.as_path(), folder.path()] {
         let arguments = [OsStr::new("build"), input.as_os_str(), OsStr::new("-t"), OsStr::new("spir64_x86_64")];
         let run = run(&[arguments.as_slice(), &[OsStr::new("-o"), out.as_os_str()]].concat());
-        assert_eq!(run.code, 3);
-        assert!(run.stderr.contains("`inspect` and `extract` read"), "{}", run.stderr);
-        assert!(!out.exists());
+        assert_eq!(run.code, 6, "{}", run.stderr);
+        assert!(run.stderr.contains("no linked file in it holds device code"), "{}", run.stderr);
+        assert!(!out.exists(), "a command that fails leaves nothing");
     }
 }
