@@ -326,9 +326,12 @@ pub fn for_gpu(given: Given<'_>, device: Option<&str>, misc: Option<&Misc>) -> O
                 out.kept.push(FAST.1.to_owned());
                 out.removed.push(word);
             } else if out.translate(&word) {
-            } else if trusted || COMMON.contains(&word.as_str()) || OF_GPU.contains(&word.as_str()) || is_igc(&word) {
-                out.kept.push(word);
-            } else if has_value(&word) {
+            } else if trusted
+                || COMMON.contains(&word.as_str())
+                || OF_GPU.contains(&word.as_str())
+                || is_igc(&word)
+                || has_value(&word)
+            {
                 out.kept.push(word);
             } else if let Some(harmless) = value_test(&word) {
                 let value = words.next().unwrap_or_default();

@@ -53,7 +53,7 @@ pub struct Package {
 
 /// Place of the outputs of a package.
 #[derive(Debug, Clone, Copy)]
-enum Place<'p> {
+enum Destination<'p> {
     InPlace,
     Folder(&'p Path),
     /// File name for the one wheel there is.
@@ -81,19 +81,19 @@ impl Package {
             return Err(error.with_remedy("name a folder with `-o out/`"));
         }
         let place = match output {
-            None => Place::InPlace,
+            None => Destination::InPlace,
             Some(path) => match inputs {
-                [one] if !is_folder(path) && kind_of(one) == Some(Kind::Zip) => Place::File(path),
-                _ => Place::Folder(path),
+                [one] if !is_folder(path) && kind_of(one) == Some(Kind::Zip) => Destination::File(path),
+                _ => Destination::Folder(path),
             },
         };
         let mut package = Package { files: Vec::new(), exit: Exit::Done, writes, wheels: Vec::new() };
-        let is_new = matches!(place, Place::Folder(folder) if !folder.exists());
-        if let Place::Folder(folder) = place {
+        let is_new = matches!(place, Destination::Folder(folder) if !folder.exists());
+        if let Destination::Folder(folder) = place {
             package.make(folder)?;
         }
         let added = inputs.iter().try_for_each(|input| package.add(global, input, place));
-        if let (Place::Folder(folder), true, true) = (place, is_new, package.files.is_empty()) {
+        if let (Destination::Folder(folder), true, true) = (place, is_new, package.files.is_empty()) {
             // What was unpacked goes first; a folder with something in it stays.
             package.wheels.clear();
             let _ = std::fs::remove_dir(folder);
@@ -117,7 +117,7 @@ impl Package {
     }
 
     /// Adds the linked files of an input.
-    fn add(&mut self, global: &Global, input: &Path, place: Place<'_>) -> Result<()> {
+    fn add(&mut self, global: &Global, input: &Path, place: Destination<'_>) -> Result<()> {
         if input.is_dir() {
             return self.add_folder(global, input, place);
         }
@@ -130,9 +130,9 @@ impl Package {
             }
             _ => {
                 let output = match place {
-                    Place::InPlace => input.to_owned(),
-                    Place::Folder(folder) => folder.join(input.file_name().unwrap_or_default()),
-                    Place::File(file) => file.to_owned(),
+                    Destination::InPlace => input.to_owned(),
+                    Destination::Folder(folder) => folder.join(input.file_name().unwrap_or_default()),
+                    Destination::File(file) => file.to_owned(),
                 };
                 self.files.push(LinkedFile { input: input.to_owned(), name: name(), output });
                 Ok(())
@@ -141,10 +141,10 @@ impl Package {
     }
 
     /// Adds the linked files below a folder, but for those below the output's. The copies have the same paths below that.
-    fn add_folder(&mut self, global: &Global, folder: &Path, place: Place<'_>) -> Result<()> {
+    fn add_folder(&mut self, global: &Global, folder: &Path, place: Destination<'_>) -> Result<()> {
         let spared = match place {
-            Place::Folder(root) => root.canonicalize().ok(),
-            Place::InPlace | Place::File(_) => None,
+            Destination::Folder(root) => root.canonicalize().ok(),
+            Destination::InPlace | Destination::File(_) => None,
         };
         let mut found = Vec::new();
         let mut folders = vec![folder.to_owned()];
@@ -184,10 +184,10 @@ impl Package {
             }
             let below = input.strip_prefix(folder).unwrap_or(&input);
             let output = match place {
-                Place::Folder(root) => root.join(below),
-                Place::InPlace | Place::File(_) => input.clone(),
+                Destination::Folder(root) => root.join(below),
+                Destination::InPlace | Destination::File(_) => input.clone(),
             };
-            if let (Place::Folder(_), Some(parent)) = (place, output.parent()) {
+            if let (Destination::Folder(_), Some(parent)) = (place, output.parent()) {
                 self.make(parent)?;
             }
             self.files.push(LinkedFile { name, input, output });
@@ -196,11 +196,11 @@ impl Package {
     }
 
     /// Unpacks the linked files of a wheel.
-    fn add_wheel(&mut self, global: &Global, wheel: &Path, place: Place<'_>) -> Result<()> {
+    fn add_wheel(&mut self, global: &Global, wheel: &Path, place: Destination<'_>) -> Result<()> {
         let output = match place {
-            Place::InPlace => wheel.to_owned(),
-            Place::Folder(folder) => folder.join(wheel.file_name().unwrap_or_default()),
-            Place::File(file) => file.to_owned(),
+            Destination::InPlace => wheel.to_owned(),
+            Destination::Folder(folder) => folder.join(wheel.file_name().unwrap_or_default()),
+            Destination::File(file) => file.to_owned(),
         };
         let folder = folder_of(&output);
         self.make(folder)?;
@@ -253,8 +253,8 @@ impl Package {
     }
 
     /// Checks that no output replaces an input unasked, and that no two are one.
-    fn check_outputs(&self, place: Place<'_>) -> Result<()> {
-        if matches!(place, Place::InPlace) {
+    fn check_outputs(&self, place: Destination<'_>) -> Result<()> {
+        if matches!(place, Destination::InPlace) {
             return Ok(());
         }
         let wheels = self.wheels.iter().map(|wheel| (wheel.input.as_path(), wheel.output.as_path()));

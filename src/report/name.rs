@@ -106,6 +106,13 @@ pub fn uri_at(file: &str, offset: u64, size: usize) -> String {
     uri
 }
 
+/// Path of a file below the one input that it is in, a wheel or a folder; of several inputs the whole path.
+pub fn below<'p>(path: &'p str, inputs: &[String]) -> &'p str {
+    let [input] = inputs else { return path };
+    let inside = path.strip_prefix(input.as_str()).and_then(|rest| rest.strip_prefix(['!', '/']));
+    inside.or_else(|| path.strip_prefix(input.as_str()).filter(|_| input.ends_with('/'))).unwrap_or(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,11 +147,4 @@ mod tests {
         assert_eq!(shorten_path("a/b.so", 12), "a/b.so");
         assert_eq!(shorten("abc", 0), "…");
     }
-}
-
-/// Path of a file below the one input that it is in, a wheel or a folder; of several inputs the whole path.
-pub fn below<'p>(path: &'p str, inputs: &[String]) -> &'p str {
-    let [input] = inputs else { return path };
-    let inside = path.strip_prefix(input.as_str()).and_then(|rest| rest.strip_prefix(['!', '/']));
-    inside.or_else(|| path.strip_prefix(input.as_str()).filter(|_| input.ends_with('/'))).unwrap_or(path)
 }

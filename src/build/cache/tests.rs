@@ -147,7 +147,7 @@ fn links_pipes_and_folders_are_no_entries() {
     fs::rename(&path, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
     assert_eq!(cache.get(&key), None, "a link is no entry, wherever it leads");
-    assert_eq!(cache.verify().unwrap().damaged, [path.clone()]);
+    assert_eq!(cache.verify().unwrap().damaged, std::slice::from_ref(&path));
     fs::create_dir(&path).unwrap();
     assert_eq!((cache.get(&key), cache.stats().unwrap().entries), (None, 0));
     cache.collect(u64::MAX).unwrap();
