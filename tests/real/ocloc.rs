@@ -279,10 +279,6 @@ fn a_kernel_that_the_graphics_compiler_gives_up_leaves_no_file() {
     build.current_dir(folder.path()).arg("build").arg(library).args(["--image", "1143", "-t", "skl"]);
     let output = build.args(["--retries", "0", "-o", "out/out.table"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(5), "no folder for the output: {said}");
-    std::fs::create_dir(folder.path().join("out")).unwrap();
-    let output = build.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("LLVM ERROR") && said.contains("died of SIGABRT"), "{said}");
     assert!(!said.contains("attempts"), "{said}");
     let names = |path: &Path| -> Vec<String> {

@@ -209,7 +209,7 @@ fn what_cannot_be_is_told_before_anything_is_compiled() {
     // Newer than Debian's.
     fails(&["-t", "intel_gpu_bmg_g21"], 5, &["does not know intel_gpu_bmg_g21"]);
     fails(&["-t", "intel_gpu_pcv"], 2, &["intel_gpu_pvc"]);
-    fails(&["-t", "sm_90"], 2, &["no target that can be compiled for"]);
+    fails(&["-t", "gfx90a"], 2, &["no target that can be compiled for"]);
     fails(&["-t", "skl", "--ocloc", "/nowhere/libocloc.so"], 5, &["/nowhere/libocloc.so"]);
     fails(&["-t", "skl", "--ocloc", "/nowhere/ocloc"], 5, &["/nowhere/ocloc"]);
     fails(&["-t", "dg1", "--all-or-nothing"], 4, &["does not become native for intel_gpu_dg1", "fp64", "9 more"]);

@@ -1,9 +1,8 @@
 //! What changed between two builds of the same device code?
 //!
 //! Each file is first reduced to what counts ([`snapshot`]), so that files of any size are looked at one by one; then two
-//! snapshots are compared kernel by kernel and target by target ([`compare`]), property sets by what they are about
-//! ([`properties`]), and what changed is held against budgets
-//! ([`budget`]).
+//! snapshots are compared kernel by kernel, target by target and property set by property set ([`compare`]), and what
+//! changed is held against budgets ([`budget`]).
 
 pub mod budget;
 pub mod compare;
