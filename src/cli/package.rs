@@ -94,7 +94,7 @@ impl Package {
         }
         let added = inputs.iter().try_for_each(|input| package.add(global, input, place));
         if let (Destination::Folder(folder), true, true) = (place, is_new, package.files.is_empty()) {
-            // What was unpacked goes first; a folder with something in it stays.
+            // Unpacked files go first; a folder with something in it stays.
             package.wheels.clear();
             let _ = std::fs::remove_dir(folder);
         }
@@ -156,7 +156,7 @@ impl Package {
                 |error: std::io::Error| Error::io("cannot read the folder", &error).context(at.display().to_string());
             let listed = std::fs::read_dir(&at).and_then(|entries| entries.collect::<std::io::Result<Vec<_>>>());
             for entry in listed.map_err(failed)? {
-                // What a link leads to has a path of its own, or is not of this folder.
+                // Links are passed over: their targets have paths of their own, or are not of this folder.
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() => folders.push(entry.path()),
                     Ok(kind) if kind.is_file() => found.push(entry.path()),
@@ -315,13 +315,18 @@ impl Package {
     }
 }
 
-/// Kind of a file on disk, by its first bytes; none for what cannot be read or is unknown.
+/// Kind of a regular file, by its first bytes; none for what cannot be read or is unknown. Pipes are left to the verb: what
+/// is read of them here would be lost.
 fn kind_of(path: &Path) -> Option<Kind> {
     if path == Path::new("-") {
         return None;
     }
-    let input = Input::open(path).ok()?;
-    Kind::identify(input.bytes()).ok()
+    let mut kind = None;
+    let read = Input::open_found(path, "", |_, head, len| {
+        kind = Kind::identify_head(head, len).ok();
+        false
+    });
+    read.ok().and(kind)
 }
 
 /// Whether a path leads nowhere but down.

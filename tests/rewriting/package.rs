@@ -127,3 +127,16 @@ fn what_cannot_be_packed_again_is_refused() {
     let (status, said) = code(&["build", "foo.whl", "-t", "spir64_x86_64", "--dry-run", "-o", "trial/"]);
     assert!(status == Some(0) && !folder.path().join("trial").exists(), "{said}");
 }
+
+/// Whether an input is a package is told without a byte of a pipe.
+#[test]
+fn a_pipe_is_read_once() {
+    let folder = Folder::new();
+    folder.file("k.spv", &crate::support::spirv::module("add_one"));
+    let line = "cat k.spv | \"$TOOL\" build /dev/stdin -t spir64_x86_64 --dry-run -o k.table";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(folder.path()).env("TOOL", env!("CARGO_BIN_EXE_sycl-bundle"));
+    let output = shell.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("1 of 1 images would be compiled"), "{said}");
+}
