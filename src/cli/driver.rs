@@ -376,7 +376,7 @@ impl Pip {
                 requirements = Some(file);
             }
         }
-        // What else the user may have told pip about places does not go with --prefix.
+        // Other places that the user may have named to pip do not go with --prefix.
         for name in ["PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIRE_VIRTUALENV"] {
             command.env_remove(name);
         }

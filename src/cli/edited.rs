@@ -160,7 +160,7 @@ impl Linked {
     /// Changes the list of images, writes the copy and says what was done.
     ///
     /// # Errors
-    /// What cannot be rewritten or written.
+    /// `Input` where the file cannot be rewritten, `Environment` where the copy cannot be written.
     pub fn change(
         &self,
         global: &Global,
@@ -208,7 +208,7 @@ impl Linked {
     /// Changes the list of images and writes the copy. The exit code is that for images which are damaged.
     ///
     /// # Errors
-    /// What cannot be rewritten or written.
+    /// `Input` where the file cannot be rewritten, `Environment` where the copy cannot be written.
     pub fn edit(
         &self,
         global: &Global,

@@ -316,7 +316,7 @@ fn offers_something(image: &sycl_bundle::bundle::image::Image<'_>) -> bool {
 /// cannot be read again, so that nothing is handed on where it is among the files.
 ///
 /// # Errors
-/// What cannot be read, and what `each` returns.
+/// Errors of reading, and of `each`.
 pub fn each_linked(
     global: &Global,
     files: &[PathBuf],

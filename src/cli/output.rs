@@ -89,7 +89,7 @@ pub fn touch(path: &Path) -> Result<()> {
 /// devices and pipes are refused, since what is written is not in order.
 ///
 /// # Errors
-/// Those of `write`; `Usage` for what is no file, `Environment` where the file cannot be written.
+/// Errors of `write`; `Usage` for what is no file, `Environment` where the file cannot be written.
 pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
     let failed = |error: &std::io::Error| cannot_write(path, error);
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());

@@ -87,7 +87,7 @@ impl PageArgs {
     /// Ends a page, and writes it. `whole` says that every file could be read.
     ///
     /// # Errors
-    /// What cannot be read again or written.
+    /// Errors of reading a file again, and of writing the page.
     pub fn end(&self, global: &Global, draft: Option<Draft<'_>>, paths: &[PathBuf], whole: bool) -> Result<()> {
         let (Some(draft), Some(path)) = (draft, &self.html) else { return Ok(()) };
         draft.page(paths, whole)?.map_or(Ok(()), |text| write(global, path, &text))
@@ -162,7 +162,7 @@ impl<'d> Draft<'d> {
     /// A page of files that are still to come. Where no target is named, those of the files are looked for in all of them.
     ///
     /// # Errors
-    /// What cannot be written of what is told about the files.
+    /// Errors of writing what is told about the files.
     pub fn new(
         global: &'d Global,
         rules: &'d Rules,
@@ -207,14 +207,14 @@ impl<'d> Draft<'d> {
     /// The page; none where there is nothing to show. `whole` says that every file could be read.
     ///
     /// # Errors
-    /// What cannot be read again.
+    /// Errors of reading a file again.
     pub fn page(mut self, paths: &[PathBuf], whole: bool) -> Result<Option<String>> {
         if self.files.is_empty() {
             return Ok(None);
         }
         let (global, selector, rules) = (self.global, self.selector, self.rules);
         let mut findings = self.begun();
-        // What one file lacks another may have, or an image that was not selected.
+        // Another file may have what one lacks, or an image that was not selected.
         if self.open && (self.count > 1 || !selector.is_all()) {
             (findings, _) = linked_elsewhere(global, paths, selector, findings, |_| true)?;
         }

@@ -24,7 +24,7 @@ impl Scratch {
     /// Makes one below `base`.
     ///
     /// # Errors
-    /// What making it fails with.
+    /// Fails with the error of making the folder.
     pub fn new(base: &Path) -> std::io::Result<Scratch> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -114,7 +114,7 @@ impl Plans<'_> {
 /// The first certain finding about each image on a target, by index; imports do not count, since linking resolves them.
 fn against(engine: &Engine<'_>, facts: &Facts) -> HashMap<usize, Finding> {
     let subject = Subject::new(facts);
-    // What is native is not compiled, and no adapter of NVIDIA GPUs takes what is.
+    // Where no SPIR-V is taken, it is translated first: that the image is for other devices does not count.
     let counts = |finding: &Finding| {
         finding.rule != RuleId::Imports && (subject.takes_spirv() || finding.rule != RuleId::Target)
     };

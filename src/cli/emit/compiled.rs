@@ -54,7 +54,7 @@ pub struct Compiled<'c, 'a> {
 /// Writes the output; returns its bytes (of a table, with its parts).
 ///
 /// # Errors
-/// What cannot be rewritten or written; `NoDeviceCode` where there is nothing to put into a library.
+/// `Input` where a file cannot be rewritten, `Environment` where it cannot be written; `NoDeviceCode` where there is nothing to put into a library.
 pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<u32>) -> Result<u64> {
     if form.emit == Emit::Embed && compiled.host.kind == Kind::Pe {
         return write_pe(form, compiled, path, mode);

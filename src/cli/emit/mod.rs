@@ -58,7 +58,7 @@ pub fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
         let error = Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display()));
         return Err(error.with_remedy("name a file in it with `-o`"));
     }
-    // What is not there is made when the output is written.
+    // A missing folder is made when the output is written.
     let there = folder_of(path).ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists());
     match there.filter(|there| !there.as_os_str().is_empty() && !there.is_dir()) {
         Some(file) => {
