@@ -20,6 +20,7 @@ use program::Program;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The names of the library, the development package's first.
@@ -55,6 +56,16 @@ pub struct Surroundings {
     pub folders: Vec<PathBuf>,
     /// A command that runs the command behind it, and has it end with this process.
     pub runner: Vec<OsString>,
+}
+
+impl Surroundings {
+    /// Returns the command that runs a program in a folder, without input, and has it end with this process.
+    pub fn command(&self, program: &Path, folder: &Path) -> Command {
+        let mut words = self.runner.iter().cloned().chain([program.as_os_str().to_owned()]);
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).current_dir(folder).stdin(Stdio::null());
+        command
+    }
 }
 
 /// The compiler, found.

@@ -9,8 +9,7 @@
 
 use super::super::cache::fingerprint;
 use super::super::ocloc::Surroundings;
-use super::program::{self, Refusal};
-use super::tools::Tools;
+use super::tools::{self, Refusal, Tools};
 use crate::error::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -63,7 +62,7 @@ fn make(tools: &Tools, surroundings: &Surroundings, scratch: &Path) -> std::resu
     written.map_err(|error| Refusal { step: "writing".to_owned(), status: None, said: error.to_string() })?;
     let run = |program: &Path, arguments: &[&str]| {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        program::run(surroundings, scratch, program, &arguments)
+        tools::run(surroundings, scratch, program, &arguments)
     };
     let (libclc, libdevice) = (tools.libclc.to_string_lossy(), tools.libdevice.to_string_lossy());
     run(

@@ -17,7 +17,6 @@
 
 pub mod library;
 pub mod lower;
-pub mod program;
 pub mod shim;
 pub mod tools;
 
@@ -30,11 +29,10 @@ use super::target::PTX;
 use crate::error::{Error, Result};
 use crate::native::fatbin;
 use lower::Lowered;
-use program::Refusal;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use tools::Tools;
+use tools::{Refusal, Tools};
 
 /// Functions that the driver defines.
 const OF_THE_DRIVER: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", shim::SHARED];
@@ -63,7 +61,7 @@ impl Toolchain {
 
     /// Returns what it is like, and which of these architectures ptxas does not know.
     pub fn describe(&self, architectures: &[Cow<'_, str>]) -> Offline {
-        let known = program::said(&self.tools.ptxas, "--help").unwrap_or_default();
+        let known = tools::said(&self.tools.ptxas, "--help").unwrap_or_default();
         let is_known = |name: &str| name == PTX || known.contains(&format!("'{name}'"));
         let lists = |list: &str| list.split(',').all(is_known);
         let unknown = architectures.iter().filter(|list| !lists(list)).map(|list| list.clone().into_owned()).collect();
@@ -102,7 +100,7 @@ impl Toolchain {
         };
         let run = |program: &Path, arguments: &[&str]| {
             let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-            program::run(&self.surroundings, folder, program, &arguments).map_err(Stopped::from)
+            tools::run(&self.surroundings, folder, program, &arguments).map_err(Stopped::from)
         };
         write("module.spv", &lowered.module)?;
         write("kernels.ll", shim::module(&lowered.kernels, self.tools.major).as_bytes())?;
@@ -144,7 +142,7 @@ impl Toolchain {
     /// Names functions that nothing defines, before ptxas does so by line numbers.
     fn check_undefined(&self, folder: &Path) -> std::result::Result<(), Stopped> {
         let arguments = ["-u", "optimised.bc"].map(OsString::from);
-        let (text, _) = program::run(&self.surroundings, folder, &self.tools.llvm_nm, &arguments)?;
+        let (text, _) = tools::run(&self.surroundings, folder, &self.tools.llvm_nm, &arguments)?;
         let names = text.lines().filter_map(|line| line.split_whitespace().last());
         let missing: Vec<&str> = names.filter(|name| !OF_THE_DRIVER.contains(name)).collect();
         if missing.is_empty() {

@@ -1,4 +1,4 @@
-//! Where are the programs and libraries that make code for NVIDIA GPUs, and of which versions are they?
+//! Where are the programs and libraries that make code for NVIDIA GPUs, of which versions are they, and how are they run?
 //!
 //! LLVM's programs come from one folder, as bitcode of a newer LLVM is not read by an older one: the folder that is named, one
 //! of those in which programs are looked for, or one where distributions put them. `llvm-spirv` may be older than LLVM, whose
@@ -7,7 +7,9 @@
 use super::super::Places;
 use super::super::ocloc::Surroundings;
 use crate::error::{Error, ErrorKind, Result};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Programs and libraries, found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,8 +105,8 @@ impl Tools {
             libdevice,
             versions: Vec::new(),
         };
-        let said = |program: &Path| super::program::said(program, "--version");
-        let (opt, spirv, ptxas) = (said(&tools.opt)?, said(&tools.llvm_spirv)?, said(&tools.ptxas)?);
+        let version = |program: &Path| said(program, "--version");
+        let (opt, spirv, ptxas) = (version(&tools.opt)?, version(&tools.llvm_spirv)?, version(&tools.ptxas)?);
         let after = |text: &str, word: &str| {
             let rest = text.split_once(word).map_or("", |(_, rest)| rest).trim_start();
             rest.split([' ', '\n', ',']).next().unwrap_or_default().to_owned()
@@ -144,7 +146,7 @@ impl Llvm {
         if !PROGRAMS.iter().all(|name| llvm.program(name).is_file()) {
             return None;
         }
-        let text = super::program::said(&llvm.program("llvm-link"), "--version").ok()?;
+        let text = said(&llvm.program("llvm-link"), "--version").ok()?;
         let (_, version) = text.split_once("LLVM version ")?;
         llvm.major = version.split(['.', ' ', '\n']).next()?.parse().ok()?;
         MAJORS.contains(&llvm.major).then_some(llvm)
@@ -212,4 +214,49 @@ fn cuda(places: &Places, surroundings: &Surroundings) -> Option<(PathBuf, PathBu
     })?;
     let device = |root: &PathBuf| LIBDEVICE.iter().map(|file| root.join(file)).find(|path| path.is_file());
     Some((ptxas, roots.iter().find_map(device)?))
+}
+
+/// Failure of a program that was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The step, as messages name it: the program's name.
+    pub step: String,
+    /// Exit status; none where a signal ended it.
+    pub status: Option<i32>,
+    /// Text that the program wrote to standard error.
+    pub said: String,
+}
+
+/// Returns what a program prints when asked so.
+///
+/// # Errors
+/// `Environment` where it does not start.
+pub fn said(program: &Path, argument: &str) -> Result<String> {
+    let failed = |error| {
+        Error::new(ErrorKind::Environment, format!("the program `{}` does not start: {error}", program.display()))
+    };
+    let done = Command::new(program).arg(argument).stdin(Stdio::null()).output().map_err(failed)?;
+    Ok(String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+}
+
+/// Runs a program in a folder. Returns what it wrote to standard output and to standard error.
+///
+/// # Errors
+/// The refusal where it does not start, or ends with another status than 0.
+pub fn run(
+    surroundings: &Surroundings,
+    folder: &Path,
+    program: &Path,
+    arguments: &[OsString],
+) -> std::result::Result<(String, String), Refusal> {
+    let step = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let done = match surroundings.command(program, folder).args(arguments).output() {
+        Ok(done) => done,
+        Err(error) => return Err(Refusal { step, status: None, said: error.to_string() }),
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    if done.status.success() {
+        return Ok((text(&done.stdout), text(&done.stderr)));
+    }
+    Err(Refusal { step, status: done.status.code(), said: text(&done.stderr) })
 }

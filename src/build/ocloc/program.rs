@@ -138,8 +138,6 @@ impl Program {
 
     /// Runs it in a folder, so that it ends with this process.
     fn run(&self, scratch: &Scratch, args: &[String]) -> std::io::Result<Output> {
-        let mut words = self.surroundings.runner.iter().cloned().chain([self.path.clone().into_os_string()]);
-        let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).args(args).current_dir(&scratch.0).stdin(Stdio::null()).output()
+        self.surroundings.command(&self.path, &scratch.0).args(args).output()
     }
 }
