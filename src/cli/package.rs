@@ -208,46 +208,43 @@ impl Package {
         let scratch = Scratch::new(if self.writes { folder } else { &temporary })?;
         let mut copies = HashMap::new();
         let prefix = format!("{}!", wheel.display());
-        let (mut files, mut exit) = (Vec::new(), Exit::Done);
         expand(wheel, &mut |_, leaf| {
-            let inside = leaf.path.strip_prefix(&prefix).unwrap_or(leaf.path);
-            match (leaf.bytes.as_ref().map_err(Clone::clone).and_then(|bytes| holds_images(bytes)), leaf.bytes.as_ref())
-            {
-                (Ok(true), _) if inside.contains('!') => {
-                    global.note(&format!("{} stays as it is: it is in a package within the wheel", leaf.path));
-                }
-                (Ok(true), _) if !is_plain(Path::new(inside)) => {
-                    global.note(&format!("{} stays as it is: its path leads out of the wheel", leaf.path));
-                }
-                (Ok(true), _) if copies.contains_key(inside) => {
-                    exit = Exit::Input;
-                    report(global, &Error::input("two members of the wheel have this name").context(leaf.path));
-                }
-                (Ok(true), Ok(bytes)) => {
-                    let number = files.len();
-                    // The name stays, as compilers and reports show it.
-                    let place = |kind: &str| -> Result<PathBuf> {
-                        let folder = scratch.path().join(format!("{number}.{kind}"));
-                        std::fs::create_dir(&folder).map_err(|error| output::cannot_write(&folder, &error))?;
-                        Ok(folder.join(Path::new(inside).file_name().unwrap_or_default()))
-                    };
-                    let (input, output) = (place("in")?, place("out")?);
-                    std::fs::write(&input, bytes).map_err(|error| output::cannot_write(&input, &error))?;
-                    copies.insert(inside.to_owned(), output.clone());
-                    files.push(LinkedFile { input, name: leaf.path.to_owned(), output });
-                }
-                (Ok(_), _) => {}
-                (Err(error), _) => {
-                    exit = Exit::Input;
+            let held = leaf.bytes.and_then(|bytes| Ok(holds_images(bytes)?.then_some(bytes)));
+            let bytes = match held {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    self.exit = Exit::Input;
                     report(global, &error.context(leaf.path));
+                    return Ok(());
                 }
+            };
+            let inside = leaf.path.strip_prefix(&prefix).unwrap_or(leaf.path);
+            if inside.contains('!') {
+                global.note(&format!("{} stays as it is: it is in a package within the wheel", leaf.path));
+                return Ok(());
             }
+            if !is_plain(Path::new(inside)) {
+                global.note(&format!("{} stays as it is: its path leads out of the wheel", leaf.path));
+                return Ok(());
+            }
+            if copies.contains_key(inside) {
+                self.exit = Exit::Input;
+                report(global, &Error::input("two members of the wheel have this name").context(leaf.path));
+                return Ok(());
+            }
+            // The name stays, as compilers and reports show it.
+            let place = |kind: &str| -> Result<PathBuf> {
+                let folder = scratch.path().join(format!("{}.{kind}", copies.len()));
+                std::fs::create_dir(&folder).map_err(|error| output::cannot_write(&folder, &error))?;
+                Ok(folder.join(Path::new(inside).file_name().unwrap_or_default()))
+            };
+            let (input, output) = (place("in")?, place("out")?);
+            std::fs::write(&input, bytes).map_err(|error| output::cannot_write(&input, &error))?;
+            copies.insert(inside.to_owned(), output.clone());
+            self.files.push(LinkedFile { input, name: leaf.path.to_owned(), output });
             Ok(())
         })?;
-        self.files.append(&mut files);
-        if exit != Exit::Done {
-            self.exit = exit;
-        }
         self.wheels.push(Wheel { input: wheel.to_owned(), output, scratch, copies });
         Ok(())
     }
