@@ -5,7 +5,6 @@
 use super::exit::Exit;
 use super::global::Global;
 use super::output;
-use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::build::cache::Cache;
@@ -170,8 +169,7 @@ impl Args {
             Format::Text => cached.text(),
             Format::Json => cached.to_json(),
         };
-        let mut out = output::stdout();
-        writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+        output::line(&text)?;
         Ok(exit)
     }
 }

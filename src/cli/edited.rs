@@ -8,7 +8,6 @@ use super::sources::{replaces_input, same_file};
 use super::{emit, output};
 use crate::cli::global::Summary;
 use std::collections::{BTreeSet, HashSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
@@ -311,8 +310,7 @@ fn restored(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
 
 fn tell(global: &Global, format: Summary, result: &Edited) -> Result<()> {
     if format == Summary::Json {
-        let mut out = output::stdout();
-        return writeln!(out, "{}", result.to_json()).and_then(|()| out.flush()).map_err(|error| output::lost(&error));
+        return output::line(&result.to_json());
     }
     if !global.quiet {
         let shown = |name: &str| {

@@ -12,7 +12,6 @@ use super::selection::{self, Selection};
 use super::sources::same_file;
 use crate::cli::global::Summary;
 use std::collections::HashSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::Declared;
@@ -271,10 +270,7 @@ impl Args {
 
     fn tell(&self, global: &Global, filtered: &Filtered) -> Result<()> {
         if self.format == Summary::Json {
-            let mut out = output::stdout();
-            return writeln!(out, "{}", filtered.to_json())
-                .and_then(|()| out.flush())
-                .map_err(|error| output::lost(&error));
+            return output::line(&filtered.to_json());
         }
         let shown = |mangled: &str| {
             let shown = if global.demangle { name::display(mangled) } else { mangled.to_owned() };

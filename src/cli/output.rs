@@ -369,6 +369,15 @@ pub fn stdout() -> BufWriter<std::io::StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 13, std::io::stdout().lock())
 }
 
+/// Prints a text and a line break to standard output.
+///
+/// # Errors
+/// `Io` where standard output cannot be written to.
+pub fn line(text: &str) -> Result<()> {
+    let mut out = stdout();
+    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| lost(&error))
+}
+
 /// Prints a published schema.
 pub fn schema(text: &str) -> Result<super::exit::Exit> {
     let mut out = stdout();

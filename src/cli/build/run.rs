@@ -15,7 +15,6 @@ use crate::cli::package::{LinkedFile, Package};
 use crate::cli::sources::{Numbers, Source, spare_others};
 use crate::cli::{cache, output};
 use std::collections::HashSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use sycl_bundle::build::target::Backend;
@@ -428,10 +427,7 @@ impl Args {
 
     fn tell(&self, global: &Global, built: &Built) -> Result<()> {
         if self.format == Summary::Json {
-            let mut out = output::stdout();
-            return writeln!(out, "{}", built.to_json())
-                .and_then(|()| out.flush())
-                .map_err(|error| output::lost(&error));
+            return output::line(&built.to_json());
         }
         // A plan's commands have their engine tell of them.
         let silent = self.pace.unit.is_some() && built.failed.is_empty() && global.verbose == 0;
