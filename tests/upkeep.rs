@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::spirv;
+use sycl_bundle::bundle::property_sets::PROPERTY_SETS;
 use sycl_bundle::device::yaml::{self, Node, Value};
 
 fn root() -> &'static Path {
@@ -203,6 +204,49 @@ fn a_container_is_everywhere() {
             )
         };
         assert!(read.contains(words), "README does not say under \"What is read\" that `{name}` is read (`{words}`)");
+    }
+}
+
+/// The files of Rust below a folder.
+fn sources(folder: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    for name in names(folder) {
+        let path = format!("{folder}/{name}");
+        if root().join(&path).is_dir() {
+            files.extend(sources(&path));
+        } else if name.ends_with(".rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+#[test]
+fn every_property_set_has_a_row() {
+    const PAGE: &str = "src/docs/adding_a_property_set.md says what belongs to a set";
+    let rows: BTreeSet<&str> = PROPERTY_SETS.iter().map(|set| set.name).collect();
+    assert!(rows.len() >= 21, "{rows:?}");
+    let mut met = BTreeSet::new();
+    for path in sources("src") {
+        let code = text(&path);
+        let lines = code.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+        for line in lines.filter(|line| !line.trim_start().starts_with("//")) {
+            // Names in quotes; the sets of a SYCLBIN itself are `SYCLBIN/...`.
+            for literal in line.split('"').skip(1).step_by(2).filter(|word| word.starts_with("SYCL/")) {
+                let name = literal.split(':').next().unwrap().trim_end_matches('\\');
+                assert!(rows.contains(name), "{path}: `{name}` has no row; {PAGE}");
+                met.insert(name.to_owned());
+            }
+            let constants = line.split("set::").skip(1).map(|rest| {
+                rest.chars().take_while(|letter| letter.is_ascii_uppercase() || *letter == '_').collect::<String>()
+            });
+            met.extend(constants.filter(|name| name.len() > 3));
+        }
+    }
+    assert!(met.len() > 25, "the sources are not read any more: {met:?}");
+    let random = text("tests/verbs/properties.rs");
+    for name in rows {
+        assert!(random.contains(&format!("\"{name}\"")), "tests/verbs/properties.rs: SETS lacks `{name}`; {PAGE}");
     }
 }
 

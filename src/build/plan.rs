@@ -5,7 +5,7 @@ use super::target::{Backend, GPU_SPEC, NVIDIA_SPEC, Target};
 use super::{Job, Step};
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::{ConstantName, ITT};
 use crate::compat::examine::{Examined, examine};
 use crate::compat::finding::Finding;
@@ -102,7 +102,7 @@ impl For<'_> {
     fn options(&self, image: &Image<'_>, recipe: &Recipe) -> (Options, Options) {
         let compile = Given { own: &recipe.options, trusted: &recipe.trusted_options };
         let link = Given { own: &recipe.link_options, trusted: &recipe.trusted_link_options };
-        let number = |name| image.properties.get(set::MISC, name).and_then(|value| value.number());
+        let number = |name| image.properties.number(set::MISC, name);
         if self.target.spec == NVIDIA_SPEC {
             return (options::for_nvidia(&recipe.options), options::for_nvidia(&recipe.link_options));
         }
@@ -115,7 +115,7 @@ impl For<'_> {
                 level: number("optLevel"),
                 grf_size: number("sycl-grf-size"),
                 large_grf: number("sycl-register-alloc-mode") == Some(2),
-                esimd: number("isEsimdImage") == Some(1),
+                esimd: number(key::ESIMD) == Some(1),
             };
             return (options::for_gpu(compile, device, Some(&misc)), options::for_gpu(link, device, None));
         }

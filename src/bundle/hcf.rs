@@ -7,7 +7,8 @@
 
 use super::blob::Reader;
 use super::image::Image;
-use super::property::{Properties, Property, PropertySet, Value, set};
+use super::property::{Properties, Property, PropertySet, Value};
+use super::property_sets::set;
 use crate::container::Host;
 use crate::container::address::find;
 use crate::container::place::Place;

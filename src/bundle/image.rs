@@ -1,7 +1,8 @@
 //! What is one device image?
 
 use super::format::{Declared, ET_OPENCL_OBJECTS, Format, is_zstd};
-use super::property::{Properties, key, set};
+use super::property::Properties;
+use super::property_sets::{key, set};
 use super::structure;
 use crate::bytes;
 use crate::container::inflate;
@@ -183,7 +184,7 @@ impl<'a> Image<'a> {
     /// Returns the kernels: the entries that the image does not also export as functions. An image that defines virtual
     /// functions lists these as entries and has no kernels.
     pub fn kernels(&self) -> Vec<&'a str> {
-        if self.properties.get(set::VIRTUAL_FUNCTIONS, "virtual-functions-set").is_some() {
+        if self.properties.get(set::VIRTUAL_FUNCTIONS, key::DEFINED_FUNCTIONS).is_some() {
             return Vec::new();
         }
         let exports = self.exports();
@@ -203,7 +204,7 @@ impl<'a> Image<'a> {
     /// Returns the target of the device configuration that the image was compiled for, if it is recorded.
     pub fn compile_target(&self) -> Option<&'a str> {
         let arch = || Some(self.arch).filter(|arch| !matches!(*arch, "" | "generic"));
-        self.properties.get(set::REQUIREMENTS, key::COMPILE_TARGET).and_then(|value| value.text()).or_else(arch)
+        self.properties.text(set::REQUIREMENTS, key::COMPILE_TARGET).or_else(arch)
     }
 
     /// Returns the state that the container states, or else the state as the runtime derives it: intermediate code is

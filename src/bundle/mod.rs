@@ -2,7 +2,6 @@
 
 pub mod aspect;
 pub mod blob;
-pub mod decode;
 pub mod descriptor;
 pub(crate) mod fat_object;
 pub mod format;
@@ -11,6 +10,7 @@ pub mod image;
 pub mod offload_binary;
 pub mod offload_bundle;
 pub mod property;
+pub mod property_sets;
 pub mod property_text;
 pub mod requirements;
 pub mod spec_constants;

@@ -3,6 +3,7 @@
 //! They are stored as in `sycl_device_binary_property_set_struct`: ordered, unknown ones kept, values raw (layout:
 //! DPC++ `sycl/source/detail/compiler.hpp`).
 
+use super::property_sets::{key, set};
 use crate::bytes;
 
 /// Value of a property, as stored.
@@ -125,6 +126,16 @@ impl<'a> Properties<'a> {
         self.set(set).iter().find(|property| property.name == name).map(|property| property.value)
     }
 
+    /// Returns the number of a property.
+    pub fn number(&self, set: &str, name: &str) -> Option<u32> {
+        self.get(set, name)?.number()
+    }
+
+    /// Returns the text of a property.
+    pub fn text(&self, set: &str, name: &str) -> Option<&'a str> {
+        self.get(set, name)?.text()
+    }
+
     /// The numbers of the aspects that a device must have, where they are recorded: under DPC++'s key `aspects`, or under
     /// `aspect`, as its design document has it.
     pub fn aspect_numbers(&self) -> Option<Vec<u32>> {
@@ -149,72 +160,6 @@ impl<'a> Properties<'a> {
     }
 }
 
-/// Names of properties that several modules use.
-pub mod key {
-    /// The required aspects, as DPC++ writes it and as its design document does.
-    pub const ASPECTS: [&str; 2] = ["aspects", "aspect"];
-    /// Target of the device configuration that an image was compiled for; in [`set::REQUIREMENTS`](super::set).
-    pub const COMPILE_TARGET: &str = "compile_target";
-    /// Marks that all specialization constants are fixed to their defaults; in [`set::MISC`](super::set).
-    pub const SPEC_REPLACED: &str = "specConstsReplacedWithDefault";
-}
-
-/// Names of the property sets that this tool uses.
-pub mod set {
-    /// Requirements on the device.
-    pub const REQUIREMENTS: &str = "SYCL/device requirements";
-    /// Symbols that other images may import.
-    pub const EXPORTED: &str = "SYCL/exported symbols";
-    /// Symbols that other images must define.
-    pub const IMPORTED: &str = "SYCL/imported symbols";
-    /// Eliminated kernel arguments.
-    pub const PARAM_OPT: &str = "SYCL/kernel param opt";
-    /// Specialization constants with the layout of their values.
-    pub const SPEC_CONSTANTS: &str = "SYCL/specialization constants";
-    /// Defaults of the specialization constants, one after another.
-    pub const SPEC_DEFAULTS: &str = "SYCL/specialization constants default values";
-    /// Values that the specialization constants were given, laid out like the defaults (libsycl from 2026.2).
-    pub const SPEC_VALUES: &str = "SYCL/specialization constants set values";
-    /// Kernels of an image without entries, such as one of a SYCLBIN.
-    pub const KERNEL_NAMES: &str = "SYCL/kernel names";
-    /// Flags of the whole image.
-    pub const MISC: &str = "SYCL/misc properties";
-    /// Facts of kernels that the runtime cannot query from a native image.
-    pub const PROGRAM_METADATA: &str = "SYCL/program metadata";
-    /// Device globals, with their size and whether each image has its own.
-    pub const DEVICE_GLOBALS: &str = "SYCL/device globals";
-    /// Virtual function sets defined or used.
-    pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
-    /// Marks images of the device library.
-    pub const DEVICELIB: &str = "SYCL/devicelib metadata";
-    /// Aspects, by kernel, that its image required before it was linked with others and that its code does not show.
-    /// The set is this tool's own: `link` writes it, `split` reads it, the runtime ignores it.
-    pub const KERNEL_ASPECTS: &str = "sycl-bundle/kernel aspects";
-}
-
-/// Sets whose properties are named after kernels (DPC++ `PropertySets.md`, `ComputeModuleRuntimeInfo.cpp`).
-const BY_NAME: [&str; 7] = [
-    set::PARAM_OPT,
-    set::KERNEL_NAMES,
-    set::KERNEL_ASPECTS,
-    "SYCL/assert used",
-    "SYCL/malloc used",
-    "SYCL/implicit local arg",
-    "SYCL/work group dynamic local mem",
-];
-
-/// Returns the mangled name of the kernel that a property is about, or none where it is about the image, a symbol or a
-/// constant. DPC++ also lists functions here whose arguments it removes.
-pub fn kernel_of<'a>(set_name: &str, property: &Property<'a>) -> Option<&'a str> {
-    match set_name {
-        "SYCL/registered kernels" => property.value.text(),
-        set::PROGRAM_METADATA => {
-            property.name.rsplit_once('@').filter(|(_, key)| *key != "global_id_mapping").map(|(kernel, _)| kernel)
-        }
-        _ => BY_NAME.contains(&set_name).then_some(property.name),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,15 +177,5 @@ mod tests {
     fn text_needs_no_terminator() {
         let raw = [24, 0, 0, 0, 0, 0, 0, 0, b'p', b'v', b'c'];
         assert_eq!(Value::Bytes(&raw).text(), Some("pvc"));
-    }
-
-    #[test]
-    fn kernels_are_found_by_set() {
-        let of = |set, name| kernel_of(set, &Property { name, value: Value::Text(b"k") });
-        assert_eq!(of("SYCL/assert used", "foo"), Some("foo"));
-        assert_eq!(of("SYCL/registered kernels", "short"), Some("k"));
-        assert_eq!(of(set::PROGRAM_METADATA, "foo@reqd_work_group_size"), Some("foo"));
-        assert_eq!(of(set::PROGRAM_METADATA, "uid@global_id_mapping"), None);
-        assert_eq!(of(set::MISC, "optLevel"), None);
     }
 }

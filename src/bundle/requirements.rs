@@ -5,7 +5,8 @@
 
 use super::aspect::{self, Epoch};
 use super::image::Image;
-use super::property::{Value, key, set};
+use super::property::Value;
+use super::property_sets::{key, set};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 

@@ -4,7 +4,8 @@
 //! "SYCL/specialization constants default values" holds one blob with the values of all names in order, each up to the
 //! end of its last part (DPC++ `llvm/lib/SYCLLowerIR/SpecConstants.cpp`).
 
-use super::property::{Properties, Property, set};
+use super::property::{Properties, Property};
+use super::property_sets::set;
 use crate::bytes;
 use crate::error::{Error, ErrorKind, Result};
 use schemars::JsonSchema;

@@ -14,7 +14,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::property::set;
+use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind, package};

@@ -306,7 +306,7 @@ pub fn collect_offers<'k>(global: &Global, files: &[PathBuf], arena: &'k Arena) 
 
 /// Whether an image says that it offers anything, or says nothing at all.
 fn offers_something(image: &sycl_bundle::bundle::image::Image<'_>) -> bool {
-    use sycl_bundle::bundle::property::set;
+    use sycl_bundle::bundle::property_sets::set;
     let properties = &image.properties;
     let offers = [set::EXPORTED, set::VIRTUAL_FUNCTIONS].iter().any(|set| !properties.set(set).is_empty());
     offers || image.origin.is_none() && image.entries.is_empty()

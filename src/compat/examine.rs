@@ -10,7 +10,7 @@ use crate::bundle::Bundle;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::container::place::Place;
 use crate::device::cpu::CpuArch;
@@ -61,7 +61,7 @@ pub struct Examined<'b, 'a> {
 impl Examined<'_, '_> {
     /// Whether the image is explicit SIMD, by its property or its code.
     pub fn is_esimd(&self) -> bool {
-        let flag = self.image.properties.get(set::MISC, "isEsimdImage").and_then(|value| value.number());
+        let flag = self.image.properties.number(set::MISC, key::ESIMD);
         flag == Some(1) || self.used_aspects().any(|aspect| aspect == "ext_intel_esimd")
     }
 

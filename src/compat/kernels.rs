@@ -7,10 +7,9 @@
 use super::aspects::{Code, Comparison, Evidence, Graph, Sets, compare_kernel};
 use super::bitcode;
 use super::examine::Examined;
-use crate::bundle::decode::{self, Decoded};
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{Decoded, decode, key, set};
 use crate::bundle::{Bundle, spec_constants};
 use crate::limits;
 use crate::native::Kernel as NativeKernel;
@@ -297,12 +296,8 @@ fn one(
     let mask = source_mask(examined, name, passed.len());
     let from_source = mask.is_some();
     let esimd = module.is_some_and(|module| module.esimd)
-        || image
-            .properties
-            .get(set::MISC, "isEsimdImage")
-            .and_then(|value| value.number())
-            .is_some_and(|flag| flag != 0);
-    let assert_used = image.properties.get("SYCL/assert used", name).is_some();
+        || image.properties.number(set::MISC, key::ESIMD).is_some_and(|flag| flag != 0);
+    let assert_used = image.properties.get(set::ASSERT_USED, name).is_some();
     let of_bitcode = |module: &Module, hint: bool| {
         bitcode::work_group_size(module, name, hint).map(|size| examined.in_source_order(&size))
     };
@@ -353,8 +348,7 @@ fn source_mask(examined: &Examined<'_, '_>, name: &str, passed: usize) -> Option
     let property = properties.set(set::PARAM_OPT).iter().find(|property| property.name == name)?;
     // The numbering of aspects has no bearing on this set.
     let epoch = crate::bundle::aspect::Epoch::From2026;
-    let Some(Decoded::Arguments { count, eliminated }) = decode::decode(properties, set::PARAM_OPT, property, epoch)
-    else {
+    let Some(Decoded::Arguments { count, eliminated }) = decode(properties, set::PARAM_OPT, property, epoch) else {
         return None;
     };
     let removed: HashSet<usize> = eliminated.into_iter().filter_map(|at| usize::try_from(at).ok()).collect();

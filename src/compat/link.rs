@@ -12,7 +12,7 @@ use super::examine::Examined;
 use super::finding::{Finding, RuleId};
 use super::fit;
 use crate::bundle::format::Format;
-use crate::bundle::property::{key, set};
+use crate::bundle::property_sets::{key, set};
 use crate::spirv::index::{Function, Index};
 use crate::spirv::types::signature;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

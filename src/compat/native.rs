@@ -6,7 +6,7 @@
 
 use super::examine::Examined;
 use crate::bundle::format::Format;
-use crate::bundle::property::{key, set};
+use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::ITT;
 use std::fmt;
 
@@ -144,7 +144,7 @@ pub fn cannot_compile(examined: &Examined<'_, '_>) -> Option<Stay> {
 pub fn open_constants(examined: &Examined<'_, '_>) -> Option<Stay> {
     let image = examined.image;
     let module = examined.module.as_ref()?;
-    let flag = |name| image.properties.get(set::MISC, name).and_then(|value| value.number()) == Some(1);
+    let flag = |name| image.properties.number(set::MISC, name) == Some(1);
     // Native code is without instrumentation, as SPIR-V is unless a profiler asks.
     let in_module = module.spec_constants.iter().filter(|id| **id != ITT).count();
     let constants = image.properties.set(set::SPEC_CONSTANTS).len().max(in_module);

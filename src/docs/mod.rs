@@ -11,6 +11,8 @@ pub mod adding_a_container {}
 pub mod adding_a_target_family {}
 #[doc = include_str!("adding_an_aspect.md")]
 pub mod adding_an_aspect {}
+#[doc = include_str!("adding_a_property_set.md")]
+pub mod adding_a_property_set {}
 #[doc = include_str!("adding_a_rule.md")]
 pub mod adding_a_rule {}
 #[doc = include_str!("adding_a_verb.md")]

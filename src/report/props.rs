@@ -11,17 +11,14 @@ use super::name::family;
 use super::table::{Column, render};
 use super::units::{count, counted};
 use crate::bundle::aspect::Epoch;
-use crate::bundle::decode::{Decoded, decode, describe, describe_stored};
 use crate::bundle::image::Image;
-use crate::bundle::property::{Properties, Property, PropertySet, set};
+use crate::bundle::property::{Properties, Property, PropertySet};
+use crate::bundle::property_sets::{About, Decoded, KnownSet, decode, describe, describe_stored};
 use json::first_of_each;
 use std::collections::{BTreeSet, HashMap};
 
 /// Ranges of images that a row tells; more are counted.
 const SHOWN: usize = 4;
-
-/// Sets whose properties are called as kernels are.
-const OF_KERNELS: [&str; 3] = [set::PARAM_OPT, set::KERNEL_NAMES, set::KERNEL_ASPECTS];
 
 /// The part of a file that is shown.
 #[derive(Debug)]
@@ -150,7 +147,7 @@ impl<'a> FileProps<'a> {
         let mut rows: Vec<Row<'a>> = Vec::new();
         let mut places: HashMap<(String, String, &str, Option<usize>), usize> = HashMap::new();
         // Of symbols the names are what matters; kernels are many instances of few templates.
-        let fold = !shape.all && OF_KERNELS.contains(&set);
+        let fold = !shape.all && matches!(KnownSet::find(set).about, About::Kernel | About::KernelOrFunction);
         for (one, property) in &section.properties {
             let name = shown_name(property.name, |name| view.kernel(name));
             for (shown, value) in self.values(&one.image.properties, set, property, name, shape.raw) {

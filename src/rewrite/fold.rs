@@ -9,7 +9,7 @@
 use super::link::{Input, link};
 use crate::bundle::format::Format;
 use crate::bundle::image::{Image, State};
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{About, KnownSet};
 use crate::container::arena::Arena;
 use crate::error::{Error, Result};
 use crate::spirv::Module;
@@ -94,18 +94,8 @@ type Key = (String, Vec<u32>);
 /// Returns the key of an image, or none where it may not be folded.
 fn key(image: &Image<'_>) -> Result<Option<Key>> {
     let properties = &image.properties;
-    let told_apart = [
-        set::DEVICELIB,
-        set::VIRTUAL_FUNCTIONS,
-        set::EXPORTED,
-        set::IMPORTED,
-        set::DEVICE_GLOBALS,
-        set::SPEC_CONSTANTS,
-    ];
-    if image.format() != Format::SpirV
-        || image.state() != State::Input
-        || told_apart.iter().any(|set| !properties.set(set).is_empty())
-    {
+    let told_apart = properties.sets.iter().any(|set| !set.properties.is_empty() && !KnownSet::find(set.name).foldable);
+    if image.format() != Format::SpirV || image.state() != State::Input || told_apart {
         return Ok(None);
     }
     let [kernel] = image.entries.as_slice() else { return Ok(None) };
@@ -133,9 +123,9 @@ fn key(image: &Image<'_>) -> Result<Option<Key>> {
     );
     for set in &properties.sets {
         for property in &set.properties {
-            let (name, value) = match set.name {
-                // The set lists a second name of the same kernel.
-                "SYCL/registered kernels" => ("", String::new()),
+            let (name, value) = match KnownSet::find(set.name).about {
+                // The property has a second name of the same kernel.
+                About::KernelInValue => ("", String::new()),
                 _ => (property.name, format!("{:?}", property.value)),
             };
             said.push_str(&format!("\n{} {} {value}", set.name, name.replace(kernel, "*")));

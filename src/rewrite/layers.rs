@@ -13,7 +13,7 @@ use super::prune::{Layout, prune};
 use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
-use crate::bundle::property;
+use crate::bundle::property_sets::{key, set};
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
@@ -327,7 +327,7 @@ pub fn replaced(bundle: &Bundle<'_>, by: &[OutImage<'_>]) -> HashSet<usize> {
 type Role<'r> = (&'r str, Option<&'r str>);
 
 fn stated_target<'i>(image: &OutImage<'i>) -> Option<&'i str> {
-    let set = image.property_sets.iter().find(|set| set.name == property::set::REQUIREMENTS)?;
-    let found = set.properties.iter().find(|property| property.name == property::key::COMPILE_TARGET)?;
+    let set = image.property_sets.iter().find(|set| set.name == set::REQUIREMENTS)?;
+    let found = set.properties.iter().find(|property| property.name == key::COMPILE_TARGET)?;
     found.value.text()
 }

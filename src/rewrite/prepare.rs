@@ -6,7 +6,8 @@
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
-use crate::bundle::property::{Property, PropertySet, Value, key, set};
+use crate::bundle::property::{Property, PropertySet, Value};
+use crate::bundle::property_sets::{key, set};
 use crate::compat::aspects::{Aspect, code};
 use crate::compat::built_in::can_be_imported;
 use crate::compat::engine::Engine;

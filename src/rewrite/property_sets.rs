@@ -1,11 +1,11 @@
 //! Which property sets follow from the code of an image?
 //!
-//! They are "SYCL/device requirements", "SYCL/kernel names", the exported and imported symbols, and the kernel sizes in
-//! "SYCL/program metadata"; keys, types and orders are those of DPC++ (`SYCLDeviceRequirements.cpp`,
-//! `ComputeModuleRuntimeInfo.cpp`). Sets that only a compiler can write are not among them.
+//! They are those with `write` in the table of property sets; keys, types and orders are those of DPC++
+//! (`SYCLDeviceRequirements.cpp`, `ComputeModuleRuntimeInfo.cpp`).
 
 use crate::bundle::aspect::{self, Epoch};
-use crate::bundle::property::{self, Properties, Property, PropertySet, Value, set};
+use crate::bundle::property::{self, Properties, Property, PropertySet, Value};
+use crate::bundle::property_sets::{PROPERTY_SETS, Write, set};
 use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
@@ -152,12 +152,16 @@ pub fn program_metadata<'k>(arena: &'k Arena, kernels: &[KernelFacts]) -> Result
 pub fn implied_by_code<'k>(arena: &'k Arena, facts: &ImageFacts, epoch: Epoch) -> Result<Properties<'k>> {
     let list = |set, all: &[String]| names(arena, set, &all.iter().map(String::as_str).collect::<Vec<_>>());
     let kernels: Vec<&str> = facts.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    let sets = [
-        Some(requirements(arena, facts, epoch)?),
-        list(set::EXPORTED, &facts.exported)?,
-        names(arena, set::KERNEL_NAMES, &kernels)?,
-        list(set::IMPORTED, &facts.imported)?,
-        program_metadata(arena, &facts.kernels)?,
-    ];
-    Ok(Properties { sets: sets.into_iter().flatten().collect() })
+    let mut sets = Vec::new();
+    for known in PROPERTY_SETS {
+        let Some(write) = known.write else { continue };
+        sets.extend(match write {
+            Write::Requirements => Some(requirements(arena, facts, epoch)?),
+            Write::Exports => list(known.name, &facts.exported)?,
+            Write::KernelNames => names(arena, known.name, &kernels)?,
+            Write::Imports => list(known.name, &facts.imported)?,
+            Write::ProgramMetadata => program_metadata(arena, &facts.kernels)?,
+        });
+    }
+    Ok(Properties { sets })
 }

@@ -6,7 +6,8 @@
 //! where all are the defaults, otherwise "SYCL/specialization constants set values" with the values in the order of the
 //! constants.
 
-use crate::bundle::property::{Properties, Property, Value, byte_array, key, set};
+use crate::bundle::property::{Properties, Property, Value, byte_array};
+use crate::bundle::property_sets::{key, set};
 use crate::bundle::spec_constants::{Constant, ConstantName, ITT, Setting, Settings, SpecConstant, constants};
 use crate::container::arena::Arena;
 use crate::demangle::demangle;

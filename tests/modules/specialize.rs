@@ -3,7 +3,8 @@
 use crate::support::spirv;
 use rspirv::binary::Disassemble as _;
 use std::collections::BTreeSet;
-use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value, set};
+use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
+use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::bundle::spec_constants::{Setting, Settings};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::rewrite::specialize::{Outcome, Specialized, properties, specialized};

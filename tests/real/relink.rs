@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::property::set;
+use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::bundle::requirements::Requirements;
 use sycl_bundle::container::Host;
 use sycl_bundle::container::arena::Arena;

@@ -3,7 +3,8 @@
 use crate::support::tools::needed;
 use std::path::{Path, PathBuf};
 
-use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value, set};
+use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
+use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::bundle::property_text;
 
 use crate::support::spirv;

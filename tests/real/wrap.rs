@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value as Stored, set};
+use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value as Stored};
+use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::bundle::property_text;
 
 use crate::support::spirv;

@@ -8,7 +8,8 @@ use crate::support::spirv;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
-use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value as Stored, set};
+use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value as Stored};
+use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::bundle::property_text;
 use sycl_bundle::spirv::Module;
 

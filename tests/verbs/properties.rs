@@ -4,13 +4,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use sycl_bundle::bundle::aspect::Epoch;
-use sycl_bundle::bundle::decode::decode;
 use sycl_bundle::bundle::property::{Properties, Property, PropertySet, Value};
+use sycl_bundle::bundle::property_sets::decode;
 use sycl_bundle::bundle::property_text::{self, read, write};
 use sycl_bundle::container::arena::Arena;
 
 /// Sets with meanings, and the keys that have one there; other keys are a kernel's or symbol's name.
-const SETS: [(&str, &[&str]); 13] = [
+const SETS: [(&str, &[&str]); 22] = [
     (
         "SYCL/device requirements",
         &[
@@ -35,7 +35,16 @@ const SETS: [(&str, &[&str]); 13] = [
     ("SYCL/device globals", &[]),
     ("SYCL/virtual functions", &["virtual-functions-set", "uses-virtual-functions-set"]),
     ("SYCL/devicelib req mask", &["DeviceLibReqMask"]),
-    ("SYCL/devicelib metadata", &[]),
+    ("SYCL/devicelib metadata", &["bfloat16"]),
+    ("SYCL/kernel names", &[]),
+    ("SYCL/specialization constants set values", &["all"]),
+    ("SYCL/host pipes", &[]),
+    ("SYCL/registered kernels", &[]),
+    ("SYCL/assert used", &[]),
+    ("SYCL/malloc used", &[]),
+    ("SYCL/implicit local arg", &[]),
+    ("SYCL/work group dynamic local mem", &[]),
+    ("sycl-bundle/kernel aspects", &[]),
     ("SYCL/no such set", &[]),
 ];
 

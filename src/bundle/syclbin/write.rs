@@ -5,7 +5,8 @@
 use super::{HEADER, MAGIC, RECORD, metadata};
 use crate::bundle::image::{Image, State};
 use crate::bundle::offload_binary::{self, Entry, SYCL, Version, image_kind};
-use crate::bundle::property::{Properties, Property, PropertySet, Value, byte_array, set};
+use crate::bundle::property::{Properties, Property, PropertySet, Value, byte_array};
+use crate::bundle::property_sets::set;
 use crate::bundle::property_text;
 use crate::container::place::Place;
 use crate::error::Result;

@@ -15,7 +15,7 @@ use sycl_bundle::build::target::CPU_SPEC;
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::{Declared, Format};
 use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::property::set;
+use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::fit::spec;
 use sycl_bundle::container::arena::Arena;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use sycl_bundle::bundle::aspect::{self, Epoch};
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::property::set;
+use sycl_bundle::bundle::property_sets::set;
 use sycl_bundle::bundle::requirements::{FixedTarget, Requirements, target_number};
 use sycl_bundle::compat::aspects::Code;
 use sycl_bundle::container::arena::Arena;

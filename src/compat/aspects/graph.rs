@@ -14,7 +14,7 @@ use super::code::{Call, Code, Kernel, Kind, Node, Use};
 use super::origin;
 use super::rules::{Aspect, aspects};
 use crate::bundle::image::Image;
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{key, set};
 use crate::compat::built_in::of_the_device;
 use crate::limits;
 use crate::spirv::calls::EdgeKind;
@@ -413,10 +413,10 @@ impl Sets {
     /// The sets of an image.
     pub fn read(image: &Image<'_>) -> Sets {
         let list = |key: &str| -> Vec<String> {
-            let text = image.properties.get(set::VIRTUAL_FUNCTIONS, key).and_then(|value| value.text());
+            let text = image.properties.text(set::VIRTUAL_FUNCTIONS, key);
             text.into_iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
         };
-        Sets { defined: list("virtual-functions-set"), used: list("uses-virtual-functions-set") }
+        Sets { defined: list(key::DEFINED_FUNCTIONS), used: list(key::CALLED_FUNCTIONS) }
     }
 
     /// Whether two images are linked for their sets.

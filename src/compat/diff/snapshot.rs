@@ -4,9 +4,8 @@
 //! it is about: a kernel, a symbol of a target, or the image of a kernel. What else a comparison tells is left out.
 
 use crate::bundle::Bundle;
-use crate::bundle::decode::{decode, describe};
 use crate::bundle::format::Format;
-use crate::bundle::property::{self, set};
+use crate::bundle::property_sets::{Compare, KnownSet, describe};
 use crate::compat::examine::Examined;
 use crate::compat::explain::trace::{devices, times};
 use crate::compat::fit::spec;
@@ -280,20 +279,6 @@ fn resources(facts: &KernelFacts) -> BTreeMap<&'static str, u64> {
     found
 }
 
-/// Sets that are told of kernels one by one.
-const TOLD: [&str; 7] = [
-    set::REQUIREMENTS,
-    set::PARAM_OPT,
-    set::SPEC_CONSTANTS,
-    set::SPEC_DEFAULTS,
-    set::KERNEL_NAMES,
-    set::KERNEL_ASPECTS,
-    set::PROGRAM_METADATA,
-];
-
-/// Sets with a few properties of the whole image. Others may have as many as there are symbols.
-const OF_IMAGES: [&str; 4] = [set::MISC, set::VIRTUAL_FUNCTIONS, set::DEVICELIB, "SYCL/devicelib req mask"];
-
 /// Properties by set and name, as text; the kernels of an image share them.
 pub type Shared = Arc<BTreeMap<String, String>>;
 
@@ -315,16 +300,20 @@ pub(super) struct OfImage<'a> {
 pub(super) fn of_image<'a>(bundle: &Bundle<'_>, image: &Examined<'_, 'a>) -> OfImage<'a> {
     let all = &image.image.properties;
     let (mut sorted, mut shared) = (OfImage::default(), BTreeMap::new());
-    for set in all.sets.iter().filter(|set| !TOLD.contains(&set.name)) {
+    for set in &all.sets {
+        let known = KnownSet::find(set.name);
+        if known.compare == Compare::InFacts {
+            continue;
+        }
         for property in &set.properties {
-            let value = describe(decode(all, set.name, property, bundle.epoch), property.value);
+            let value = describe((known.decode)(all, property, bundle.epoch), property.value);
             let name = format!("{}: {}", set.name, property.name);
-            match property::kernel_of(set.name, property) {
+            match known.kernel_of(property) {
                 Some(kernel) => {
                     let own = if kernel == property.name { set.name.to_owned() } else { name };
                     sorted.kernels.entry(kernel).or_default().insert(own, value);
                 }
-                None if OF_IMAGES.contains(&set.name) && !image.kernels.is_empty() => {
+                None if known.compare == Compare::WithImage && !image.kernels.is_empty() => {
                     shared.insert(name, value);
                 }
                 None => sorted.rest.push((name, value)),

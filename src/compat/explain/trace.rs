@@ -4,7 +4,7 @@
 //! CPU device does not run.
 
 use super::said::{Message, Said};
-use crate::bundle::property::set;
+use crate::bundle::property_sets::set;
 use crate::bundle::requirements::FixedTarget;
 use crate::compat::aspects::{Aspect, Evidence, Graph, shown};
 use crate::compat::built_in::of_the_device;
@@ -240,7 +240,7 @@ pub fn times(size: &[u64]) -> String {
 }
 
 fn matrix(image: &Examined<'_, '_>) -> Option<String> {
-    let text = |name| image.image.properties.get(set::REQUIREMENTS, name).and_then(|value| value.text());
+    let text = |name| image.image.properties.text(set::REQUIREMENTS, name);
     let told = text("joint_matrix_mad").or_else(|| text("joint_matrix"));
     let used = || shown(image).contains("ext_intel_matrix");
     told.map(|text| format!("needs matrices {}", text.trim())).or_else(|| used().then(|| "uses matrices".to_owned()))

@@ -3,7 +3,7 @@
 use super::Fit;
 use crate::bundle::aspect;
 use crate::bundle::image::Image;
-use crate::bundle::property::set;
+use crate::bundle::property_sets::set;
 use crate::bundle::requirements::{FixedTarget, target_number};
 use crate::compat::aspects::Aspect;
 use crate::compat::examine::Examined;
@@ -134,7 +134,7 @@ pub fn aspects<'a>(names: impl Iterator<Item = &'a str>, target: &Target, fit: &
 }
 
 fn matrix(image: &Image<'_>, target: &Target, fit: &mut Fit) {
-    let text = |name: &str| image.properties.get(set::REQUIREMENTS, name).and_then(|value| value.text());
+    let text = |name: &str| image.properties.text(set::REQUIREMENTS, name);
     let (single, mad) = (text("joint_matrix"), text("joint_matrix_mad"));
     if single.is_none() && mad.is_none() {
         return;

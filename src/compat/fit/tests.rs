@@ -3,7 +3,8 @@
 use super::*;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
-use crate::bundle::property::{Properties, Property, PropertySet, Value, set};
+use crate::bundle::property::{Properties, Property, PropertySet, Value};
+use crate::bundle::property_sets::set;
 use crate::compat::choice::{self, Choice, Trap};
 use crate::compat::examine::examine_image;
 use crate::device;

@@ -1,7 +1,7 @@
 //! Which images are alike in everything that the rules look at, and of which must the code be read for that?
 
 use crate::bundle::format::Format;
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Code, code};
 use crate::compat::engine::Engine;
@@ -35,7 +35,7 @@ impl<'i> Kind<'i> {
     pub(super) fn new(at: usize, image: &'i Examined<'_, '_>, engine: &Engine<'_>) -> Kind<'i> {
         let property = |set, name| image.image.properties.get(set, name);
         let text = |name| property(set::REQUIREMENTS, name).and_then(|value| value.text().map(str::to_owned));
-        let esimd = property(set::MISC, "isEsimdImage").and_then(|value| value.number());
+        let esimd = property(set::MISC, key::ESIMD).and_then(|value| value.number());
         let alone = !image.imports.is_empty()
             || !image.unlisted_imports.is_empty()
             || image.problem.is_some()

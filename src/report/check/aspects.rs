@@ -4,7 +4,7 @@
 //! image imports is followed into the image that exports it.
 
 use super::{Answer, Finding, Question};
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{key, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Code, Graph, codes};
 use crate::compat::kernels::providers;
@@ -61,7 +61,7 @@ impl AspectCheck {
             image: image.image.index,
             requirements: image.requirements.clone(),
             judged: image.module.is_some() && image.problem.is_none(),
-            esimd: image.image.properties.get(set::MISC, "isEsimdImage").and_then(|flag| flag.number()) == Some(1),
+            esimd: image.image.properties.number(set::MISC, key::ESIMD) == Some(1),
             asked: true,
         }));
         // Unselected images that selected kernels may call.

@@ -14,7 +14,7 @@ use crate::build::{
 use crate::bundle::Bundle;
 use crate::bundle::format::Format;
 use crate::bundle::image::Image;
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{key, set};
 use crate::compat::examine::Examined;
 use crate::compat::kernels::KernelFacts;
 use crate::compat::offers::Lent;
@@ -138,7 +138,7 @@ fn exporters<'b, 'a: 'b>(
     let mut found = HashMap::new();
     for image in images {
         // The device library comes in two forms; the native one needs the device's own conversions.
-        let form = image.properties.get(set::DEVICELIB, "bfloat16").and_then(|value| value.number());
+        let form = image.properties.number(set::DEVICELIB, key::BFLOAT16);
         if form == Some(1) && !converts || form == Some(0) && converts {
             continue;
         }

@@ -4,8 +4,8 @@
 
 use super::{FileProps, ImageProps, shown_name};
 use crate::bundle::aspect::Epoch;
-use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::property::{self, Properties, PropertySet};
+use crate::bundle::property_sets::{Decoded, KnownSet};
 use crate::demangle::demangle;
 use crate::error::{Problem, Result};
 use crate::report::json::writer::{Gap, push, text};
@@ -125,7 +125,7 @@ impl<'b> Sets<'b> {
         Sets { shown: &all.sets, all, epoch }
     }
 
-    fn value(&self, set: &PropertySet<'_>, property: &property::Property<'b>) -> Value<'b> {
+    fn value(&self, set: &KnownSet, property: &property::Property<'b>) -> Value<'b> {
         Value {
             r#type: property.value.type_name(),
             value: match property.value {
@@ -134,7 +134,7 @@ impl<'b> Sets<'b> {
                 | property::Value::Text(bytes)
                 | property::Value::Unknown { bytes, .. } => Stored::Bytes(bytes),
             },
-            decoded: decode(self.all, set.name, property, self.epoch),
+            decoded: (set.decode)(self.all, property, self.epoch),
         }
     }
 }
@@ -148,8 +148,9 @@ impl Serialize for Sets<'_> {
 impl Serialize for Set<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        let known = KnownSet::find(self.set.name);
         for property in first_of_each(&self.set.properties, |property| property.name) {
-            map.serialize_entry(property.name, &self.of.value(self.set, property))?;
+            map.serialize_entry(property.name, &self.of.value(known, property))?;
         }
         map.end()
     }
@@ -242,6 +243,7 @@ pub fn lines(out: &mut impl Write, file: &FileProps<'_>) -> Result<()> {
         let sets = Sets { shown: &one.sets, all: &one.image.properties, epoch: file.epoch };
         let mut lines = String::new();
         for set in &one.sets {
+            let known = KnownSet::find(set.name);
             for property in &set.properties {
                 let demangled = shown_name(property.name, |name| demangle(name).into_owned());
                 let line = Line {
@@ -251,7 +253,7 @@ pub fn lines(out: &mut impl Write, file: &FileProps<'_>) -> Result<()> {
                     set: set.name,
                     name: property.name,
                     demangled,
-                    value: sets.value(set, property),
+                    value: sets.value(known, property),
                 };
                 push(&mut lines, &line);
                 lines.push('\n');

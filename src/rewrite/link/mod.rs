@@ -15,7 +15,7 @@ mod properties;
 use super::property_sets::{names, text};
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::{Image, State};
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{key, set};
 use crate::compat::built_in::can_be_imported;
 use crate::compat::examine::Examined;
 use crate::container::arena::Arena;
@@ -250,7 +250,7 @@ impl<'p> Providers<'p> {
         for symbol in exports {
             self.exporters.entry((image.target, symbol)).or_default().push(self.images.len());
         }
-        let flavour = image.properties.get(set::DEVICELIB, "bfloat16").and_then(|value| value.number());
+        let flavour = image.properties.number(set::DEVICELIB, key::BFLOAT16);
         self.images.push(Symbols { target: image.target, imports, is_native_library: flavour == Some(1) });
     }
 

@@ -9,7 +9,8 @@
 
 use super::Input;
 use crate::bundle::aspect::{self, Epoch};
-use crate::bundle::property::{Properties, Property, PropertySet, Value, key, set};
+use crate::bundle::property::{Properties, Property, PropertySet, Value};
+use crate::bundle::property_sets::{KnownSet, Merge, key, set};
 use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::bundle::spec_constants::{PADDING, SpecConstant, constants};
 use crate::compat::aspects::shown_by;
@@ -27,8 +28,6 @@ const WORK_GROUP: [&str; 3] = ["reqd_work_group_size", "reqd_work_group_size_uin
 const FIXED: [&str; 2] = ["fixed_target", FIXED_TARGET_NAMES];
 /// Requirements whose parts are united.
 const TEXTS: [&str; 2] = ["joint_matrix", "joint_matrix_mad"];
-const DEFINES: &str = "virtual-functions-set";
-const USES: &str = "uses-virtual-functions-set";
 
 /// Merges the property sets of images into those of the linked image.
 ///
@@ -40,7 +39,7 @@ pub fn merge<'k>(
     linked: &Linked,
     (constants, hidden): (&Plan, &[KernelAspects<'_>]),
 ) -> Result<Properties<'k>, Vec<Error>> {
-    let mut merge = Merge { arena, inputs, errors: Vec::new() };
+    let mut merger = Merger { arena, inputs, errors: Vec::new() };
     let mut names: Vec<&str> = Vec::new();
     for input in inputs {
         names.extend(input.image.properties.sets.iter().map(|set| set.name));
@@ -50,17 +49,18 @@ pub fn merge<'k>(
     names.retain(|name| there.insert(*name));
     let mut properties = Properties::default();
     for name in names {
-        let set = match name {
-            set::REQUIREMENTS => merge.requirements(),
-            set::EXPORTED => merge.symbols(name, &linked.exports),
-            set::IMPORTED => merge.symbols(name, &linked.imports),
-            set::SPEC_CONSTANTS => merge.constants(constants),
-            set::SPEC_DEFAULTS => merge.defaults(constants),
-            set::VIRTUAL_FUNCTIONS => merge.virtual_functions(),
-            set::KERNEL_ASPECTS => merge.kernel_aspects(hidden),
+        let set = match KnownSet::find(name).merge {
+            Merge::Requirements => merger.requirements(),
+            Merge::Exports => merger.symbols(name, &linked.exports),
+            Merge::Imports => merger.symbols(name, &linked.imports),
+            Merge::Constants => merger.constants(constants),
+            Merge::Defaults => merger.defaults(constants),
+            Merge::VirtualFunctions => merger.virtual_functions(),
+            Merge::KernelAspects => merger.kernel_aspects(hidden),
             // The set marks images of the device library; an image linked from others is none.
-            set::DEVICELIB if !inputs.iter().all(|input| has(input, name)) => Ok(Vec::new()),
-            _ => merge.united(name),
+            Merge::InAllOnly if !inputs.iter().all(|input| has(input, name)) => Ok(Vec::new()),
+            Merge::Union | Merge::InAllOnly => merger.united(name),
+            Merge::Agreement => merger.agreed(name),
         };
         match set.and_then(|set| Ok((text(arena, name)?, set))) {
             // An empty set may have a meaning, for example that no argument was removed.
@@ -68,10 +68,10 @@ pub fn merge<'k>(
                 properties.sets.push(PropertySet { name, properties: set });
             }
             Ok(_) => {}
-            Err(error) => merge.errors.push(error),
+            Err(error) => merger.errors.push(error),
         }
     }
-    if merge.errors.is_empty() { Ok(properties) } else { Err(merge.errors) }
+    if merger.errors.is_empty() { Ok(properties) } else { Err(merger.errors) }
 }
 
 fn has(input: &Input<'_, '_>, name: &str) -> bool {
@@ -82,13 +82,13 @@ fn filled(input: &Input<'_, '_>, name: &str) -> bool {
     !input.image.properties.set(name).is_empty()
 }
 
-struct Merge<'m, 'k> {
+struct Merger<'m, 'k> {
     arena: &'k Arena,
     inputs: &'m [Input<'m, 'm>],
     errors: Vec<Error>,
 }
 
-impl<'m, 'k> Merge<'m, 'k> {
+impl<'m, 'k> Merger<'m, 'k> {
     fn property(&self, name: &str, value: Value<'_>) -> Result<Property<'k>> {
         let keep = |bytes: &[u8]| self.arena.keep(bytes.to_vec());
         let value = match value {
@@ -136,11 +136,14 @@ impl<'m, 'k> Merge<'m, 'k> {
     }
 
     fn united(&mut self, set: &str) -> Result<Vec<Property<'k>>> {
-        let gathered = self.gathered(set, &[], set == set::MISC);
-        if set == set::MISC {
-            let names: Vec<&str> = gathered.iter().map(|(name, _)| *name).collect();
-            self.in_all_with_kernels(set, &names);
-        }
+        let gathered = self.gathered(set, &[], false);
+        self.kept(gathered)
+    }
+
+    fn agreed(&mut self, set: &str) -> Result<Vec<Property<'k>>> {
+        let gathered = self.gathered(set, &[], true);
+        let names: Vec<&str> = gathered.iter().map(|(name, _)| *name).collect();
+        self.in_all_with_kernels(set, &names);
         self.kept(gathered)
     }
 
@@ -180,7 +183,7 @@ impl<'m, 'k> Merge<'m, 'k> {
         for key in TEXTS {
             let mut parts: Vec<&str> = Vec::new();
             for input in inputs {
-                let value = input.image.properties.get(set::REQUIREMENTS, key).and_then(|value| value.text());
+                let value = input.image.properties.text(set::REQUIREMENTS, key);
                 parts.extend(value.unwrap_or_default().split(';').filter(|part| !part.is_empty()));
             }
             let mut there = HashSet::new();
@@ -247,7 +250,7 @@ impl<'m, 'k> Merge<'m, 'k> {
             let all = inputs.iter().filter_map(|input| input.image.properties.get(set::VIRTUAL_FUNCTIONS, key)?.text());
             all.flat_map(|text| text.split(',')).filter(|name| !name.is_empty()).collect()
         };
-        let (defines, uses) = (values(DEFINES), values(USES));
+        let (defines, uses) = (values(key::DEFINED_FUNCTIONS), values(key::CALLED_FUNCTIONS));
         let kernels = inputs.iter().any(|input| !input.image.kernels().is_empty());
         let open: Vec<&str> = uses.difference(&defines).copied().collect();
         let unused: Vec<&str> = defines.difference(&uses).copied().collect();
@@ -258,7 +261,11 @@ impl<'m, 'k> Merge<'m, 'k> {
             );
             self.errors.push(Error::new(ErrorKind::Build, message).with_remedy(REMEDY));
         }
-        let (key, names) = if kernels { (USES, open) } else { (DEFINES, defines.into_iter().collect()) };
+        let (key, names) = if kernels {
+            (key::CALLED_FUNCTIONS, open)
+        } else {
+            (key::DEFINED_FUNCTIONS, defines.into_iter().collect())
+        };
         if names.is_empty() {
             return Ok(Vec::new());
         }

@@ -6,9 +6,9 @@
 
 use super::{Input, Source};
 use crate::bundle::aspect;
-use crate::bundle::decode::{Decoded, decode};
 use crate::bundle::image::Image;
-use crate::bundle::property::{Property, set};
+use crate::bundle::property::Property;
+use crate::bundle::property_sets::{Decoded, GLOBAL_ID, decode, set};
 use crate::bundle::requirements::Requirements;
 use crate::compat::aspects::{Aspect, Graph, code};
 use crate::spirv::index::{Index, LinkageKind};
@@ -82,7 +82,9 @@ pub(super) fn variables(index: &Index<'_>, image: &Image<'_>) -> Vec<Variable> {
         .properties
         .set(set::PROGRAM_METADATA)
         .iter()
-        .filter_map(|property| Some((property.value.text()?, property.name.strip_suffix("@global_id_mapping")?)))
+        .filter_map(|property| {
+            Some((property.value.text()?, property.name.strip_suffix(GLOBAL_ID)?.strip_suffix('@')?))
+        })
         .collect();
     let linked = index.linked().into_iter();
     let exported = linked.filter(|(id, linkage)| linkage.kind == LinkageKind::Export && index.function(*id).is_none());
@@ -169,7 +171,7 @@ impl<'i> Dimensions<'i> {
         let of_kernel = |property: &Property<'i>| {
             Some((property.name.strip_suffix("@work_group_num_dim")?, property.value.number()?))
         };
-        let of_image = image.properties.get(set::REQUIREMENTS, "work_group_num_dim").and_then(|value| value.number());
+        let of_image = image.properties.number(set::REQUIREMENTS, "work_group_num_dim");
         Dimensions {
             // The first of several properties of one name counts.
             by_kernel: (!metadata.is_empty()).then(|| metadata.iter().rev().filter_map(of_kernel).collect()),

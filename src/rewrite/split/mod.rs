@@ -22,7 +22,7 @@ use super::property_sets::text;
 use crate::bundle::aspect::Epoch;
 use crate::bundle::format::{Declared, Format};
 use crate::bundle::image::Image;
-use crate::bundle::property::set;
+use crate::bundle::property_sets::{key, set};
 use crate::compat::aspects::Code;
 use crate::container::arena::Arena;
 use crate::error::{Error, ErrorKind, Result};
@@ -122,7 +122,7 @@ pub fn split<'k>(arena: &'k Arena, input: Input<'_, 'k>, options: &Options<'_>) 
 /// Whether an image must stay whole because the runtime does not find it by kernel names.
 fn must_stay_whole(image: &Image<'_>) -> bool {
     !image.properties.set(set::DEVICELIB).is_empty()
-        || image.properties.get(set::VIRTUAL_FUNCTIONS, "virtual-functions-set").is_some()
+        || image.properties.get(set::VIRTUAL_FUNCTIONS, key::DEFINED_FUNCTIONS).is_some()
 }
 
 /// Splits an image like [`split`], with an index of its module, which takes about as much memory as the module.

@@ -14,7 +14,8 @@
 use super::check::Checked;
 use super::entry::{Entry, Kind, Variable};
 use super::{Input, Options};
-use crate::bundle::property::{self, Properties, Property, PropertySet, Value, key, set};
+use crate::bundle::property::{Properties, Property, PropertySet, Value};
+use crate::bundle::property_sets::{About, GLOBAL_ID, KnownSet, Share, key, set};
 use crate::bundle::requirements::FIXED_TARGET_NAMES;
 use crate::bundle::spec_constants::constants;
 use crate::compat::built_in::can_be_imported;
@@ -103,8 +104,9 @@ impl<'c, 'k> InputProperties<'c, 'k> {
         let symbols: HashMap<&str, &str> = unique.collect();
         let mut about: HashMap<Subject<'c>, Vec<(usize, usize)>> = HashMap::new();
         for (number, set) in input.image.properties.sets.iter().enumerate() {
+            let known = KnownSet::find(set.name);
             for (place, property) in set.properties.iter().enumerate() {
-                about.entry(subject(set.name, property, whole, &symbols)).or_default().push((number, place));
+                about.entry(subject(known, property, whole, &symbols)).or_default().push((number, place));
             }
         }
         let mut listed = HashMap::new();
@@ -145,22 +147,25 @@ impl<'c, 'k> InputProperties<'c, 'k> {
         for (number, set) in theirs.sets.iter().enumerate() {
             let (here, after) = rest.split_at(rest.partition_point(|(of, _)| *of == number));
             rest = after;
-            match set.name {
-                set::REQUIREMENTS | set::SPEC_DEFAULTS => {}
-                // For a single kernel the image's requirements hold this.
-                set::KERNEL_ASPECTS if part.members.len() < 2 => {}
-                set::SPEC_CONSTANTS => sets.extend(self.constants.for_numbers(arena, &part.symbols.spec_constants)?),
-                set::EXPORTED => {
+            let stays = match KnownSet::find(set.name).share {
+                Share::Requirements | Share::Defaults => false,
+                Share::SeveralKernels if part.members.len() < 2 => false,
+                Share::Constants => {
+                    sets.extend(self.constants.for_numbers(arena, &part.symbols.spec_constants)?);
+                    false
+                }
+                Share::Exports => {
                     let symbols: Vec<&str> = facts.exported.iter().map(String::as_str).collect();
                     sets.extend(names(arena, set::EXPORTED, &symbols)?);
+                    false
                 }
-                // An empty set of the input stays; oneMKL's images have such. An empty argument set means that no
-                // argument was removed, and DPC++ writes it so.
-                name if !here.is_empty() || set.properties.is_empty() || name == set::PARAM_OPT => {
-                    let properties = here.iter().filter_map(|(_, place)| set.properties.get(*place).copied()).collect();
-                    sets.push(PropertySet { name, properties });
-                }
-                _ => {}
+                Share::EvenIfEmpty => true,
+                // An empty set of the input stays; oneMKL's images have such.
+                Share::BySubject | Share::SeveralKernels => !here.is_empty() || set.properties.is_empty(),
+            };
+            if stays {
+                let properties = here.iter().filter_map(|(_, place)| set.properties.get(*place).copied()).collect();
+                sets.push(PropertySet { name: set.name, properties });
             }
         }
         Ok(Properties { sets })
@@ -220,24 +225,24 @@ impl<'c, 'k> InputProperties<'c, 'k> {
 
 /// Returns the subject of a property. `symbols` maps the names that list device globals to their symbols.
 fn subject<'c>(
-    set: &str,
+    set: &KnownSet,
     property: &Property<'c>,
     whole: &SplitModule<'c>,
     symbols: &HashMap<&str, &'c str>,
 ) -> Subject<'c> {
-    match set {
-        // Rewritten from code.
-        set::REQUIREMENTS | set::SPEC_DEFAULTS | set::SPEC_CONSTANTS | set::EXPORTED => Subject::Nobody,
-        set::IMPORTED => Subject::Import(property.name),
-        // DPC++ also lists functions, whose unused arguments it removes too.
-        set::PARAM_OPT if whole.kernels.contains(property.name) => Subject::Kernel(property.name),
-        set::PARAM_OPT if whole.functions.contains(property.name) => Subject::Function(property.name),
-        set::PARAM_OPT => Subject::All,
-        set::PROGRAM_METADATA if property.name.ends_with("@global_id_mapping") => {
+    if matches!(set.share, Share::Requirements | Share::Exports | Share::Constants | Share::Defaults) {
+        return Subject::Nobody;
+    }
+    match set.about {
+        About::Import => Subject::Import(property.name),
+        About::KernelOrFunction if whole.kernels.contains(property.name) => Subject::Kernel(property.name),
+        About::KernelOrFunction if whole.functions.contains(property.name) => Subject::Function(property.name),
+        About::KernelOrFunction => Subject::All,
+        About::DeviceGlobal => symbols.get(property.name).map_or(Subject::All, |symbol| Subject::Export(symbol)),
+        About::KernelBeforeKey if property.name.rsplit_once('@').is_some_and(|(_, key)| key == GLOBAL_ID) => {
             property.value.text().map_or(Subject::All, Subject::Export)
         }
-        set::DEVICE_GLOBALS => symbols.get(property.name).map_or(Subject::All, |symbol| Subject::Export(symbol)),
-        _ => property::kernel_of(set, property).map_or(Subject::All, Subject::Kernel),
+        _ => set.kernel_of(property).map_or(Subject::All, Subject::Kernel),
     }
 }
 
