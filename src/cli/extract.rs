@@ -8,6 +8,7 @@ use super::output::{self, Folder};
 use super::selection::Selection;
 use super::sources::same_file;
 use super::wrap::Inputs;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::examine::Examined;
@@ -16,7 +17,8 @@ use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::extracted::{self, Written};
 use sycl_bundle::report::units::counted;
-use sycl_bundle::rewrite::extract::{self, Names, Stems};
+use sycl_bundle::rewrite::extract::{self, Member, Names, Stems};
+use sycl_bundle::select::Pattern;
 
 const AFTER_HELP: &str = "\
 Each image makes STEM_INDEX.EXT (.spv, .bc, .bin, ...), STEM_INDEX.prop (its property sets) and
@@ -29,15 +31,19 @@ that the folder held, the parts that no table there lists any more are removed.
 With --emit, or where the output's name tells the form (`.table`, `.spv`, `.o`, `.so`, `.syclbin`),
 all images go into one output, as `wrap` writes them.
 
+With --member, archives and fat binaries are taken apart: STEM_INDEX.DEVICE.EXT is the code for one
+device, beside the image's own property sets and entries.
+
 Examples:
   sycl-bundle extract libfoo.so -o images
   sycl-bundle extract libfoo.so --image 3 -o - | spirv-dis
   sycl-bundle extract libfoo.so --kernel '*gemm*' -o gemm.table
   sycl-bundle extract libfoo.so --kernel '*gemm*' -o images --format json
+  sycl-bundle extract libfoo.so --member '*pvc' -o images
   sycl-bundle extract foo-1.0-py3-none-any.whl -o images
 
 Exit status:
-  1  no image matches what is selected
+  1  no image matches what is selected, or no member
   3  an input cannot be read, or an image is damaged; the others are written all the same
   6  there is no device code";
 
@@ -56,6 +62,10 @@ pub struct Args {
     /// Keep compressed payloads as they are stored
     #[arg(long, conflicts_with = "emit")]
     stored: bool,
+    /// In place of whole images write the parts of native code for devices whose names match, or whose own names do
+    /// (`generic_ir` of an archive); `*` means all (repeatable)
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["emit", "stored"])]
+    member: Vec<String>,
     /// The form of the list of what was written
     #[arg(long, value_name = "FORM", default_value = "none")]
     format: Format,
@@ -84,7 +94,8 @@ impl Args {
             return output::schema(&extracted::schema());
         }
         // As for the other verbs, a name may tell the form; a folder of that name stays one.
-        let plain = self.form.emit.is_none() && !self.stored && self.format == Format::None && !self.output().is_dir();
+        let whole = !self.stored && self.member.is_empty();
+        let plain = self.form.emit.is_none() && whole && self.format == Format::None && !self.output().is_dir();
         if let Some(emit) = Emit::by_extension(self.output()).filter(|_| plain) {
             return self.emit(global, emit);
         }
@@ -100,15 +111,21 @@ impl Args {
         if to_stdout && self.format == Format::Json {
             return Err(Error::new(ErrorKind::Usage, "`--format json` and `-o -` both want standard output"));
         }
+        let members = self.member.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
         let mut streamed = None;
-        let mut set = Set::default();
+        let mut set = Set { members, ..Set::default() };
         let exit = each_file(global, self.file.as_slice(), &selector, |facts| {
             report_problems(global, facts);
             if facts.images.is_empty() {
                 return Ok(());
             }
-            if to_stdout { one(facts, self.stored, &mut streamed) } else { self.add(global, facts, &mut set) }
+            match to_stdout {
+                true if set.members.is_empty() => one(facts, self.stored, &mut streamed),
+                true => set.one_member(facts, &mut streamed),
+                false => self.add(global, facts, &mut set),
+            }
         })?;
+        set.check_members(exit, streamed.is_some() || !set.written.is_empty())?;
         if let Some(code) = streamed {
             output::binary_to_stdout(&code)?;
         }
@@ -156,8 +173,12 @@ impl Args {
             none => none.insert(Folder::begin(self.output())?),
         };
         for image in &facts.images {
-            match self.image(folder, facts.path, &stem, image) {
-                Ok(entry) => set.written.push(entry),
+            let added = match set.members.as_slice() {
+                [] => self.image(folder, facts.path, &stem, image).map(|entry| vec![entry]),
+                wanted => members(folder, facts.path, &stem, image, (wanted, &mut set.known)),
+            };
+            match added {
+                Ok(entries) => set.written.extend(entries),
                 // What failed to inflate has been reported with the file's other problems.
                 Err(error) if error.kind() == ErrorKind::Input => {
                     set.damaged = true;
@@ -213,8 +234,48 @@ impl Args {
         if let Some(name) = &names.symbols {
             folder.add(name, extract::symbols(image).as_bytes())?;
         }
-        Ok(Written { path: path.to_owned(), index: image.image.index, bytes: code.len() as u64, names })
+        Ok(Written { path: path.to_owned(), index: image.image.index, member: None, bytes: code.len() as u64, names })
     }
+}
+
+/// Writes those members of an image that are wanted, with the image's properties and entries; adds the names of all to
+/// those that are known.
+fn members(
+    folder: &mut Folder,
+    path: &str,
+    stem: &str,
+    image: &Examined<'_, '_>,
+    (wanted, known): (&[Pattern], &mut BTreeSet<String>),
+) -> Result<Vec<Written>> {
+    let contents = image.image.contents()?;
+    let arena = Arena::default();
+    let mut written = Vec::new();
+    for member in wanted_members(extract::members(&contents, image, &arena), wanted, known) {
+        let names = Names::for_member(stem, image, &member);
+        folder.add(&names.code, member.code)?;
+        let bytes = member.code.len() as u64;
+        written.push(Written { path: path.to_owned(), index: image.image.index, member: Some(member.label), bytes, names });
+    }
+    if let Some(Written { names, .. }) = written.first() {
+        if let Some(name) = &names.properties {
+            folder.add(name, extract::properties(image)?.as_bytes())?;
+        }
+        if let Some(name) = &names.symbols {
+            folder.add(name, extract::symbols(image).as_bytes())?;
+        }
+    }
+    Ok(written)
+}
+
+/// Chooses among the members of an image.
+fn wanted_members<'a>(
+    mut members: Vec<Member<'a>>,
+    wanted: &[Pattern],
+    known: &mut BTreeSet<String>,
+) -> Vec<Member<'a>> {
+    known.extend(members.iter().map(|member| member.label.clone()));
+    members.retain(|member| wanted.iter().any(|pattern| member.names.iter().any(|name| pattern.matches(name))));
+    members
 }
 
 /// The files written so far.
@@ -224,7 +285,44 @@ struct Set {
     written: Vec<Written>,
     stems: Stems,
     damaged: bool,
+    /// Members that are wanted in place of whole images.
+    members: Vec<Pattern>,
+    /// Members that were seen.
+    known: BTreeSet<String>,
 }
+
+impl Set {
+    /// Keeps the one member that is to be streamed.
+    fn one_member(&mut self, facts: &FileFacts<'_>, streamed: &mut Option<Vec<u8>>) -> Result<()> {
+        for image in &facts.images {
+            let contents = image.image.contents().context(|| format!("image {}", image.image.index))?;
+            let arena = Arena::default();
+            for member in wanted_members(extract::members(&contents, image, &arena), &self.members, &mut self.known) {
+                if streamed.replace(member.code.to_vec()).is_some() {
+                    let error = Error::new(ErrorKind::Usage, "several members do not fit one stream");
+                    return Err(error.with_remedy("select one with `--image N` too, or name a folder with `-o`"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that members were found where such are wanted.
+    fn check_members(&self, exit: Exit, found: bool) -> Result<()> {
+        if self.members.is_empty() || found || exit != Exit::Done {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::NoMatch, "no member of an image matches `--member`");
+        let known: Vec<&str> = self.known.iter().take(NAMED).map(String::as_str).collect();
+        Err(error.with_remedy(match known.as_slice() {
+            [] => "there is no native code".to_owned(),
+            known => format!("there are {}", known.join(", ")),
+        }))
+    }
+}
+
+/// Members that an error names.
+const NAMED: usize = 20;
 
 fn one(facts: &FileFacts<'_>, stored: bool, streamed: &mut Option<Vec<u8>>) -> Result<()> {
     let before = usize::from(streamed.is_some());

@@ -125,6 +125,13 @@ impl Examined<'_, '_> {
         self.native.as_ref()?.coverage(gpu)
     }
 
+    /// Returns how a target that takes the image runs its code: intermediate code is compiled, other code runs as it is
+    /// unless it is known to be for other devices.
+    pub fn coverage_where_taken(&self, target: &str) -> Coverage {
+        let otherwise = if self.format.is_intermediate() { Coverage::Jit } else { Coverage::Native };
+        self.coverage(target).unwrap_or(otherwise)
+    }
+
     /// A size, x last, in the order of the source.
     pub fn in_source_order(&self, size: &[u64]) -> Vec<u64> {
         if self.is_sycl() { size.to_vec() } else { size.iter().rev().copied().collect() }

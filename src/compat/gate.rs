@@ -172,10 +172,7 @@ impl<'g> Gate<'g> {
                 }
             }
         }
-        let code = self.images().get(chosen).map(|image| {
-            let compiled = if image.format.is_intermediate() { Coverage::Jit } else { Coverage::Native };
-            image.coverage(&target.name).unwrap_or(compiled)
-        });
+        let code = self.images().get(chosen).map(|image| image.coverage_where_taken(&target.name));
         let native = code.is_some_and(|code| code != Coverage::Jit);
         // Of a target of which little is known something else is open, too.
         let lacks_compiler = match target.compiles_online() {

@@ -31,6 +31,8 @@ use crate::error::{Error, Result};
 use crate::limits;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// One argument of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -113,8 +115,22 @@ pub struct Part {
     pub size: u64,
     /// Whether its SPIR-V is in it too, from which a driver compiles for other devices.
     pub spirv: bool,
+    /// Contents of an Intel GPU's code beyond machine code and its description: SPIR-V, PISA, assembly, debug information.
+    pub sections: Vec<Section>,
+    /// Numbers that an Intel GPU's code notes beyond its device, by the note's name.
+    pub notes: BTreeMap<Cow<'static, str>, u32>,
     /// The kernels, in the part's order.
     pub kernels: Vec<Kernel>,
+}
+
+/// Section of a part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "NativeSection")]
+pub struct Section {
+    /// The name: `.spv`, `.pisa`, `.visaasm.KERNEL`.
+    pub name: String,
+    /// Bytes of the contents.
+    pub size: u64,
 }
 
 /// Contents of a native payload.
@@ -135,8 +151,17 @@ impl Native {
         if matches!(format, Format::SpirV | Format::NativeCpu | Format::Unknown) {
             return None;
         }
-        let arena = Arena::default();
-        let mut reader = Reader::new(&arena, payload.len());
+        Some(Native::with_code(payload, format, place, &Arena::default()).0)
+    }
+
+    /// Reads a payload as `read` does, and gives the bytes of each part beside.
+    pub fn with_code<'a>(
+        payload: &'a [u8],
+        format: Format,
+        place: Place,
+        arena: &'a Arena,
+    ) -> (Native, Vec<&'a [u8]>) {
+        let mut reader = Reader::new(arena, payload.len());
         reader.part("", payload, format, place, 0);
         let mut native = reader.native;
         // What has a container of its own is a list even where it has one entry; else there is just the code.
@@ -145,7 +170,7 @@ impl Native {
         {
             only.name.clear();
         }
-        Some(native)
+        (native, reader.code)
     }
 
     /// The devices of all parts, each once.
@@ -171,6 +196,10 @@ impl Native {
 struct Reader<'a> {
     arena: &'a Arena,
     native: Native,
+    /// The part that is being read.
+    data: &'a [u8],
+    /// Bytes of the parts that were read, in their order.
+    code: Vec<&'a [u8]>,
     /// Bytes that parts may yet come to.
     budget: u64,
     /// Kernels and arguments that there may yet be.
@@ -179,7 +208,9 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(arena: &'a Arena, size: usize) -> Self {
-        let mut reader = Reader { arena, native: Native::default(), budget: 1 << 20, items: limits::MAX_NATIVE_ITEMS };
+        let items = limits::MAX_NATIVE_ITEMS;
+        let (data, code) = (&[][..], Vec::new());
+        let mut reader = Reader { arena, native: Native::default(), data, code, budget: 1 << 20, items };
         reader.grant(size);
         reader
     }
@@ -201,6 +232,7 @@ impl<'a> Reader<'a> {
             None => return self.problem(place.error("the parts come to many times the size of the payload")),
         }
         let depth = depth.saturating_add(1);
+        self.data = data;
         let read = match format {
             Format::Ar => ar::read(self, data, place, depth),
             Format::Fatbin => fatbin::read(self, data, place, depth),
@@ -239,6 +271,7 @@ impl<'a> Reader<'a> {
         }
         read.part.name = name.to_owned();
         self.native.parts.push(read.part);
+        self.code.push(self.data);
         for problem in read.problems {
             self.problem(within(problem, place));
         }
@@ -268,7 +301,8 @@ impl From<Part> for Read {
 }
 
 impl Part {
-    fn new(format: Format, size: usize) -> Part {
+    /// Makes a part of which nothing is known yet but its format and size.
+    pub(crate) fn new(format: Format, size: usize) -> Part {
         Part {
             name: String::new(),
             format,
@@ -278,6 +312,8 @@ impl Part {
             producer: None,
             size: size as u64,
             spirv: false,
+            sections: Vec::new(),
+            notes: BTreeMap::new(),
             kernels: Vec::new(),
         }
     }

@@ -3,11 +3,13 @@
 //! Written by IGC for `ocloc` and the drivers: `e_machine` 205, code in `.text.KERNEL`, its description in `.ze_info`,
 //! and the device in `.note.intelgt.compat`. Note types are those of `zebin_elf.h` in intel/compute-runtime.
 
-use super::{Kernel, Part, Read, intel_device, ze_info};
+use super::{Kernel, Part, Read, Section, intel_device, ze_info};
 use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::device_elf::{DeviceElf, EM_INTELGT};
 use crate::error::{Error, Result};
+use crate::limits;
+use std::borrow::Cow;
 
 /// `sh_type` of `.spv`.
 const SHT_ZEBIN_SPIRV: u32 = 0xff00_0009;
@@ -15,6 +17,15 @@ const PRODUCT_FAMILY: u32 = 1;
 const GFX_CORE: u32 = 2;
 const ZEBIN_VERSION: u32 = 4;
 const PRODUCT_CONFIG: u32 = 6;
+/// Notes that say nothing of the device.
+const NOTES: [(u32, &str); 4] = [
+    (3, "target metadata"),
+    (5, "vISA ABI version"),
+    (7, "indirect access detection version"),
+    (8, "indirect access buffer version"),
+];
+/// Sections that are told: SPIR-V, PISA, assembly, debug information.
+const TOLD: [&str; 4] = [".spv", ".pisa", ".visaasm", ".debug"];
 
 pub(super) fn read(data: &[u8]) -> Result<Read> {
     let elf = DeviceElf::parse(data)?;
@@ -31,7 +42,11 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
                     let text = note.data.strip_suffix(&[0]).unwrap_or(note.data);
                     read.part.version = std::str::from_utf8(text).ok().map(str::to_owned);
                 }
-                _ => {}
+                kind => {
+                    let name = NOTES.iter().find(|(known, _)| *known == kind).map(|(_, name)| Cow::Borrowed(*name));
+                    let name = name.unwrap_or_else(|| format!("note {kind}").into());
+                    read.part.notes.extend(number.map(|number| (name, number)));
+                }
             }
         }
     }
@@ -42,6 +57,11 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     }
     let part = &mut read.part;
     part.spirv = elf.sections.iter().any(|section| section.kind == SHT_ZEBIN_SPIRV);
+    let told = elf.sections.iter().filter(|section| TOLD.iter().any(|told| section.name.starts_with(told)));
+    part.sections = told
+        .take(limits::MAX_NATIVE_ITEMS)
+        .map(|section| Section { name: section.name.to_owned(), size: section.data.len() as u64 })
+        .collect();
     let mut stated = Vec::new();
     if let Some(config) = config {
         stated.push(format!("device {}", intel_device::gmdid(config)));
@@ -91,4 +111,71 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
 fn shifted(error: Error, by: u64) -> Error {
     let offset = error.offset().unwrap_or(0).saturating_add(by);
     error.without_offset().with_offset(offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A zebin of named sections: type, contents.
+    fn zebin(sections: &[(&str, u32, &[u8])]) -> Vec<u8> {
+        let mut names = vec![0];
+        let mut contents: Vec<u8> = Vec::new();
+        let mut headers: Vec<u8> = vec![0; 64];
+        let mut header = |name: u32, kind: u32, offset: usize, size: usize| {
+            let start = headers.len();
+            headers.extend([name, kind].into_iter().flat_map(u32::to_le_bytes));
+            headers.extend([0, 0, offset as u64 + 64, size as u64].into_iter().flat_map(u64::to_le_bytes));
+            headers.resize(start + 64, 0);
+        };
+        for (name, kind, bytes) in sections {
+            header(names.len() as u32, *kind, contents.len(), bytes.len());
+            names.extend(name.bytes().chain([0]));
+            contents.extend(*bytes);
+        }
+        let own = names.len() as u32;
+        names.extend(b".shstrtab\0");
+        header(own, 3, contents.len(), names.len());
+        contents.extend(&names);
+        let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+        elf.resize(16, 0);
+        elf.extend([0x12, 0xff, EM_INTELGT as u8, 0, 1, 0, 0, 0]);
+        elf.extend([0, 0, contents.len() as u64 + 64].into_iter().flat_map(u64::to_le_bytes));
+        let count = sections.len() as u16 + 2;
+        elf.extend([0, 0, 64, 56, 0, 64, count, count - 1].into_iter().flat_map(u16::to_le_bytes));
+        elf.resize(64, 0);
+        elf.extend(contents);
+        elf.extend(headers);
+        elf
+    }
+
+    fn note(kind: u32, number: u32) -> Vec<u8> {
+        let words = [8, 4, kind].into_iter().flat_map(u32::to_le_bytes);
+        words.chain(*b"IntelGT\0").chain(number.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn what_is_beside_the_code_is_told() {
+        // Notes as ocloc 26.27 writes them for ptl-h, and one that nobody knows yet.
+        let notes = [note(6, 0x0780_0004), note(7, 10), note(8, 1), note(99, 5)].concat();
+        let payload = zebin(&[
+            (".text.k", 1, &[0; 16]),
+            (".spv", SHT_ZEBIN_SPIRV, &[0; 24]),
+            (".pisa", 0xff00_0015, &[0; 12]),
+            (".ze_info", 0xff00_0011, b"version: '1.73'\nkernels:\n  - name: k\n"),
+            (".note.intelgt.compat", 7, &notes),
+        ]);
+        let Read { part, problems } = read(&payload).unwrap();
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(part.devices, ["intel_gpu_ptl_h"]);
+        let sections: Vec<(&str, u64)> =
+            part.sections.iter().map(|section| (section.name.as_str(), section.size)).collect();
+        assert_eq!(sections, [(".spv", 24), (".pisa", 12)]);
+        assert!(part.spirv);
+        let notes: Vec<(&str, u32)> = part.notes.iter().map(|(name, number)| (name.as_ref(), *number)).collect();
+        assert_eq!(
+            notes,
+            [("indirect access buffer version", 1), ("indirect access detection version", 10), ("note 99", 5)]
+        );
+    }
 }

@@ -177,15 +177,9 @@ mod tests {
         one.kernels = vec!["much".to_owned(), "some".to_owned(), "silent".to_owned()];
         let kernel = |name: &str, spill| Kernel { name: name.to_owned(), spill, ..Kernel::default() };
         let part = Part {
-            name: String::new(),
-            format: one.format,
             devices: vec!["intel_gpu_pvc".to_owned()],
-            stated: String::new(),
-            version: None,
-            producer: None,
-            spirv: false,
-            size: 1,
             kernels: vec![kernel("much", Some(2048)), kernel("some", Some(1024)), kernel("silent", None)],
+            ..Part::new(one.format, 1)
         };
         one.native = Some(crate::native::Native { container: None, parts: vec![part], problems: Vec::new() });
         let budget = Budget { spill: Some(1024), spilled_registers: Some(0), ..Budget::default() };

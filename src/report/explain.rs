@@ -17,6 +17,7 @@ use crate::compat::explain::trace::{Concern, Thrown, devices};
 use crate::compat::finding::Finding;
 use crate::compat::fit::Subject;
 use crate::device::target::{Backend, DeviceType};
+use crate::native::coverage::Coverage;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -79,6 +80,8 @@ pub struct KernelImage {
     pub devices: String,
     /// The role in the choice.
     pub fate: Fate,
+    /// The way the target runs the image's code; none where the image is passed over.
+    pub coverage: Option<Coverage>,
 }
 
 /// The runtime's choice of an image for a kernel on a target, and its outcome.
@@ -148,7 +151,10 @@ impl ImageChoice {
                 None if choice.chosen == Some(*at) => Fate::Chosen,
                 None => Fate::Candidate,
             };
-            Some(KernelImage { image: image.image.index, format: image.format.name(), devices: devices(image), fate })
+            let index = image.image.index;
+            let taken = !matches!(fate, Fate::PassedOver(_));
+            let coverage = taken.then(|| image.coverage_where_taken(&subject.target.name));
+            Some(KernelImage { image: index, format: image.format.name(), devices: devices(image), fate, coverage })
         };
         let certain = findings.iter().map(|found| found.finding.certain).max();
         ImageChoice {
@@ -171,6 +177,16 @@ impl ImageChoice {
     }
 }
 
+impl ImageChoice {
+    /// The way the kernel runs: that of the chosen image, where nothing speaks against it.
+    pub fn coverage(&self) -> Option<Coverage> {
+        if self.verdict == Verdict::Incompatible {
+            return Some(Coverage::None);
+        }
+        self.images.iter().find(|seen| seen.fate == Fate::Chosen).and_then(|seen| seen.coverage)
+    }
+}
+
 /// Describes how the adapter picks among images for the device (`urDeviceSelectBinary`).
 fn rule(subject: &Subject<'_>) -> &'static str {
     match (subject.backend, subject.target.device_type) {
@@ -186,6 +202,18 @@ fn rule(subject: &Subject<'_>) -> &'static str {
         (Some(Backend::Hip), _) => "HIP takes the first image for amdgcn that holds code for the architecture",
         (Some(Backend::NativeCpu), _) => "the first image for native_cpu is taken",
         (None, _) => "through which adapter the device is reached is not known",
+    }
+}
+
+/// Describes how a device runs an image of a format.
+fn way(coverage: Coverage, format: &str) -> &'static str {
+    match (coverage, format) {
+        (Coverage::Native, _) => "it is native code for the device, which runs as it is",
+        (Coverage::Jit, "spirv" | "llvm-bitcode") => "the driver compiles it when the program first needs it",
+        (Coverage::Jit, _) => {
+            "none of its native code is for the device: the driver compiles the SPIR-V inside when the program first needs it"
+        }
+        (Coverage::None, _) => "its native code is for other devices, and no SPIR-V is inside: the driver refuses it",
     }
 }
 
@@ -270,7 +298,11 @@ fn choice_text(choice: &ImageChoice, view: &View) -> String {
     let names = Names { demangle: view.demangle };
     let mut out = String::new();
     let verdict = match choice.verdict {
-        Verdict::Compatible => "runs",
+        Verdict::Compatible => match choice.coverage() {
+            Some(Coverage::Native) => "runs, as native code",
+            Some(Coverage::Jit) => "runs, compiled just in time",
+            _ => "runs",
+        },
         Verdict::Unknown => "unknown",
         Verdict::Incompatible => "cannot run",
     };
@@ -289,7 +321,12 @@ fn choice_text(choice: &ImageChoice, view: &View) -> String {
         let fate = match &seen.fate {
             Fate::PassedOver(why) => format!("not for the device: {}", why.trim_end_matches('.')),
             Fate::Candidate => "for the device; another is picked".to_owned(),
-            Fate::Chosen => format!("picked: {}", choice.rule),
+            Fate::Chosen => {
+                // How a kernel would run that does not is beside the point.
+                let told = choice.verdict != Verdict::Incompatible || seen.coverage == Some(Coverage::None);
+                let how = seen.coverage.filter(|_| told).map(|coverage| format!("; {}", way(coverage, seen.format)));
+                format!("picked: {}{}", choice.rule, how.unwrap_or_default())
+            }
         };
         let what = format!("image {}, {} for {}", seen.image, seen.format, seen.devices);
         lines(&mut out, "    ", "      ", &format!("{what}: {fate}"), view);
@@ -386,7 +423,10 @@ mod tests {
         };
         let found = Objection { finding: Arc::new(against), image: Some(3), evidence: Some(evidence.clone()) };
         let fates = [Fate::PassedOver("Image was compiled for x.".into()), Fate::Candidate, Fate::Chosen];
-        let seen = |fate| KernelImage { image: 1, format: "spirv", devices: "spir64".into(), fate };
+        let seen = |fate| {
+            let coverage = Some(Coverage::Jit);
+            KernelImage { image: 1, format: "spirv", devices: "spir64".into(), fate, coverage }
+        };
         let choice = ImageChoice {
             file: "a.so".into(),
             target: "t".into(),

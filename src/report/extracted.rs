@@ -21,6 +21,9 @@ pub struct Written {
     pub path: String,
     /// The index of the image in its file.
     pub index: usize,
+    /// The device or name of the member of the image that was written in place of the whole, with `--member`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
     /// Bytes of the payload's file.
     #[serde(rename = "size")]
     pub bytes: u64,
@@ -56,6 +59,7 @@ pub fn json(out: &mut impl Write, path: &str, folder: &str, images: &[Written]) 
 /// The list in a sentence.
 pub fn summary(folder: &str, written: &[Written]) -> String {
     let total = written.iter().map(|entry| entry.bytes).sum();
-    let images = counted(written.len(), "image");
+    let members = written.iter().any(|entry| entry.member.is_some());
+    let images = counted(written.len(), if members { "member" } else { "image" });
     format!("{images}, {}, written to {folder}", bytes(total))
 }

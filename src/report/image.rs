@@ -173,17 +173,20 @@ impl Page<'_> {
         self.line(2, &container);
         let gpus = native.coverage_by_gpu();
         for (coverage, label) in [(Coverage::Native, "Runs as it is on"), (Coverage::Jit, "Compiled first on")] {
-            let own: Vec<&str> =
-                gpus.iter().filter(|(_, one)| **one == coverage).map(|(gpu, _)| gpu.as_str()).collect();
-            if !own.is_empty() {
-                self.sub(label, &own.join(", "));
-            }
+            let own: Vec<String> =
+                gpus.iter().filter(|(_, one)| **one == coverage).map(|(gpu, _)| gpu.clone()).collect();
+            self.sub_list(label, &own);
         }
         for part in &native.parts {
             self.sub(if part.name.is_empty() { "Code" } else { &part.name }, &native_part(part));
             if !part.devices.is_empty() {
                 self.sub("Devices", &part.devices.join(", "));
             }
+            let sections: Vec<String> =
+                part.sections.iter().map(|section| format!("{} {}", section.name, bytes(section.size))).collect();
+            self.sub_list("Holds too", &sections);
+            let notes: Vec<String> = part.notes.iter().map(|(name, number)| format!("{name} {number}")).collect();
+            self.sub_list("Notes", &notes);
             for kernel in &part.kernels {
                 self.line(6, &self.view.kernel(&kernel.name));
                 let resources = native_resources(kernel);
@@ -194,6 +197,13 @@ impl Page<'_> {
                     self.line(8, &native_argument(argument));
                 }
             }
+        }
+    }
+
+    /// A list behind a label, where it is not empty.
+    fn sub_list(&mut self, label: &str, words: &[String]) {
+        if !words.is_empty() {
+            self.sub(label, &words.join(", "));
         }
     }
 

@@ -13,6 +13,7 @@ use crate::build::Device;
 use crate::build::query::sycl::{Answer, Value};
 use crate::compat::kernels::KernelFacts;
 use crate::error::Problem;
+use crate::native::Kernel;
 use crate::spirv::kernel::attributes::SubGroup;
 use std::collections::{HashMap, HashSet};
 
@@ -86,11 +87,30 @@ pub fn table(file: &FileKernels<'_>, all: bool, view: &View) -> String {
 struct Columns<'f> {
     file: &'f FileKernels<'f>,
     native: bool,
+    /// Whether native code takes more of one device than of another.
+    varies: bool,
+}
+
+/// Native code for a kernel that takes the same of several devices.
+struct Variant<'f> {
+    devices: Vec<&'f str>,
+    native: Option<&'f Kernel>,
+}
+
+/// Whether the cells of two kernels' native code are the same.
+fn takes_as(one: &Kernel, other: &Kernel) -> bool {
+    let of = |kernel: &Kernel| (kernel.registers, kernel.simd, kernel.spill, kernel.private, kernel.scratch);
+    of(one) == of(other)
 }
 
 impl<'f> Columns<'f> {
     fn new(file: &'f FileKernels<'f>) -> Columns<'f> {
-        Columns { file, native: file.kernels.iter().any(|kernel| !kernel.native.is_empty()) }
+        let native = file.kernels.iter().any(|kernel| !kernel.native.is_empty());
+        let varies = |kernel: &KernelFacts| match kernel.native.as_slice() {
+            [(_, first), others @ ..] => others.iter().any(|(_, other)| !takes_as(first, other)),
+            [] => false,
+        };
+        Columns { file, native, varies: file.kernels.iter().any(varies) }
     }
 
     fn titles(&self) -> Vec<(&'static str, Column)> {
@@ -101,7 +121,14 @@ impl<'f> Columns<'f> {
             ("Local", Column::Number),
         ];
         if self.native {
-            titles.extend([("Registers", Column::Number), ("SIMD", Column::Number), ("Spill", Column::Number)]);
+            titles.extend(self.varies.then_some(("Code for", Column::Wrapped(24))));
+            titles.extend([
+                ("Registers", Column::Number),
+                ("SIMD", Column::Number),
+                ("Spill", Column::Number),
+                ("Private", Column::Number),
+                ("Scratch", Column::Number),
+            ]);
         }
         for _ in &self.file.devices {
             titles.extend([
@@ -114,7 +141,23 @@ impl<'f> Columns<'f> {
         titles
     }
 
-    fn cells(&self, kernel: &KernelFacts) -> Vec<String> {
+    /// Native code for a kernel: once where all parts take the same, else by what they take, with the devices of each.
+    fn variants(&self, kernel: &'f KernelFacts) -> Vec<Variant<'f>> {
+        let mut variants: Vec<Variant<'f>> = Vec::new();
+        for (devices, native) in &kernel.native {
+            let known = variants.iter_mut().find(|known| known.native.is_some_and(|known| takes_as(known, native)));
+            match known {
+                Some(known) => known.devices.push(devices),
+                None => variants.push(Variant { devices: vec![devices], native: Some(native) }),
+            }
+        }
+        if variants.is_empty() {
+            variants.push(Variant { devices: Vec::new(), native: None });
+        }
+        variants
+    }
+
+    fn cells(&self, kernel: &KernelFacts, variant: &Variant<'_>) -> Vec<String> {
         let mut cells = vec![
             aspects(kernel),
             work_group(kernel),
@@ -122,12 +165,22 @@ impl<'f> Columns<'f> {
             kernel.local_memory().filter(|size| *size > 0).map_or_else(dash, bytes),
         ];
         if self.native {
-            let native = kernel.native.first().map(|(_, native)| native);
-            let number = |value: Option<u64>| value.map_or_else(dash, |number| number.to_string());
+            let number = |of: &dyn Fn(&Kernel) -> Option<u64>| {
+                variant.native.and_then(of).map_or_else(dash, |number| number.to_string())
+            };
+            let devices = || match variant.devices.len() {
+                0 => dash(),
+                all if all == kernel.native.len() => "all".to_owned(),
+                _ => variant.devices.join(", "),
+            };
+            cells.extend(self.varies.then(devices));
             cells.extend([
-                number(native.and_then(|native| native.registers)),
-                number(native.and_then(|native| native.simd)),
-                number(native.and_then(|native| native.spill)),
+                number(&|native| native.registers),
+                number(&|native| native.simd),
+                number(&|native| native.spill),
+                number(&|native| native.private),
+                // Where spills and private memory are told apart, their sum says nothing new.
+                number(&|native| native.scratch.filter(|_| native.spill.is_none() || native.private.is_none())),
             ]);
         }
         for device in &self.file.devices {
@@ -165,13 +218,15 @@ fn rows(file: &FileKernels<'_>, view: &View) -> String {
     let mut titles = vec![("Image", Column::Number), ("Args", Column::Number)];
     titles.extend(columns.titles());
     titles.push(("Kernel", Column::Text));
-    let row = |kernel: &KernelFacts| {
-        let mut row = vec![kernel.image.to_string(), args(kernel)];
-        row.extend(columns.cells(kernel));
-        row.push(view.kernel(&kernel.name));
-        row
-    };
-    let rows: Vec<Vec<String>> = file.kernels.iter().map(row).collect();
+    let mut rows = Vec::new();
+    for kernel in &file.kernels {
+        for variant in columns.variants(kernel) {
+            let mut row = vec![kernel.image.to_string(), args(kernel)];
+            row.extend(columns.cells(kernel, &variant));
+            row.push(view.kernel(&kernel.name));
+            rows.push(row);
+        }
+    }
     drawn(titles, rows, view) + &columns.legend()
 }
 
@@ -181,23 +236,21 @@ fn groups(file: &FileKernels<'_>, view: &View) -> String {
     let (mut alike, mut places): (HashMap<Facts<'_>, usize>, HashMap<Vec<String>, usize>) = Default::default();
     let mut groups: Vec<(Vec<String>, Vec<&KernelFacts>)> = Vec::new();
     for kernel in &file.kernels {
-        let known = Facts::new(file, kernel).map(|facts| alike.entry(facts).or_insert(usize::MAX));
-        let place = match known {
-            Some(place) if *place != usize::MAX => *place,
-            known => {
-                let cells = columns.cells(kernel);
-                let place = *places.entry(cells.clone()).or_insert(groups.len());
-                if place == groups.len() {
-                    groups.push((cells, Vec::new()));
-                }
-                if let Some(known) = known {
-                    *known = place;
-                }
-                place
-            }
-        };
-        if let Some((_, group)) = groups.get_mut(place) {
+        let mut known = Facts::new(file, kernel).map(|facts| alike.entry(facts).or_insert(usize::MAX));
+        if let Some((_, group)) = known.as_ref().and_then(|place| groups.get_mut(**place)) {
             group.push(kernel);
+            continue;
+        }
+        for variant in columns.variants(kernel) {
+            let cells = columns.cells(kernel, &variant);
+            let place = *places.entry(cells.clone()).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some((_, group)) => group.push(kernel),
+                None => groups.push((cells, vec![kernel])),
+            }
+            if let Some(known) = &mut known {
+                **known = place;
+            }
         }
     }
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
@@ -246,10 +299,13 @@ impl<'f> Facts<'f> {
 
 /// The table without columns in which nothing stands, whose room the last one gets.
 fn drawn(mut titles: Vec<(&str, Column)>, mut rows: Vec<Vec<String>>, view: &View) -> String {
-    let optional = ["Aspects", "Work-group", "Sub-group", "Local", "Registers", "SIMD", "Spill"];
+    let optional = ["Aspects", "Work-group", "Sub-group", "Local", "Registers", "SIMD", "Spill", "Private", "Scratch"];
+    // The devices' own columns begin with this one, and all stay.
+    let devices = |titles: &[(&str, Column)]| titles.iter().position(|(title, _)| *title == "Max");
     let mut at = 0;
-    while let Some((title, _)) = titles.get(at) {
-        if optional.contains(title) && rows.iter().all(|row| row.get(at).is_none_or(|cell| cell == "-")) {
+    while let Some((title, _)) = titles.get(at).filter(|_| devices(&titles).is_none_or(|first| at < first)) {
+        let empty = |cell: &str| cell == "-" || cell == "0" && matches!(*title, "Private" | "Scratch");
+        if optional.contains(title) && rows.iter().all(|row| row.get(at).is_none_or(|cell| empty(cell))) {
             titles.remove(at);
             for row in &mut rows {
                 row.remove(at);

@@ -4,6 +4,8 @@ use super::inspect::View;
 use super::table::{Column, Drawing, render};
 use super::units::{bytes, count, share};
 use super::{FileFacts, name};
+use crate::bundle::format::Format;
+use crate::native::Native;
 use std::collections::HashMap;
 
 /// Rows of the rankings.
@@ -31,8 +33,15 @@ impl Sum {
 pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> String {
     let mut targets: HashMap<String, Sum> = HashMap::new();
     let mut families: HashMap<String, Sum> = HashMap::new();
+    let mut members: HashMap<String, Sum> = HashMap::new();
     for image in &facts.images {
         let stored = image.image.stored.len() as u64;
+        for (devices, size) in image.native.iter().filter(|native| native.container.is_some()).flat_map(by_device) {
+            // Of a compressed image its members have equal shares of what is stored, by their bytes.
+            let share = u128::from(stored).saturating_mul(size.into()).checked_div(image.size.into());
+            let share = share.and_then(|share| u64::try_from(share).ok()).unwrap_or(0);
+            members.entry(devices).or_default().add(share, size);
+        }
         let target = image.image.compile_target().unwrap_or(image.image.target);
         targets.entry(format!("{target}, {}", image.format.name())).or_default().add(stored, image.size);
         let kernels = image.kernels.len() as u64;
@@ -66,10 +75,27 @@ pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> St
     let mut out = ranking("Images", "Target and format", targets, facts.bytes, (view, drawing));
     out.push('\n');
     out.push_str(&ranking("Kernels", "Kernels of one template", families, facts.bytes, (view, drawing)));
+    if !members.is_empty() {
+        out.push('\n');
+        out.push_str(&ranking("Members", "Members of archives and fat binaries", members, facts.bytes, (view, drawing)));
+    }
     out.push('\n');
     let stored = largest.iter().take(SHOWN).map(|image| Some(image.image.stored.len() as u64));
     out.push_str(&with_bars(&columns, images, &stored.collect::<Vec<_>>(), (view, drawing)));
     out
+}
+
+/// The parts of native code, each by its devices or else by what it is, with its bytes.
+fn by_device(native: &Native) -> impl Iterator<Item = (String, u64)> {
+    native.parts.iter().map(|part| {
+        let whose = match (part.devices.as_slice(), part.format) {
+            ([], Format::SpirV) => "SPIR-V for all other devices".to_owned(),
+            ([], format) if part.stated.is_empty() => format.name().to_owned(),
+            ([], _) => part.stated.clone(),
+            (devices, _) => devices.join(", "),
+        };
+        (whose, part.size)
+    })
 }
 
 /// Part `at` of `whole` in `parts` equal ones; the first takes what is left over.

@@ -83,7 +83,7 @@ fn files_that_are_written() {
     prove(&edited::schema(), &document.to_json(), "bytes_after");
 
     let names = Names { code: "a.spv".to_owned(), properties: Some("a.prop".to_owned()), symbols: None };
-    let written = [extracted::Written { path: "a".to_owned(), index: 0, bytes: 9, names }];
+    let written = [extracted::Written { path: "a".to_owned(), index: 0, member: None, bytes: 9, names }];
     let mut document = Vec::new();
     extracted::json(&mut document, "a", "out", &written).unwrap();
     prove(&extracted::schema(), std::str::from_utf8(&document).unwrap(), "images");

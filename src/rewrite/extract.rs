@@ -3,11 +3,15 @@
 //! Names and contents of the files that `extract` writes. They are deterministic: a second run writes the same bytes.
 //! The files are those that DPC++'s tools exchange: code, `.prop`, `.sym`, and a table over them.
 
+use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::bundle::property_text;
 use crate::bundle::table::Table;
 use crate::compat::examine::Examined;
+use crate::container::arena::Arena;
+use crate::container::place::Place;
 use crate::error::Result;
+use crate::native::Native;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -41,6 +45,12 @@ impl Names {
 }
 
 impl Names {
+    /// Returns the names for a member of an image: its own for the code, the image's for the rest.
+    pub fn for_member(stem: &str, image: &Examined<'_, '_>, member: &Member<'_>) -> Names {
+        let code = format!("{stem}_{}.{}{}", image.image.index, member.label, member.format.extension());
+        Names { code, ..Names::for_image(stem, image, false) }
+    }
+
     /// Returns the names for a prepared image, by its number among those that are written.
     pub fn for_prepared(stem: &str, number: usize, image: &Image<'_>) -> Names {
         let base = format!("{stem}_{number}");
@@ -91,6 +101,37 @@ impl Stems {
 /// `Input` where it does not inflate.
 pub fn code<'a>(image: &Examined<'_, 'a>, stored: bool) -> Result<Cow<'a, [u8]>> {
     if stored { Ok(Cow::Borrowed(image.image.stored)) } else { image.image.contents() }
+}
+
+/// Part of the native code of an image.
+#[derive(Debug)]
+pub struct Member<'a> {
+    /// The device that it is for, where that is one, else its name in the container; unique in the image.
+    pub label: String,
+    /// The names by which it may be meant: its own, and those of its devices.
+    pub names: Vec<String>,
+    /// The format.
+    pub format: Format,
+    /// The code.
+    pub code: &'a [u8],
+}
+
+/// Returns the parts of native code in an image's inflated payload; what is inflated further is kept in the arena.
+pub fn members<'a>(contents: &'a [u8], image: &Examined<'_, '_>, arena: &'a Arena) -> Vec<Member<'a>> {
+    let Some(native) = &image.native else { return Vec::new() };
+    let codes = Native::with_code(contents, image.format, Place::default(), arena).1;
+    let mut stems = Stems::default();
+    let members = native.parts.iter().zip(codes).map(|(part, code)| {
+        let label = match part.devices.as_slice() {
+            [only] => only,
+            _ if part.name.is_empty() => "code",
+            _ => &part.name,
+        };
+        let mut names = part.devices.clone();
+        names.push(part.name.clone());
+        Member { label: stems.unique(label), names, format: part.format, code }
+    });
+    members.collect()
 }
 
 /// Returns the property sets as text.

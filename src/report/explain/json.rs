@@ -5,6 +5,7 @@ use crate::compat::explain::said::Said;
 use crate::compat::finding::RuleId;
 use crate::demangle::demangle;
 use crate::error::Result;
+use crate::native::coverage::Coverage;
 use crate::report::check::Verdict;
 use crate::report::evidence::AspectUse;
 use crate::report::json::{SchemaVersion, put_line};
@@ -89,6 +90,8 @@ struct ImageChoice<'a> {
     demangled: Cow<'a, str>,
     /// The verdict.
     verdict: Verdict,
+    /// The way the kernel runs: as native code, compiled just in time, or not at all, as of the image that is picked.
+    coverage: Option<Coverage>,
     /// The images of the kernel, in the order of the file.
     images: Vec<KernelImage<'a>>,
     /// The rule by which the adapter picks.
@@ -116,6 +119,8 @@ struct KernelImage<'a> {
     fate: &'static str,
     /// The reason why it is passed over.
     why: Option<&'a str>,
+    /// The way the target runs the image's own code; null where the image is passed over.
+    coverage: Option<Coverage>,
 }
 
 /// An exception.
@@ -234,7 +239,8 @@ fn choice(choice: &super::ImageChoice) -> ImageChoice<'_> {
             Fate::Candidate => ("candidate", None),
             Fate::Chosen => ("chosen", None),
         };
-        KernelImage { image: seen.image, format: seen.format, devices: &seen.devices, fate, why }
+        let super::KernelImage { image, format, devices, coverage, .. } = seen;
+        KernelImage { image: *image, format, devices, fate, why, coverage: *coverage }
     });
     let findings = choice.findings.iter().map(|found| Finding {
         rule: found.finding.rule,
@@ -252,6 +258,7 @@ fn choice(choice: &super::ImageChoice) -> ImageChoice<'_> {
         kernel: &choice.kernel,
         demangled: demangle(&choice.kernel),
         verdict: choice.verdict,
+        coverage: choice.coverage(),
         images: images.collect(),
         rule: choice.rule,
         throws: thrown.map(|one| Thrown { errc: one.errc, text: &one.text, certain: one.certain }),

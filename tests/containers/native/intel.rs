@@ -1,5 +1,7 @@
 //! Do the two formats of Intel GPU code say the same of the same kernels, though different code wrote them?
 
+use std::process::Command;
+
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::native::Argument;
 
@@ -97,6 +99,48 @@ fn an_archive_has_a_part_per_device() {
     let listed = String::from_utf8(recipe.bytes("members")).unwrap();
     let members: Vec<&str> = listed.lines().filter(|name| !name.starts_with("pad")).collect();
     assert_eq!(native.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), members);
+}
+
+/// Each member as a file of its own, by the name of its device; a table of what the members take.
+#[test]
+fn members_are_taken_out_and_told_by_device() {
+    let recipe = ocloc_recipe("ocloc-archive", &["-device", "skl,dg1,acm-g10", "--format", "zebin"]);
+    let archive = recipe.run(["ar", "t", "out.bin", ">", "members"]).output("members").bytes("out.bin");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("gpu.bin"), &archive).unwrap();
+    std::fs::write(folder.path().join("gpu.table"), "[Code]\ngpu.bin\n").unwrap();
+    let run = |arguments: &[&str]| {
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
+        tool.args(arguments).current_dir(folder.path()).output().unwrap()
+    };
+    let whole = read(&archive);
+    for part in &whole.parts {
+        let [device] = part.devices.as_slice() else { continue };
+        let member = run(&["extract", "gpu.table", "--member", device, "-o", "-"]);
+        assert!(member.status.success(), "{}", String::from_utf8_lossy(&member.stderr));
+        let own = read(&member.stdout);
+        assert_eq!((own.container, own.parts.len()), (None, 1));
+        assert_eq!((&own.parts[0].devices, &own.parts[0].kernels), (&part.devices, &part.kernels));
+    }
+    let all = run(&["extract", "gpu.table", "--member", "*", "-o", "members", "--format", "json"]);
+    let all: serde_json::Value = serde_json::from_slice(&all.stdout).unwrap();
+    let images = all["images"].as_array().unwrap();
+    assert_eq!(images.len(), 3);
+    for image in images {
+        let size = std::fs::metadata(folder.path().join("members").join(image["code"].as_str().unwrap())).unwrap().len();
+        assert_eq!(Some(size), image["size"].as_u64(), "{image}");
+    }
+    let none = run(&["extract", "gpu.table", "--member", "intel_gpu_pvc", "-o", "none"]);
+    assert_eq!(none.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&none.stderr).into_owned();
+    assert!(said.contains("there are 64.12.55.8, intel_gpu_dg1"), "{said}");
+    assert!(!folder.path().join("none").exists());
+    let sizes = String::from_utf8(run(&["inspect", "gpu.table", "--sizes"]).stdout).unwrap();
+    let members = sizes.lines().filter(|line| line.contains("intel_gpu_dg1") && line.contains("KiB"));
+    assert!(members.count() == 1, "{sizes}");
+    // The kernel with private arrays takes differently much of the three.
+    let kernels = String::from_utf8(run(&["kernels", "gpu.table"]).stdout).unwrap();
+    assert!(kernels.contains("Code for") && kernels.matches("heavy").count() > 1, "{kernels}");
 }
 
 #[test]
