@@ -254,7 +254,13 @@ fn members(
         let names = Names::for_member(stem, image, &member);
         folder.add(&names.code, member.code)?;
         let bytes = member.code.len() as u64;
-        written.push(Written { path: path.to_owned(), index: image.image.index, member: Some(member.label), bytes, names });
+        written.push(Written {
+            path: path.to_owned(),
+            index: image.image.index,
+            member: Some(member.label),
+            bytes,
+            names,
+        });
     }
     if let Some(Written { names, .. }) = written.first() {
         if let Some(name) = &names.properties {

@@ -77,7 +77,13 @@ pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> St
     out.push_str(&ranking("Kernels", "Kernels of one template", families, facts.bytes, (view, drawing)));
     if !members.is_empty() {
         out.push('\n');
-        out.push_str(&ranking("Members", "Members of archives and fat binaries", members, facts.bytes, (view, drawing)));
+        out.push_str(&ranking(
+            "Members",
+            "Members of archives and fat binaries",
+            members,
+            facts.bytes,
+            (view, drawing),
+        ));
     }
     out.push('\n');
     let stored = largest.iter().take(SHOWN).map(|image| Some(image.image.stored.len() as u64));

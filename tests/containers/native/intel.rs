@@ -127,7 +127,8 @@ fn members_are_taken_out_and_told_by_device() {
     let images = all["images"].as_array().unwrap();
     assert_eq!(images.len(), 3);
     for image in images {
-        let size = std::fs::metadata(folder.path().join("members").join(image["code"].as_str().unwrap())).unwrap().len();
+        let size =
+            std::fs::metadata(folder.path().join("members").join(image["code"].as_str().unwrap())).unwrap().len();
         assert_eq!(Some(size), image["size"].as_u64(), "{image}");
     }
     let none = run(&["extract", "gpu.table", "--member", "intel_gpu_pvc", "-o", "none"]);
