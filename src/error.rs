@@ -28,6 +28,47 @@ pub enum ErrorKind {
     Io(std::io::ErrorKind),
 }
 
+/// The exit codes, a contract with scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done, or yes. A broken pipe too: whoever read has read enough.
+    Done = 0,
+    /// Ran well, and the answer is no.
+    No = 1,
+    /// The command line makes no sense.
+    Usage = 2,
+    /// An input cannot be read or is malformed.
+    Input = 3,
+    /// Some image did not build.
+    Build = 4,
+    /// The machine lacks something.
+    Environment = 5,
+    /// The input is sound but holds no device code.
+    NoDeviceCode = 6,
+}
+
+impl Exit {
+    /// The number that the process returns.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The code for an error.
+    pub fn for_error(error: &Error) -> Exit {
+        match error.kind() {
+            ErrorKind::NoMatch => Exit::No,
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::Build => Exit::Build,
+            ErrorKind::Environment => Exit::Environment,
+            ErrorKind::NoDeviceCode => Exit::NoDeviceCode,
+            ErrorKind::Io(std::io::ErrorKind::BrokenPipe) => Exit::Done,
+            // No space is a lack of the machine's; what else fails while reading is the input's.
+            ErrorKind::Io(std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded) => Exit::Environment,
+            ErrorKind::Input | ErrorKind::Io(_) => Exit::Input,
+        }
+    }
+}
+
 /// Error with its location and remedy. It is one word wide, so `Result` stays small.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
@@ -186,5 +227,11 @@ mod tests {
         assert_eq!(error.chain(), ["lib.so", "image 3", "need 36 bytes, have 16 (at offset 0x58)"]);
         assert_eq!(error.to_string(), "lib.so: image 3: need 36 bytes, have 16 (at offset 0x58)");
         assert_eq!(error.offset(), Some(0x58));
+    }
+
+    #[test]
+    fn a_broken_pipe_is_success() {
+        let error = Error::io("cannot write", &std::io::ErrorKind::BrokenPipe.into());
+        assert_eq!(Exit::for_error(&error), Exit::Done);
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! error, limits, bytes, demangle -> container -> bundle -+-> native -+
-//!                                   device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> cli
+//!                                   device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> files -> cli
 //!                                   spirv -------------------------- +
 //! ```
 //!
@@ -22,6 +22,7 @@
 //! | [`rewrite`] | how does a changed bundle get back into a file? |
 //! | [`build`] | SPIR-V in, device binary out |
 //! | [`report`] | one set of facts, as a table, as JSON and as a page to look at |
+//! | `files` | how do files reach the library, and how do outputs appear whole on the disk? (with feature `cli`) |
 //! | [`docs`] | what holds of the whole (the threat model), and what is touched where it grows |
 //!
 //! # Use
@@ -77,6 +78,8 @@ pub mod demangle;
 pub mod device;
 pub mod docs;
 pub mod error;
+#[cfg(feature = "cli")]
+pub mod files;
 pub mod limits;
 pub mod native;
 pub mod policy;

@@ -15,9 +15,9 @@ fn main() -> ExitCode {
     }
     let command = cli::Cli::from_arguments();
     let global = command.global();
-    let exit = command.run(&global).unwrap_or_else(|error| cli::exit::report(&global, &error));
+    let exit = command.run(&global).unwrap_or_else(|error| global.error(&error));
     // A build that had what it wanted when the signal came is done.
-    if exit != cli::exit::Exit::Done {
+    if exit != sycl_bundle::error::Exit::Done {
         cli::interrupt::end_as_signalled();
     }
     ExitCode::from(exit.code())

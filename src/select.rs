@@ -190,6 +190,21 @@ impl Selector {
         self.kernels.is_empty() || self.kernels.iter().any(matches)
     }
 
+    /// Keeps the images that are selected.
+    ///
+    /// # Errors
+    /// `NoMatch` where none is.
+    pub fn keep<'b, 'a>(&self, mut images: Vec<Examined<'b, 'a>>) -> Result<Vec<Examined<'b, 'a>>> {
+        if self.is_all() {
+            return Ok(images);
+        }
+        if !images.iter().any(|image| self.selects(image)) {
+            return Err(self.no_match(&images));
+        }
+        images.retain(|image| self.selects(image));
+        Ok(images)
+    }
+
     /// Returns the error for a selector that matches none of these images, with the nearest kernel name.
     pub fn no_match(&self, images: &[Examined<'_, '_>]) -> Error {
         let error = Error::new(ErrorKind::NoMatch, format!("no image matches {}", self.describe()));

@@ -2,13 +2,13 @@
 //!
 //! Also: where is it?
 
-use super::exit::Exit;
 use super::global::Global;
 use super::output;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::build::cache::Cache;
 use sycl_bundle::bytes;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::report::cache::{self as page, Cached, Size};
 

@@ -9,8 +9,6 @@ pub use baseline::read as read_baseline;
 pub use gate::{linked_elsewhere, resolve_targets, spelled_targets};
 
 use super::device_config::{Named, named_targets as named_by};
-use super::exit::Exit;
-use super::files::each_file;
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
@@ -21,7 +19,9 @@ use sycl_bundle::compat::aspects::Aspect;
 use sycl_bundle::device::near;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::Target;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::each_file;
 use sycl_bundle::report::check as report;
 use sycl_bundle::report::check::aspects::{AspectCheck, Questions};
 use sycl_bundle::report::check::{Answer, Verdict};
@@ -146,7 +146,7 @@ impl Args {
         let mut check = AspectCheck::default();
         let mut problems: Vec<FileProblem> = Vec::new();
         let exit = each_file(global, &self.files, &selector, |facts| {
-            super::files::report_problems(global, facts);
+            sycl_bundle::files::report_problems(global, facts);
             problems.extend(facts.problems.iter().map(|problem| FileProblem::new(facts.path, problem)));
             check.add(facts);
             Ok(())

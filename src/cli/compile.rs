@@ -4,8 +4,6 @@ use super::build::compile::{CompileOptions, compile};
 use super::build::watch::Watch;
 use super::driver::InstallArgs;
 use super::emit::{self, EmitArgs};
-use super::exit::{Exit, report};
-use super::gather::gather_code;
 use super::global::Global;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
@@ -23,7 +21,9 @@ use sycl_bundle::compat::examine::examine_image;
 use sycl_bundle::compat::native::cannot_compile;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::device::cpu::{self, CpuArch};
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::gather::gather_code;
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::embed::FORMAT_NATIVE;
 use sycl_bundle::rewrite::link::list_symbols;
@@ -72,7 +72,7 @@ impl Args {
         self.compiler.check(Some(&self.device_target))?;
         let form = self.form.form_for(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather_code(global, &self.files, &self.selection, &arena)?;
+        let mut gathered = gather_code(global, &self.files, &self.selection.selector()?, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);
@@ -212,7 +212,7 @@ impl CompilerArgs {
         };
         let done = compile(global, &order, jobs, &|(image, _)| name(image), &mut Watch::default())?;
         for failure in &done.failures {
-            report(global, &told(failure).context(name(failure.image)));
+            global.error(&told(failure).context(name(failure.image)));
         }
         let failed = !done.failures.is_empty();
         Ok((done.compiled.into_iter().map(|binary| (binary.image, binary.bytes)).collect(), failed))

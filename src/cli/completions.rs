@@ -3,9 +3,7 @@
 //! The script of a shell only asks the program, with [`VARIABLE`] set, so that targets, aspects, and the kernels and images of
 //! the file on the command line complete as well as verbs and options do.
 
-use super::exit::Exit;
 use super::global::Global;
-use super::input::Input;
 use super::{Cli, output};
 use clap::CommandFactory as _;
 use clap_complete::CompleteEnv;
@@ -19,7 +17,9 @@ use sycl_bundle::bundle::{Bundle, aspect};
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
 use sycl_bundle::device;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, Result};
+use sycl_bundle::files::input::Input;
 
 const AFTER_HELP: &str = "\
 Examples:

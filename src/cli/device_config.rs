@@ -2,7 +2,6 @@
 
 use super::devices::probed;
 use super::global::Global;
-use super::input::Input;
 use super::live::Live;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::table::{Added, TargetTable};
 use sycl_bundle::device::target::Target;
 use sycl_bundle::error::{Error, Result};
+use sycl_bundle::files::input::Input;
 use sycl_bundle::report::devices::profile;
 
 /// The flag, the same for every verb that knows targets.
@@ -43,7 +43,7 @@ impl DeviceConfigs {
             let mut faults = added.faults;
             if let Some(last) = faults.pop() {
                 for fault in faults {
-                    super::exit::report(global, &fault);
+                    global.error(&fault);
                 }
                 return Err(last);
             }

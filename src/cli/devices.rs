@@ -1,6 +1,5 @@
 //! `devices`: which live OpenCL devices are there, and what can they do?
 
-use super::exit::{Exit, report};
 use super::global::Global;
 use super::live::{Live, settings};
 use super::output;
@@ -13,7 +12,9 @@ use sycl_bundle::build::probe::{Probes, probe, subjects};
 use sycl_bundle::build::query::sycl::answers;
 use sycl_bundle::build::query::{Query, Question, ask};
 use sycl_bundle::device::selector::VARIABLE;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::report::devices as page;
 use sycl_bundle::report::devices::{BuiltIn, Listed};
 use sycl_bundle::report::inspect::View;
@@ -174,7 +175,7 @@ fn save(global: &Global, path: &Path, listed: &[Listed<'_>], probes: &[(usize, P
         let mut out = output::stdout();
         out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
     } else {
-        output::write_atomically(path, text.as_bytes(), None)?;
+        write_atomically(path, text.as_bytes(), None)?;
         global.note(&format!("{}: target {name}, of {}", path.display(), device.name));
     }
     Ok(Exit::Done)
@@ -199,7 +200,7 @@ fn built_in(global: &Global, live: &Live, listed: &[Listed<'_>], exit: &mut Exit
                 Ok(all) => answered.extend(all.kernels),
                 Err(failure) => {
                     let error = Error::new(ErrorKind::Build, format!("its built-in kernels: {failure}"));
-                    *exit = report(global, &error.context(device.name.clone()));
+                    *exit = global.error(&error.context(device.name.clone()));
                 }
             }
         }

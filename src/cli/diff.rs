@@ -1,7 +1,5 @@
 //! `diff`: what changed between two builds of device code?
 
-use super::exit::Exit;
-use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
@@ -9,7 +7,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth};
 use sycl_bundle::compat::diff::compare::What;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::{each_file, report_problems};
 use sycl_bundle::report::diff::{self as report, Build, Report};
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::inspect::View;

@@ -8,7 +8,6 @@
 //! says the compiler is; an active Python or conda environment holds what pip or conda installed.
 
 use super::driver::{self, InstallArgs, Installed};
-use super::exit::Exit;
 use super::global::Global;
 use super::worker::OfflineArgs;
 use super::{cache, output, worker};
@@ -22,6 +21,7 @@ use std::{env, fs};
 use sycl_bundle::build::worker::LOADS;
 use sycl_bundle::build::{Inventory, Offline, Open, inventory, offline};
 use sycl_bundle::device::selector::{Selector, VARIABLE};
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::Result;
 use sycl_bundle::report::doctor as page;
 use sycl_bundle::report::doctor::{BuildCache, Caches, Device, Doctor, Driver, Ocloc, Runtime, RuntimeCache, Trouble};

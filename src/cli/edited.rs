@@ -1,10 +1,6 @@
 //! What do `embed` and `prune` share: a linked file goes in, a changed copy comes out?
 
-use super::exit::{Exit, report};
 use super::global::Global;
-use super::input::Input;
-use super::package::LinkedFile;
-use super::sources::{replaces_input, same_file};
 use super::{emit, output};
 use crate::cli::global::Summary;
 use std::collections::{BTreeSet, HashSet};
@@ -12,7 +8,12 @@ use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::input::Input;
+use sycl_bundle::files::package::LinkedFile;
+use sycl_bundle::files::sources::{replaces_input, same_file};
+use sycl_bundle::files::write::{mode_of, write_atomically};
 use sycl_bundle::report::edited::Edited;
 use sycl_bundle::report::json::SchemaVersion;
 use sycl_bundle::rewrite::embed::record::{Layer, Record};
@@ -186,7 +187,7 @@ impl Linked {
             return Err(error.context(named()));
         };
         let (images_before, images_after) = (images(self.bytes()).context(named)?, images(&original).context(named)?);
-        output::write_atomically(&target.output, &original, emit::mode_of(&self.path))?;
+        write_atomically(&target.output, &original, mode_of(&self.path))?;
         let removed = images_before.saturating_sub(images_after);
         Ok(Edited {
             schema_version: SchemaVersion,
@@ -234,11 +235,11 @@ impl Linked {
                 self.name()
             ));
         }
-        let mode = emit::mode_of(&self.path);
+        let mode = mode_of(&self.path);
         if target.output.as_os_str() == "-" {
             output::binary_to_stdout(&edited.bytes)?;
         } else {
-            output::write_atomically(&target.output, &edited.bytes, mode)?;
+            write_atomically(&target.output, &edited.bytes, mode)?;
         }
         let mut damaged = false;
         // Images that go cannot harm any more.
@@ -247,7 +248,7 @@ impl Linked {
             damaged = true;
             let error =
                 problem.image.map_or(problem.error.clone(), |image| problem.error.context(format!("image {image}")));
-            report(global, &error.context(self.name()));
+            global.error(&error.context(self.name()));
         }
         let result = self.result(target, &images, drop, add, &edited);
         Ok((result, if damaged { Exit::Input } else { Exit::Done }))

@@ -1,11 +1,8 @@
 //! `embed`: how do images from elsewhere get into a linked file?
 
 use super::edited::{Linked, TargetArgs};
-use super::exit::{Exit, report};
 use super::global::Global;
-use super::input::Input;
-use super::selection::{self, Selection};
-use super::table::Files as Parts;
+use super::selection::Selection;
 use super::{emit, output};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,7 +16,10 @@ use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::device::cpu::CpuArch;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::input::Input;
+use sycl_bundle::files::table::Files as Parts;
 use sycl_bundle::report::edited;
 use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::image_data::{OutImage, with_payload};
@@ -156,7 +156,7 @@ impl Args {
         for (bundle, path) in bundles.iter().zip(&self.images) {
             for problem in &bundle.problems {
                 damaged = true;
-                report(global, &problem.error.clone().context(named(path)));
+                global.error(&problem.error.clone().context(named(path)));
             }
             // As `Bundle::union` numbers them.
             let first = paths.len();
@@ -169,15 +169,12 @@ impl Args {
             }
         }
         let bundle = Bundle::union(bundles);
-        let images = selection::keep(&selector, examine(&bundle))?;
+        let images = selector.keep(examine(&bundle))?;
         for image in &images {
             for problem in image.problems() {
                 damaged = true;
                 let error = problem.error.context(format!("image {}", image.image.index));
-                report(
-                    global,
-                    &error.context(paths.get(image.image.index).map(|path| named(path)).unwrap_or_default()),
-                );
+                global.error(&error.context(paths.get(image.image.index).map(|path| named(path)).unwrap_or_default()));
             }
         }
         // A list that the runtime reads at every start is no place for them.

@@ -1,8 +1,6 @@
 //! `explain`: what does an error message mean, and how does the runtime choose an image for a kernel?
 
 use super::device_config::{DeviceConfigs, named_targets};
-use super::exit::Exit;
-use super::files::{each_file, each_linked, report_problems};
 use super::global::{Answer, Global};
 use super::live::{Asker, Live};
 use super::output;
@@ -12,7 +10,9 @@ use sycl_bundle::compat::explain::said::{self, Message};
 use sycl_bundle::compat::fit::Subject;
 use sycl_bundle::compat::kernels::{Depth, kernels};
 use sycl_bundle::compat::offers::{Lent, are_open};
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::{each_file, each_linked, report_problems};
 use sycl_bundle::report::explain::request::Request;
 use sycl_bundle::report::explain::{Built, Explanation};
 use sycl_bundle::report::inspect::View;

@@ -1,19 +1,20 @@
 //! `extract`: which files do the images of a binary make?
 
 use super::emit::{self, Earlier, Emit, EmitArgs};
-use super::exit::{Exit, report};
-use super::files::{each_file, report_problems};
 use super::global::Global;
-use super::output::{self, Folder};
+use super::output;
 use super::selection::Selection;
-use super::sources::same_file;
 use super::wrap::Inputs;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::container::arena::Arena;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::sources::same_file;
+use sycl_bundle::files::write::Folder;
+use sycl_bundle::files::{each_file, report_problems};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::extracted::{self, Written};
 use sycl_bundle::report::units::counted;
@@ -183,7 +184,7 @@ impl Args {
                 Err(error) if error.kind() == ErrorKind::Input => {
                     set.damaged = true;
                     if image.problem.is_none() {
-                        report(global, &error.context(format!("image {}", image.image.index)).context(facts.path));
+                        global.error(&error.context(format!("image {}", image.image.index)).context(facts.path));
                     }
                 }
                 Err(error) => return Err(error),

@@ -3,13 +3,9 @@
 use super::device_config::DeviceConfigs;
 use super::edited::{self, Linked};
 use super::emit::{self, Earlier, Emit, EmitArgs, Form};
-use super::exit::Exit;
-use super::gather::{Gathered, gather};
 use super::global::Global;
-use super::input::Input;
 use super::output;
-use super::selection::{self, Selection};
-use super::sources::same_file;
+use super::selection::Selection;
 use crate::cli::global::Summary;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -25,7 +21,11 @@ use sycl_bundle::compat::gate::codes;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::table::TargetTable;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::gather::{Gathered, gather};
+use sycl_bundle::files::input::Input;
+use sycl_bundle::files::sources::same_file;
 use sycl_bundle::report::filtered::{self, Emptied, Filtered, Output, Reason};
 use sycl_bundle::report::json::SchemaVersion;
 use sycl_bundle::report::name;
@@ -199,7 +199,8 @@ impl Args {
     /// Writes what is made of the images alone.
     fn write(&self, global: &Global, wanted: &[&Wanted<'_>], filtered: &mut Filtered) -> Result<Exit> {
         let arena = Arena::with_limit(u64::MAX);
-        let Gathered { images, origin, exit, epoch, .. } = gather(global, &self.files, &self.selection, None, &arena)?;
+        let Gathered { images, origin, exit, epoch, .. } =
+            gather(global, &self.files, &self.selection.selector()?, None, &arena)?;
         if images.is_empty() && exit != Exit::Done {
             // Why has been said.
             return Ok(exit);
@@ -249,7 +250,7 @@ impl Args {
         let linked = Linked::open(file, &target)?;
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let bundle = Bundle::read(&host).context(|| linked.name())?;
-        let images = selection::keep(&self.selection.selector()?, examine(&bundle))?;
+        let images = self.selection.selector()?.keep(examine(&bundle))?;
         let codes = codes(&images);
         let findings = judged(&images, &codes, wanted);
         let arena = Arena::with_limit(u64::MAX);

@@ -4,6 +4,8 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
+use sycl_bundle::error::{Error, Exit};
+use sycl_bundle::files::Reporter;
 use sycl_bundle::report::table::Drawing;
 use sycl_bundle::report::text::visible_lines;
 
@@ -122,11 +124,6 @@ impl Global {
         (self.stdout_terminal || self.stdout_color).then(|| self.letters())
     }
 
-    /// Whether stderr is coloured.
-    pub fn stderr_color(&self) -> bool {
-        self.stderr_color
-    }
-
     /// Says something on stderr, unless asked to be quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {
@@ -135,12 +132,50 @@ impl Global {
         }
     }
 
+    /// Prints an error on stderr (nothing for a broken pipe) and gives its exit code.
+    pub fn error(&self, error: &Error) -> Exit {
+        let exit = Exit::for_error(error);
+        if exit != Exit::Done {
+            // Where stderr itself is gone there is nobody to tell.
+            let _ = std::io::stderr().lock().write_all(text(error, self.stderr_color).as_bytes());
+        }
+        exit
+    }
+
     /// Says something on stderr that only `-v` asks for.
     pub fn detail(&self, text: &str) {
         if self.verbose > 0 {
             self.note(text);
         }
     }
+}
+
+impl Reporter for Global {
+    fn note(&self, text: &str) {
+        Global::note(self, text);
+    }
+
+    fn detail(&self, text: &str) {
+        Global::detail(self, text);
+    }
+
+    fn error(&self, error: &Error) -> Exit {
+        Global::error(self, error)
+    }
+
+    fn wants_all(&self) -> bool {
+        self.verbose > 0
+    }
+}
+
+/// `error:` with where it happened and why, on one line, and the remedy on the next.
+fn text(error: &Error, color: bool) -> String {
+    let paint = |style: &str, word: &str| if color { format!("\x1b[{style}m{word}\x1b[0m") } else { word.to_owned() };
+    let mut out = format!("{} {}\n", paint("1;31", "error:"), visible_lines(&error.to_string()));
+    if let Some(remedy) = error.remedy() {
+        out.push_str(&format!("{} {}\n", paint("1;36", "help:"), visible_lines(remedy)));
+    }
+    out
 }
 
 /// The form of an answer.
@@ -159,4 +194,17 @@ pub enum Summary {
     Text,
     /// A document on standard output
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_a_line_and_its_remedy_another() {
+        let one = Error::input("no such thing").with_remedy("look elsewhere");
+        assert_eq!(text(&one, false), "error: no such thing\nhelp: look elsewhere\n");
+        let three = Error::at(16, "cut").context("image 3").context("lib.so");
+        assert_eq!(text(&three, true), "\x1b[1;31merror:\x1b[0m lib.so: image 3: cut (at offset 0x10)\n");
+    }
 }

@@ -2,12 +2,9 @@
 
 use super::check::spelled_targets;
 use super::device_config::{DeviceConfigs, LiveTargets};
-use super::exit::Exit;
-use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output;
 use super::selection::StateName;
-use crate::cli::files::each_linked;
 use crate::cli::global::Answer;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -17,7 +14,10 @@ use sycl_bundle::compat::has::{Asked, Bundles};
 use sycl_bundle::compat::offers::are_open;
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::near::did_you_mean;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::each_linked;
+use sycl_bundle::files::{each_file, report_problems};
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::has as page;
 use sycl_bundle::report::json::FileProblem;

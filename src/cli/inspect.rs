@@ -1,14 +1,14 @@
 //! `inspect`: what device code is in these files?
 
-use super::exit::Exit;
-use super::files::{ReadOptions, each_file, each_file_with, report_problems};
 use super::global::Global;
 use super::output;
 use super::page::{Draft, PageArgs};
 use super::selection::Selection;
 use std::io::Write as _;
 use std::path::PathBuf;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::{ReadOptions, each_file, each_file_with, report_problems};
 use sycl_bundle::report::inspect::{self as page, Totals, View, json};
 use sycl_bundle::report::{FileFacts, clones, image, sizes};
 

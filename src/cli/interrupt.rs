@@ -1,9 +1,10 @@
-//! How does Ctrl-C end a build that has something to lose?
+//! How does a signal end a process that has something to lose, or something to say?
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
+use sycl_bundle::error::Exit;
 
 /// The signal that came; 0 before one did.
 static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
@@ -61,4 +62,17 @@ pub fn end_as_signalled() {
     if let Some(signal) = i32::try_from(CAME.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0) {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
     }
+}
+
+/// Lets a read beyond the end of a mapped file, which another process has cut short, end this process as an unreadable
+/// input does, with a message. Without that the process would die of SIGBUS.
+#[allow(unsafe_code, reason = "only a signal handler sees that a mapped file has become shorter")]
+pub fn end_where_inputs_are_cut_short() {
+    let end = || {
+        let text = b"error: another process cut an input short while it was read\n";
+        let _ = rustix::io::write(rustix::stdio::stderr(), text);
+        signal_hook::low_level::exit(Exit::Input as i32);
+    };
+    // SAFETY: the handler makes two system calls, `write` and `_exit`, which may be made in signal handlers.
+    let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, end) };
 }

@@ -1,14 +1,14 @@
 //! `join`: what is the union of several bundles?
 
 use super::emit::{self, EmitArgs};
-use super::exit::Exit;
-use super::gather::gather;
 use super::global::Global;
 use super::selection::Selection;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::Result;
+use sycl_bundle::files::gather::gather;
 use sycl_bundle::report::name::display;
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::fold::fold;
@@ -61,7 +61,7 @@ impl Args {
     pub fn run(self, global: &Global) -> Result<Exit> {
         let form = self.form.form_for(&self.files, &self.output)?;
         let arena = Arena::with_limit(u64::MAX);
-        let gathered = gather(global, &self.files, &self.selection, None, &arena)?;
+        let gathered = gather(global, &self.files, &self.selection.selector()?, None, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);

@@ -1,12 +1,9 @@
 //! `kernels`: what is known of each kernel, and what does a device answer about it?
 
-use super::exit::Exit;
-use super::files::{ReadOptions, each_file_with, report_problems};
 use super::global::Global;
 use super::live::Live;
 use super::output;
 use super::selection::Selection;
-use crate::cli::files::collect_offers;
 use crate::cli::live::Asker;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
@@ -14,7 +11,10 @@ use std::path::{Path, PathBuf};
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
 use sycl_bundle::compat::offers::Offers;
 use sycl_bundle::container::arena::Arena;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::collect_offers;
+use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::kernels::{FileKernels, json, page, table};

@@ -1,8 +1,6 @@
 //! `link`: how do images that need each other become one that needs nothing?
 
 use super::emit::{self, EmitArgs};
-use super::exit::{Exit, report};
-use super::gather::{Gathered, gather_code};
 use super::global::Global;
 use super::selection::Selection;
 use crate::cli::compile::CompilerArgs;
@@ -12,7 +10,9 @@ use sycl_bundle::build::options::{self, Given};
 use sycl_bundle::build::{Job, Step};
 use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::container::arena::Arena;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::gather::{Gathered, gather_code};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::link::{Input, Outcome, Providers, agree, executable, link, list_symbols};
 use sycl_bundle::spirv::link::Options;
@@ -80,7 +80,7 @@ impl Args {
         let form = self.form.form_for(&self.files, &self.output)?;
         self.compiler.check(self.device_target.as_deref())?;
         let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather_code(global, &self.files, &self.selection, &arena)?;
+        let mut gathered = gather_code(global, &self.files, &self.selection.selector()?, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);
@@ -168,10 +168,7 @@ impl Args {
                 let needs = providers.needs(at);
                 for missing in &needs.missing {
                     let label = gathered.labels.get(at).map_or("", String::as_str);
-                    report(
-                        global,
-                        &Error::new(ErrorKind::Build, format!("nothing defines `{missing}`")).context(label),
-                    );
+                    global.error(&Error::new(ErrorKind::Build, format!("nothing defines `{missing}`")).context(label));
                     failed = true;
                 }
                 if needs.missing.is_empty() {
@@ -231,7 +228,7 @@ const SHOWN: usize = 100;
 fn tell_errors(global: &Global, errors: &[Error]) -> Exit {
     let mut exit = None;
     for error in errors.iter().take(SHOWN) {
-        let this = report(global, error);
+        let this = global.error(error);
         exit.get_or_insert(this);
     }
     if errors.len() > SHOWN {

@@ -5,12 +5,12 @@
 
 mod guide;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::output;
 use clap::{Command, CommandFactory as _};
 use guide::{GUIDES, summary};
 use std::io::Write as _;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
 const AFTER_HELP: &str = "\

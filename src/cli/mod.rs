@@ -16,18 +16,13 @@ mod driver;
 mod edited;
 mod embed;
 mod emit;
-pub mod exit;
-mod expand;
 mod explain;
 mod extract;
-mod files;
 mod filter;
-mod gather;
 #[cfg(test)]
 mod generated;
 mod global;
 mod has;
-mod input;
 mod inspect;
 pub mod interrupt;
 mod jobserver;
@@ -38,7 +33,6 @@ mod live;
 mod man;
 mod memory;
 mod output;
-mod package;
 mod page;
 mod plan;
 mod policy_file;
@@ -46,19 +40,18 @@ mod progress;
 mod props;
 mod prune;
 mod selection;
-mod sources;
 mod split;
-mod table;
 mod targets;
 mod tasks;
 mod worker;
 mod wrap;
 
-use exit::Exit;
 use global::{Global, GlobalArgs};
 use memory::Pages;
 use std::ffi::{OsStr, OsString};
-use sycl_bundle::error::Result;
+use sycl_bundle::error::{Exit, Result};
+use sycl_bundle::files::write::{before_writing, remove_begun};
+use sycl_bundle::files::{input, table};
 
 /// Reads, explains, compiles ahead of time and rewrites the device code inside SYCL programs.
 #[derive(clap::Parser)]
@@ -120,11 +113,16 @@ impl Cli {
     /// Runs the verb.
     ///
     /// # Errors
-    /// Whatever ended it early; `exit::report` prints it.
+    /// Whatever ended it early; [`Global::error`] prints it.
     pub fn run(self, global: &Global) -> Result<Exit> {
         if !matches!(self.verb, Verb::Split(_)) {
             self.pages.as_before();
         }
+        // What ends a worker is the driver's doing, and is told by the process that started it.
+        if !matches!(self.verb, Verb::Worker(_)) {
+            interrupt::end_where_inputs_are_cut_short();
+        }
+        before_writing(|| interrupt::before_the_end(remove_begun));
         memory::threads_that_can_be_had();
         if self.global.no_mmap {
             input::read_all();

@@ -2,10 +2,7 @@
 
 use super::check::{AppliedPolicy, PolicyArgs, linked_elsewhere, read_baseline, resolve_targets, spelled_targets};
 use super::device_config::DeviceConfigs;
-use super::files::{ReadOptions, each_file_with};
 use super::global::Global;
-use super::output;
-use super::sources::spare_others;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,6 +11,9 @@ use sycl_bundle::compat::gate::proof::Depth;
 use sycl_bundle::compat::offers::{Lent, are_open};
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::sources::spare_others;
+use sycl_bundle::files::write::write_atomically;
+use sycl_bundle::files::{ReadOptions, each_file_with};
 use sycl_bundle::policy::Policy;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::baseline::Baseline;
@@ -111,7 +111,7 @@ pub fn check<'p>(path: &Path, read: impl IntoIterator<Item = &'p Path>) -> Resul
 /// # Errors
 /// `Environment` where that is not possible.
 pub fn write(global: &Global, path: &Path, text: &str) -> Result<()> {
-    output::write_atomically(path, text.as_bytes(), None)?;
+    write_atomically(path, text.as_bytes(), None)?;
     global.note(&format!("a page of {}, written to {}", units::bytes(text.len() as u64), path.display()));
     Ok(())
 }

@@ -2,11 +2,11 @@
 
 use super::build;
 use super::build::draft::{Draft, Engine};
-use super::exit::Exit;
 use super::global::Global;
 use clap::{FromArgMatches as _, ValueEnum as _};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
 const AFTER_HELP: &str = "\

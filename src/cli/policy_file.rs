@@ -1,13 +1,12 @@
 //! Which `sycl-bundle.toml` holds, and on which day are its exceptions judged?
 
-use super::exit::report;
 use super::global::Global;
-use super::input::Input;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::input::Input;
 use sycl_bundle::policy::Policy;
 use sycl_bundle::policy::date::Date;
 
@@ -70,7 +69,7 @@ impl PolicyFile {
         read.map_err(|mut errors| {
             let last = errors.pop();
             for error in &errors {
-                report(global, error);
+                global.error(error);
             }
             last.unwrap_or_else(|| Error::input(format!("{}: no policy", self.name)))
         })

@@ -1,7 +1,5 @@
 //! `props`: what do the property sets of images say?
 
-use super::exit::Exit;
-use super::files::{ReadOptions, each_file_with, report_problems};
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
@@ -10,7 +8,9 @@ use std::path::PathBuf;
 use sycl_bundle::bundle::property::Properties;
 use sycl_bundle::bundle::property_text;
 use sycl_bundle::demangle::demangle;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::props::{self as page, FileProps, Shape, json};
 use sycl_bundle::select::Pattern;

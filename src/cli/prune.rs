@@ -1,18 +1,18 @@
 //! `prune`: how do images leave a linked file?
 
 use super::edited::{Linked, Target, TargetArgs};
-use super::exit::{Exit, report};
 use super::global::Global;
 use super::output;
-use super::package::Package;
-use super::selection::{self, Selection};
+use super::selection::Selection;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::package::Package;
 use sycl_bundle::report::edited::{self, Edited};
 use sycl_bundle::select::{Pattern, Selector};
 
@@ -112,7 +112,7 @@ impl Args {
                 Err(error) if error.kind() == ErrorKind::NoMatch => nothing = nothing.or(Some(error)),
                 Err(error) => {
                     exit = Exit::for_error(&error);
-                    report(global, &error);
+                    global.error(&error);
                 }
             }
         }
@@ -146,7 +146,7 @@ impl Args {
                 }
             }
         }
-        let images = selection::keep(selector, examine(&bundle)).context(|| linked.name())?;
+        let images = selector.keep(examine(&bundle)).context(|| linked.name())?;
         let any = |patterns: &[Pattern], image: &Image<'_>| patterns.iter().any(|pattern| matches(pattern, image));
         let gone: HashSet<usize> = images
             .iter()

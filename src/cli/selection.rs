@@ -1,8 +1,7 @@
 //! How does the user say which images are meant?
 
 use sycl_bundle::bundle::image::State;
-use sycl_bundle::compat::examine::Examined;
-use sycl_bundle::error::{Error, Result};
+use sycl_bundle::error::Result;
 use sycl_bundle::select::predicate::Predicate;
 use sycl_bundle::select::{Pattern, Selector, aspect, range};
 
@@ -80,16 +79,4 @@ impl Selection {
     pub fn names_images(&self) -> bool {
         !self.image.is_empty()
     }
-}
-
-/// Splits images into the selected ones; where none is, the error that says so.
-pub fn keep<'b, 'a>(selector: &Selector, mut images: Vec<Examined<'b, 'a>>) -> Result<Vec<Examined<'b, 'a>>, Error> {
-    if selector.is_all() {
-        return Ok(images);
-    }
-    if !images.iter().any(|image| selector.selects(image)) {
-        return Err(selector.no_match(&images));
-    }
-    images.retain(|image| selector.selects(image));
-    Ok(images)
 }

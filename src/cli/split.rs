@@ -5,11 +5,8 @@ mod sources;
 use super::device_config::DeviceConfigs;
 use super::edited::{self, Linked};
 use super::emit::{self, Emit, EmitArgs};
-use super::exit::{Exit, report};
-use super::gather::gather_code;
 use super::global::{Global, Summary};
-use super::input::Spooled;
-use super::output::{self, cannot_write, folder_of};
+use super::output;
 use super::selection::Selection;
 use sources::Fixed;
 use std::cell::{Cell, RefCell};
@@ -22,7 +19,11 @@ use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::{Arena, Owner};
 use sycl_bundle::demangle::demangle;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::gather::gather_code;
+use sycl_bundle::files::input::Spooled;
+use sycl_bundle::files::write::{cannot_write, folder_of};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::image_data::{OutImage, out_image};
 use sycl_bundle::rewrite::split::spool::Spool;
@@ -126,7 +127,7 @@ impl Args {
         let fixed = Fixed::parse(&table, &self.fixed_targets, &self.files)?;
         let groups = self.groups()?;
         let arena = Arena::with_limit(u64::MAX);
-        let mut gathered = gather_code(global, &self.files, &self.selection, &arena)?;
+        let mut gathered = gather_code(global, &self.files, &self.selection.selector()?, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);
@@ -176,7 +177,7 @@ impl Args {
                 Ok(outcome) => outcome,
                 // One image that cannot be taken apart does not keep the others from it.
                 Err(error) if error.kind() == ErrorKind::Input && several => {
-                    exit = report(global, &error);
+                    exit = global.error(&error);
                     made.push(unit.image.clone());
                     continue;
                 }

@@ -1,8 +1,6 @@
 //! `targets`: which targets are known, and what is known of them?
 
 use super::device_config::{self, DeviceConfigs};
-use super::exit::{Exit, report};
-use super::files::{each_file, report_problems};
 use super::global::Global;
 use super::output;
 use serde_json::json;
@@ -13,7 +11,9 @@ use std::path::{Path, PathBuf};
 use sycl_bundle::device;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::device::target::{Family, Target};
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::{each_file, report_problems};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::targets as page;
 use sycl_bundle::select::Selector;
@@ -181,13 +181,13 @@ impl Args {
                 Ok(added) => {
                     added.warnings.iter().for_each(|warning| global.note(warning));
                     for fault in &added.faults {
-                        exit = report(global, fault);
+                        exit = global.error(fault);
                     }
                     if added.faults.is_empty() {
                         let _ = writeln!(text, "{}: {}", path.display(), or_nothing(&added.names));
                     }
                 }
-                Err(error) => exit = report(global, &error),
+                Err(error) => exit = global.error(&error),
             }
         }
         Self::say(&text)?;

@@ -22,9 +22,9 @@ use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::limits;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::{cache, driver};
+use sycl_bundle::error::Exit;
 
 /// The name of the verb.
 const VERB: &str = "worker";

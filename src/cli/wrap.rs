@@ -1,16 +1,16 @@
 //! `wrap`: how do images get to a linker, a loader or another tool?
 
 use super::emit::{self, Earlier, Emit, EmitArgs, Form};
-use super::exit::Exit;
-use super::gather::gather;
 use super::global::Global;
 use super::selection::Selection;
-use super::table::Beside;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::gather::gather;
+use sycl_bundle::files::table::Beside;
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::extract::{self, Names};
 use sycl_bundle::rewrite::prepare::{record_requirements, retarget};
@@ -113,7 +113,7 @@ impl Inputs<'_> {
         let in_folder = (form.emit == Emit::Table && output.is_dir()).then(|| output.join(extract::TABLE));
         let output = in_folder.as_deref().unwrap_or(output);
         emit::check_output(form, self.files, output)?;
-        let mut gathered = gather(global, self.files, self.selection, self.beside, arena)?;
+        let mut gathered = gather(global, self.files, &self.selection.selector()?, self.beside, arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
             // Why has been said.
             return Ok(gathered.exit);

@@ -3,14 +3,15 @@
 use super::Args;
 use super::pace::Shard;
 use super::summary::{Batch, Work};
-use crate::cli::exit::Exit;
 use crate::cli::output;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::build::{Job, Unit};
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::write::write_atomically;
 
 /// The engine that the commands are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -217,7 +218,7 @@ impl Args {
         let edges = jobs.iter().filter(|job| !clones.contains(&job.unit())).map(edge).collect();
         let text = draft.text(edges, inputs, self.output.as_deref().unwrap_or(Path::new("")))?;
         match &draft.to {
-            Some(path) => output::write_atomically(path, text.as_bytes(), None).map(|_| Exit::Done),
+            Some(path) => write_atomically(path, text.as_bytes(), None).map(|_| Exit::Done),
             None => output::schema(&text),
         }
     }

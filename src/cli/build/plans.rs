@@ -4,7 +4,6 @@ use super::compile::Binary;
 use super::recipe::Recipes;
 use super::targets::Wanted;
 use crate::cli::global::Global;
-use crate::cli::sources::Numbers;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use sycl_bundle::build::plan::{For, Plan, plan};
@@ -23,6 +22,7 @@ use sycl_bundle::compat::native::Stay;
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::device::target::Target as Facts;
 use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
+use sycl_bundle::files::sources::Numbers;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier_additions};
 use sycl_bundle::rewrite::specialize::{RecordedValues, Specialized};
 

@@ -3,12 +3,13 @@
 use super::compile::CompileResults;
 use super::summary::Batch;
 use super::watch::{Temps, Trace, Watch};
-use crate::cli::exit::Exit;
-use crate::cli::output::{schema, write_atomically};
+use crate::cli::output::schema;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::build::Unit;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::report::costs::{self, BinaryOrigin, Costs, ImageCost, KernelResources};
 use sycl_bundle::report::json::SchemaVersion;
 

@@ -9,10 +9,7 @@ use super::watch::Watch;
 use crate::cli::build::{Args, plans};
 use crate::cli::emit::compiled::{self, Compiled};
 use crate::cli::emit::{self, Emit};
-use crate::cli::exit::{Exit, report};
 use crate::cli::global::{Global, Summary};
-use crate::cli::package::{LinkedFile, Package};
-use crate::cli::sources::{Numbers, Source, spare_others};
 use crate::cli::{cache, output};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +19,11 @@ use sycl_bundle::build::{Job, RETRIES, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
+use sycl_bundle::files::package::{LinkedFile, Package};
+use sycl_bundle::files::sources::{Numbers, Source, spare_others};
+use sycl_bundle::files::write::{mode_of, touch};
 use sycl_bundle::report::built::{self, Alone, Built};
 use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
 use sycl_bundle::rewrite::embed::{Addition, possible};
@@ -135,7 +136,7 @@ impl Args {
                 match possible(host, bundle, &planned).context(|| group.name()) {
                     // One file that cannot be rewritten does not keep others of a package from it.
                     Err(error) if package.is_some() => {
-                        report(global, &error);
+                        global.error(&error);
                         refused.push(group.output);
                     }
                     other => other?,
@@ -214,7 +215,7 @@ impl Args {
                 drop_spirv: &drop_spirv,
                 linked: &plans.linked,
             };
-            let mode = group.files.first().and_then(|path| emit::mode_of(path));
+            let mode = group.files.first().and_then(|path| mode_of(path));
             let bytes_after = if self.writes() && !refused.contains(&group.output) {
                 compiled::write(global, &form, &what, group.output, mode)?
             } else {
@@ -257,7 +258,7 @@ impl Args {
         }
         // What ends with another code than 0 is made again.
         if let Some(stamp) = self.stamp.as_ref().filter(|_| whole) {
-            output::touch(stamp)?;
+            touch(stamp)?;
         }
         let built = Built {
             inputs,
@@ -346,7 +347,7 @@ impl Args {
             problem.image = problem.image.map(|image| numbers.shown(image));
             let error = problem.error.clone();
             let error = problem.image.map_or(error.clone(), |image| error.context(format!("image {image}")));
-            report(global, &error.context(file));
+            global.error(&error.context(file));
         }
     }
 

@@ -1,12 +1,12 @@
 //! Which findings are known already?
 
 use super::super::global::Global;
-use super::super::input::Input;
-use super::super::output;
-use super::super::sources::spare_others;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::error::{Error, Result};
+use sycl_bundle::files::input::Input;
+use sycl_bundle::files::sources::spare_others;
+use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::report::gate::TargetFindings;
 use sycl_bundle::report::gate::baseline::{Baseline, Compared};
 use sycl_bundle::report::name::{display, shorten};
@@ -55,7 +55,7 @@ impl BaselineArgs {
     ) -> Result<Option<Compared>> {
         let Some(path) = &self.write_baseline else { return Ok(None) };
         let baseline = Baseline::from_findings(targets);
-        output::write_atomically(path, baseline.text().as_bytes(), None)?;
+        write_atomically(path, baseline.text().as_bytes(), None)?;
         let name = path.display().to_string();
         global.note(&format!("{} written to {name}", counted(baseline.len(), "finding")));
         Ok(Some(compare(global, &name, &baseline, targets, files, false)))

@@ -2,8 +2,6 @@
 
 use super::{Format, baseline};
 use crate::cli::device_config::{DeviceConfigs, LiveTargets, Named, named_targets};
-use crate::cli::exit::Exit;
-use crate::cli::files::{self, ReadOptions, each_file_with, report_problems};
 use crate::cli::global::Global;
 use crate::cli::{output, policy_file};
 use std::io::Write;
@@ -14,7 +12,9 @@ use sycl_bundle::compat::offers::{Lent, Provider, are_open};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::device::table::TargetTable;
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::{self, ReadOptions, each_file_with, report_problems};
 use sycl_bundle::policy::{Policy, TargetDemands};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;

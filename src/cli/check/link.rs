@@ -1,7 +1,5 @@
 //! `check --link`: do device symbols find their definitions across files?
 
-use super::super::exit::Exit;
-use super::super::files::{ReadOptions, each_file, each_file_with, report_problems};
 use super::super::global::Global;
 use super::super::output;
 use super::Format;
@@ -12,7 +10,9 @@ use std::sync::Arc;
 use sycl_bundle::compat::aspects::codes_where;
 use sycl_bundle::compat::kernels::bodies;
 use sycl_bundle::compat::link::{self, LinkUnit};
+use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::{ReadOptions, each_file, each_file_with, report_problems};
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::links;

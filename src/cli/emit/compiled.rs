@@ -6,7 +6,7 @@
 use super::args::{Emit, Form};
 use super::earlier::{self, Earlier};
 use super::stem_and_folder;
-use super::write::{self, Origin};
+use super::write::{self};
 use crate::cli::global::Global;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -22,6 +22,7 @@ use sycl_bundle::container::arena::Arena;
 use sycl_bundle::container::{Host, Kind, elf};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::gather::Origin;
 use sycl_bundle::rewrite::embed::{Addition, embed, original_indexes};
 use sycl_bundle::rewrite::extract::Names;
 use sycl_bundle::rewrite::image_data::{OutImage, out_image};

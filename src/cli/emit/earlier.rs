@@ -4,12 +4,12 @@
 //! fewer, to take away: left there they would be files that no table lists, which no later table may replace.
 
 use crate::cli::emit::stem_and_folder;
-use crate::cli::output::sweep;
-use crate::cli::sources::same_file;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::sources::same_file;
+use sycl_bundle::files::write::sweep;
 
 /// The parts of an earlier table that may go.
 #[derive(Debug, Default)]

@@ -9,29 +9,20 @@ mod earlier;
 mod write;
 
 use super::global::Global;
-use super::output::{self, Folder, folder_of};
-use super::sources::spare_inputs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::format::Format;
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::bundle::property_text;
 use sycl_bundle::device;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::gather::Origin;
+use sycl_bundle::files::sources::spare_inputs;
+use sycl_bundle::files::write::{Folder, cannot_write, folder_of, write_atomically};
 use sycl_bundle::rewrite::extract::{self, Names};
 
 pub use args::{Emit, EmitArgs, Form};
 pub use earlier::{Earlier, check as check_parts, in_folder as parts_in_folder};
-pub use write::{Origin, write, write_with_parts};
-
-/// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in
-/// those very bytes.
-pub fn mode_of(path: &Path) -> Option<u32> {
-    std::fs::metadata(path)
-        .ok()
-        .filter(|metadata| metadata.is_file())
-        .map(|metadata| metadata.permissions().mode() & 0o777)
-}
+pub use write::{write, write_with_parts};
 
 /// Whether images can be written where they are to be, and would replace none of the inputs.
 ///
@@ -162,7 +153,7 @@ fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64
         Some(name) => add_part(&mut set, folder, name, table.as_bytes())?,
         None => {
             set.take().map_or(Ok(()), Folder::finish)?;
-            output::write_atomically(path, table.as_bytes(), None)?;
+            write_atomically(path, table.as_bytes(), None)?;
         }
     }
     set.map_or(Ok(()), Folder::finish)?;
@@ -183,7 +174,7 @@ fn add_part(set: &mut Option<Folder>, folder: &Path, name: &str, bytes: &[u8]) -
     match set {
         Some(set) => set.add(name, bytes),
         None => {
-            std::fs::create_dir_all(own).map_err(|error| output::cannot_write(&there, &error))?;
+            std::fs::create_dir_all(own).map_err(|error| cannot_write(&there, &error))?;
             set.insert(Folder::begin(own)?).add(name, bytes)
         }
     }

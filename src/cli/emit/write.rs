@@ -3,12 +3,13 @@
 use super::args::{Emit, Form};
 use crate::cli::emit::{self, earlier};
 use crate::cli::global::Global;
-use crate::cli::input::Spooled;
 use crate::cli::output;
 use std::path::Path;
 use sycl_bundle::bundle::image::{EntryLayout, Image};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::gather::Origin;
+use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::blobs;
 use sycl_bundle::rewrite::extract::Names;
@@ -16,26 +17,6 @@ use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_im
 use sycl_bundle::rewrite::object_file::{ObjectOptions, object_file};
 use sycl_bundle::rewrite::prepare::{Payload, store};
 use sycl_bundle::rewrite::shared::{SharedOptions, shared_library};
-
-/// The origin of images, as far as it is known.
-#[derive(Debug, Default)]
-pub struct Origin {
-    /// The compilers that made them, and what this tool did to them: lines for `.comment`.
-    pub comments: Vec<String>,
-    /// The major version of the runtime's ABI that they are for, where something tells.
-    pub abi: Option<u32>,
-    /// Files of this process that they are in.
-    pub spools: Vec<Spooled>,
-}
-
-impl Origin {
-    /// Gives back now and then the memory of images that have been looked at, `number` being that of the last one.
-    pub(super) fn pass(&self, number: usize) {
-        if number % 64 == 63 {
-            self.spools.iter().for_each(Spooled::give_back);
-        }
-    }
-}
 
 /// Writes images; returns the bytes written.
 ///
@@ -189,7 +170,7 @@ pub(super) fn to(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<u64> {
     if path == Path::new("-") {
         output::binary_to_stdout(bytes)?;
     } else {
-        output::write_atomically(path, bytes, mode)?;
+        write_atomically(path, bytes, mode)?;
     }
     Ok(bytes.len() as u64)
 }

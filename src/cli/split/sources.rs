@@ -3,7 +3,6 @@
 //! An image that imports what another one exports is linked with it; each of them counts as a source. With `off` all
 //! images that can be one are.
 
-use super::super::gather::Gathered;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use sycl_bundle::bundle::aspect::{self, Epoch};
@@ -15,6 +14,7 @@ use sycl_bundle::compat::aspects::Code;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::gather::Gathered;
 use sycl_bundle::rewrite::link::{self, link};
 use sycl_bundle::rewrite::prepare::{Payload, store};
 use sycl_bundle::rewrite::split::{Input, Mode, Source};

@@ -5,14 +5,14 @@
 //! or below the folder that `--table-root` names.
 
 use super::input::Input;
+use crate::bundle::Bundle;
+use crate::bundle::table::{Row, Table};
+use crate::container::Host;
+use crate::error::{Context as _, Error, ErrorKind, Problem, Result};
+use crate::limits;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::table::{Row, Table};
-use sycl_bundle::container::Host;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
-use sycl_bundle::limits;
 
 /// Folder below which the files of tables may lie, where the user names one.
 static ROOT: OnceLock<PathBuf> = OnceLock::new();

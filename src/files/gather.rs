@@ -2,20 +2,38 @@
 //!
 //! Inputs are read one by one and closed again, packages are not even on the disk; so what is selected is copied.
 
-use super::emit::Origin;
-use super::exit::Exit;
-use super::files::{ReadOptions, each_file_with, report_problems};
-use super::global::Global;
-use super::selection::Selection;
+use super::input::Spooled;
 use super::table::Beside;
+use super::{ReadOptions, Reporter, each_file_with, report_problems};
+use crate::bundle::aspect::Epoch;
+use crate::bundle::image::Image;
+use crate::container::Kind;
+use crate::container::arena::Arena;
+use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
+use crate::report::FileFacts;
+use crate::rewrite::{join, prepare};
+use crate::select::Selector;
 use std::path::PathBuf;
-use sycl_bundle::bundle::aspect::Epoch;
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::container::Kind;
-use sycl_bundle::container::arena::Arena;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
-use sycl_bundle::report::FileFacts;
-use sycl_bundle::rewrite::{join, prepare};
+
+/// The origin of images, as far as it is known.
+#[derive(Debug, Default)]
+pub struct Origin {
+    /// The compilers that made them, and what this tool did to them: lines for `.comment`.
+    pub comments: Vec<String>,
+    /// The major version of the runtime's ABI that they are for, where something tells.
+    pub abi: Option<u32>,
+    /// Files of this process that they are in.
+    pub spools: Vec<Spooled>,
+}
+
+impl Origin {
+    /// Gives back now and then the memory of images that have been looked at, `number` being that of the last one.
+    pub fn pass(&self, number: usize) {
+        if number % 64 == 63 {
+            self.spools.iter().for_each(Spooled::give_back);
+        }
+    }
+}
 
 /// The selected images of all inputs, numbered through.
 pub struct Gathered<'k> {
@@ -38,7 +56,7 @@ impl Gathered<'_> {
     ///
     /// # Errors
     /// `Input` where a payload is damaged.
-    pub fn leave_out_copies(&mut self, global: &Global) -> Result<()> {
+    pub fn leave_out_copies(&mut self, reporter: &dyn Reporter) -> Result<()> {
         let copies = join::copies(&self.images)?;
         let count = copies.iter().filter(|copy| **copy).count();
         if count == 0 {
@@ -51,7 +69,7 @@ impl Gathered<'_> {
             self.labels.push(label);
         }
         let what = if count == 1 { "1 copy" } else { &format!("{count} copies") };
-        global.note(&format!("{what} of images left out"));
+        reporter.note(&format!("{what} of images left out"));
         Ok(())
     }
 }
@@ -62,13 +80,13 @@ impl Gathered<'_> {
 /// # Errors
 /// What cannot be selected or kept; `Usage` where the images number aspects in different ways.
 pub fn gather<'k>(
-    global: &Global,
+    reporter: &dyn Reporter,
     files: &[PathBuf],
-    selection: &Selection,
+    selector: &Selector,
     beside: Option<&Beside>,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    gather_as(global, files, selection, beside, (arena, true))
+    gather_as(reporter, files, selector, beside, (arena, true))
 }
 
 /// Gathers images like [`gather`], for verbs that go by the code itself.
@@ -76,18 +94,18 @@ pub fn gather<'k>(
 /// # Errors
 /// Those of [`gather`].
 pub fn gather_code<'k>(
-    global: &Global,
+    reporter: &dyn Reporter,
     files: &[PathBuf],
-    selection: &Selection,
+    selector: &Selector,
     arena: &'k Arena,
 ) -> Result<Gathered<'k>> {
-    gather_as(global, files, selection, None, (arena, false))
+    gather_as(reporter, files, selector, None, (arena, false))
 }
 
 fn gather_as<'k>(
-    global: &Global,
+    reporter: &dyn Reporter,
     files: &[PathBuf],
-    selection: &Selection,
+    selector: &Selector,
     beside: Option<&Beside>,
     (arena, listed): (&'k Arena, bool),
 ) -> Result<Gathered<'k>> {
@@ -103,9 +121,9 @@ fn gather_as<'k>(
         next: 0,
     };
     let exit = each_file_with(
-        global,
+        reporter,
         files,
-        &selection.selector()?,
+        selector,
         ReadOptions { sidecars: beside, eager_free: true, ..ReadOptions::default() },
         |facts| {
             // Without what the user named for it a module would be another image. What is wrong with the module itself is
@@ -115,7 +133,7 @@ fn gather_as<'k>(
             {
                 return Err(problem.error.clone().context(beside.names()));
             }
-            report_problems(global, facts);
+            report_problems(reporter, facts);
             gathering.add(facts)
         },
     )?;

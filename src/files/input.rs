@@ -2,9 +2,10 @@
 //!
 //! Files are mapped: libraries reach gigabytes, and most verbs touch a small part. Small files, pipes and `-` are read, with
 //! `--no-mmap` all. A mapped file that another process changes is told before anything is written, and one that it cuts
-//! short ends this process with a message ([`end_where_cut_short`]). The only `unsafe` outside of `build`, which calls
-//! drivers, is here.
+//! short ends the process (the program does so with a message).
 
+use crate::error::{Error, Result};
+use crate::limits;
 use memmap2::{Mmap, UncheckedAdvice};
 use rustix::fs::OFlags;
 use std::fs::File;
@@ -12,9 +13,7 @@ use std::io::Read as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use sycl_bundle::error::{Error, Result};
-use sycl_bundle::limits;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An open input.
 #[derive(Debug)]
@@ -50,8 +49,6 @@ const SMALL: u64 = 64 << 10;
 const MAX_MAPPINGS: usize = 1 << 14;
 /// Mapped inputs that are watched for changes.
 const MAX_WATCHED: usize = 1 << 14;
-/// Exit code where a mapped input was cut short: that of an unreadable input.
-const CUT_SHORT: i32 = 3;
 
 /// Whether files are read instead of mapped.
 static READ_ALL: AtomicBool = AtomicBool::new(false);
@@ -244,7 +241,6 @@ struct Map(Mmap);
 impl Map {
     fn new(map: Mmap) -> Map {
         MAPPINGS.fetch_add(1, Ordering::Relaxed);
-        end_where_cut_short();
         Map(map)
     }
 }
@@ -253,22 +249,6 @@ impl Drop for Map {
     fn drop(&mut self) {
         MAPPINGS.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// Lets a read beyond the end of a mapped file, which another process has cut short, end this process as an unreadable
-/// input does, with a message. Without it the process would die of SIGBUS.
-#[allow(unsafe_code, reason = "only a signal handler sees that a mapped file has become shorter")]
-fn end_where_cut_short() {
-    static DONE: OnceLock<()> = OnceLock::new();
-    DONE.get_or_init(|| {
-        let end = || {
-            let text = b"error: another process cut an input short while it was read\n";
-            let _ = rustix::io::write(rustix::stdio::stderr(), text);
-            signal_hook::low_level::exit(CUT_SHORT);
-        };
-        // SAFETY: the handler makes two system calls, `write` and `_exit`, which may be made in signal handlers.
-        let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, end) };
-    });
 }
 
 /// The bytes of an open file, mapped, which stay while the map lives.
@@ -311,6 +291,6 @@ impl AsRef<[u8]> for Spooled {
 fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the map is read-only, and nothing in this process writes to its inputs: outputs are new files that are
     // renamed over old ones. Another process that changes the file in place changes what is read, which every reader
-    // here must stand anyhow; one that cuts it short ends this process ([`end_where_cut_short`]).
+    // here must stand anyhow; one that cuts it short ends this process.
     unsafe { Mmap::map(file) }
 }

@@ -3,19 +3,18 @@
 //! Libraries of a wheel are unpacked into a folder of this run, beside the output; [`Package::finish`] packs the wheel again
 //! with what became of them. Everything else in it stays as it is.
 
-use super::exit::{Exit, report};
+use super::Reporter;
 use super::expand::expand;
-use super::global::Global;
 use super::input::{Found, Input};
-use super::output::{self, Scratch, folder_of};
 use super::sources::{replaces_input, same_file};
+use super::write::{Scratch, cannot_write, folder_of, mode_of, write_streamed};
+use crate::bundle::Bundle;
+use crate::container::{Host, Kind, package};
+use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
+use crate::rewrite::wheel;
 use std::collections::HashMap;
 use std::io::{BufWriter, Read};
 use std::path::{Component, Path, PathBuf};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::container::{Host, Kind, package};
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
-use sycl_bundle::rewrite::wheel;
 
 /// Linked file to change.
 #[derive(Debug)]
@@ -67,7 +66,12 @@ impl Package {
     /// # Errors
     /// `Usage` where the outputs have no place, `NoDeviceCode` where no linked file has device code, `Environment` where a
     /// library cannot be unpacked.
-    pub fn open(global: &Global, inputs: &[PathBuf], output: Option<&Path>, writes: bool) -> Result<Option<Package>> {
+    pub fn open(
+        reporter: &dyn Reporter,
+        inputs: &[PathBuf],
+        output: Option<&Path>,
+        writes: bool,
+    ) -> Result<Option<Package>> {
         let holds_files = |path: &PathBuf| path.is_dir() || kind_of(path).is_some_and(package::is_package);
         let to_stdout = output == Some(Path::new("-"));
         let is_folder = |path: &Path| path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
@@ -92,7 +96,7 @@ impl Package {
         if let Destination::Folder(folder) = place {
             package.make(folder)?;
         }
-        let added = inputs.iter().try_for_each(|input| package.add(global, input, place));
+        let added = inputs.iter().try_for_each(|input| package.add(reporter, input, place));
         if let (Destination::Folder(folder), true, true) = (place, is_new, package.files.is_empty()) {
             // Unpacked files go first; a folder with something in it stays.
             package.wheels.clear();
@@ -113,17 +117,17 @@ impl Package {
     /// Makes a folder for outputs.
     fn make(&self, folder: &Path) -> Result<()> {
         let made = if self.writes { std::fs::create_dir_all(folder) } else { Ok(()) };
-        made.map_err(|error| output::cannot_write(folder, &error))
+        made.map_err(|error| cannot_write(folder, &error))
     }
 
     /// Adds the linked files of an input.
-    fn add(&mut self, global: &Global, input: &Path, place: Destination<'_>) -> Result<()> {
+    fn add(&mut self, reporter: &dyn Reporter, input: &Path, place: Destination<'_>) -> Result<()> {
         if input.is_dir() {
-            return self.add_folder(global, input, place);
+            return self.add_folder(reporter, input, place);
         }
         let name = || input.display().to_string();
         match kind_of(input) {
-            Some(Kind::Zip) => self.add_wheel(global, input, place).context(name),
+            Some(Kind::Zip) => self.add_wheel(reporter, input, place).context(name),
             Some(kind) if package::is_package(kind) => {
                 let message = format!("this is {}, and only wheels are packed again", kind.description());
                 Err(Error::input(message).with_remedy("unpack it, and name the folder").context(name()))
@@ -141,7 +145,7 @@ impl Package {
     }
 
     /// Adds the linked files below a folder, but for those below the output's. The copies have the same paths below that.
-    fn add_folder(&mut self, global: &Global, folder: &Path, place: Destination<'_>) -> Result<()> {
+    fn add_folder(&mut self, reporter: &dyn Reporter, folder: &Path, place: Destination<'_>) -> Result<()> {
         let spared = match place {
             Destination::Folder(root) => root.canonicalize().ok(),
             Destination::InPlace | Destination::File(_) => None,
@@ -178,7 +182,7 @@ impl Package {
                 Ok(false) => continue,
                 Err(error) => {
                     self.exit = Exit::Input;
-                    report(global, &error.context(name));
+                    reporter.error(&error.context(name));
                     continue;
                 }
             }
@@ -196,7 +200,7 @@ impl Package {
     }
 
     /// Unpacks the linked files of a wheel.
-    fn add_wheel(&mut self, global: &Global, wheel: &Path, place: Destination<'_>) -> Result<()> {
+    fn add_wheel(&mut self, reporter: &dyn Reporter, wheel: &Path, place: Destination<'_>) -> Result<()> {
         let output = match place {
             Destination::InPlace => wheel.to_owned(),
             Destination::Folder(folder) => folder.join(wheel.file_name().unwrap_or_default()),
@@ -204,8 +208,7 @@ impl Package {
         };
         let folder = folder_of(&output);
         self.make(folder)?;
-        let temporary = std::env::temp_dir();
-        let scratch = Scratch::new(if self.writes { folder } else { &temporary })?;
+        let scratch = if self.writes { Scratch::new(folder) } else { Scratch::temporary() }?;
         let mut copies = HashMap::new();
         let prefix = format!("{}!", wheel.display());
         expand(wheel, &mut |_, leaf| {
@@ -215,32 +218,32 @@ impl Package {
                 Ok(None) => return Ok(()),
                 Err(error) => {
                     self.exit = Exit::Input;
-                    report(global, &error.context(leaf.path));
+                    reporter.error(&error.context(leaf.path));
                     return Ok(());
                 }
             };
             let inside = leaf.path.strip_prefix(&prefix).unwrap_or(leaf.path);
             if inside.contains('!') {
-                global.note(&format!("{} stays as it is: it is in a package within the wheel", leaf.path));
+                reporter.note(&format!("{} stays as it is: it is in a package within the wheel", leaf.path));
                 return Ok(());
             }
             if !is_plain(Path::new(inside)) {
-                global.note(&format!("{} stays as it is: its path leads out of the wheel", leaf.path));
+                reporter.note(&format!("{} stays as it is: its path leads out of the wheel", leaf.path));
                 return Ok(());
             }
             if copies.contains_key(inside) {
                 self.exit = Exit::Input;
-                report(global, &Error::input("two members of the wheel have this name").context(leaf.path));
+                reporter.error(&Error::input("two members of the wheel have this name").context(leaf.path));
                 return Ok(());
             }
             // The name stays, as compilers and reports show it.
             let place = |kind: &str| -> Result<PathBuf> {
                 let folder = scratch.path().join(format!("{}.{kind}", copies.len()));
-                std::fs::create_dir(&folder).map_err(|error| output::cannot_write(&folder, &error))?;
+                std::fs::create_dir(&folder).map_err(|error| cannot_write(&folder, &error))?;
                 Ok(folder.join(Path::new(inside).file_name().unwrap_or_default()))
             };
             let (input, output) = (place("in")?, place("out")?);
-            std::fs::write(&input, bytes).map_err(|error| output::cannot_write(&input, &error))?;
+            std::fs::write(&input, bytes).map_err(|error| cannot_write(&input, &error))?;
             copies.insert(inside.to_owned(), output.clone());
             self.files.push(LinkedFile { input, name: leaf.path.to_owned(), output });
             Ok(())
@@ -278,7 +281,7 @@ impl Package {
     ///
     /// # Errors
     /// `Input` where a wheel is malformed, `Environment` where it cannot be written.
-    pub fn finish(self, global: &Global) -> Result<Vec<PathBuf>> {
+    pub fn finish(self, reporter: &dyn Reporter) -> Result<Vec<PathBuf>> {
         let mut written: Vec<PathBuf> = Vec::new();
         let unpacked: Vec<&Path> = self.wheels.iter().map(|wheel| wheel.scratch.path()).collect();
         let alone = self.files.iter().filter(|file| !unpacked.iter().any(|scratch| file.input.starts_with(scratch)));
@@ -291,8 +294,8 @@ impl Package {
                 let opened = std::fs::File::open(path).map(|file| Box::new(file) as Box<dyn Read>);
                 Some(opened.map_err(|error| Error::io("cannot read the copy", &error)))
             };
-            let mode = super::emit::mode_of(&wheel.input);
-            let repacked = output::write_streamed(&wheel.output, mode, |file| {
+            let mode = mode_of(&wheel.input);
+            let repacked = write_streamed(&wheel.output, mode, |file| {
                 wheel::repack(input.bytes(), &copy, BufWriter::new(file)).context(named)
             })?;
             let built = wheel.copies.values().filter(|path| path.is_file()).count();
@@ -301,10 +304,10 @@ impl Package {
                 return Err(Error::input(message).context(named()));
             }
             for name in &repacked.unrecorded {
-                global.note(&format!("{}: RECORD did not say of {name} what it was before", wheel.input.display()));
+                reporter.note(&format!("{}: RECORD did not say of {name} what it was before", wheel.input.display()));
             }
             for signature in &repacked.unsigned {
-                global.note(&format!("{}: {signature} is left out: RECORD is another now", wheel.output.display()));
+                reporter.note(&format!("{}: {signature} is left out: RECORD is another now", wheel.output.display()));
             }
             written.push(wheel.output.clone());
         }

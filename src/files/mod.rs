@@ -1,24 +1,83 @@
-//! Which facts are known of each file on the command line, and which images of the others may its images be linked to?
+//! How do files reach the library, and how do outputs appear whole on the disk?
+//!
+//! Here: the facts of each file on the command line, and the images of other files that its own may be linked to.
 //!
 //! Files are independent: each is opened, read, examined, handed on and closed before the next, so that memory follows
 //! the largest file and not their sum. That holds for the files inside packages, folders and processes too.
 
-use super::exit::{Exit, Tally, report};
-use super::expand::{Form, Leaf, expand};
-use super::global::Global;
-use super::selection;
-use super::table::{Beside, Files as Parts};
+mod expand;
+pub mod gather;
+pub mod input;
+pub mod package;
+pub mod sources;
+pub mod table;
+pub mod write;
+
+use self::expand::{Form, Leaf, expand};
+use self::table::{Beside, Files as Parts};
+use crate::bundle::Bundle;
+use crate::compat::examine::{Examined, examine, examine_image, examine_unhashed};
+use crate::compat::offers::Offers;
+use crate::container::arena::Arena;
+use crate::container::{Host, Kind};
+use crate::error::{Error, ErrorKind, Exit, Problem, Result};
+use crate::report::{FileFacts, units};
+use crate::rewrite::prepare;
+use crate::select::Selector;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::{Examined, examine, examine_image, examine_unhashed};
-use sycl_bundle::compat::offers::Offers;
-use sycl_bundle::container::arena::Arena;
-use sycl_bundle::container::{Host, Kind};
-use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
-use sycl_bundle::report::{FileFacts, units};
-use sycl_bundle::rewrite::prepare;
-use sycl_bundle::select::Selector;
+
+/// Receives what is to be said while files are read and written.
+pub trait Reporter {
+    /// Says something that is worth knowing.
+    fn note(&self, text: &str);
+
+    /// Says something that matters to few.
+    fn detail(&self, text: &str);
+
+    /// Tells of an error that does not end the work. Returns the exit code for it.
+    fn error(&self, error: &Error) -> Exit;
+
+    /// Whether files without device code are of interest, too.
+    fn wants_all(&self) -> bool;
+}
+
+/// The results of several files, which are independent of each other.
+#[derive(Debug, Default)]
+pub struct Tally {
+    with_code: usize,
+    without_code: usize,
+    damaged: bool,
+}
+
+impl Tally {
+    /// A file with device code.
+    pub fn found(&mut self) {
+        self.with_code = self.with_code.saturating_add(1);
+    }
+
+    /// A file that failed altogether.
+    pub fn failed(&mut self, error: &Error) {
+        match error.kind() {
+            ErrorKind::NoDeviceCode => self.without_code = self.without_code.saturating_add(1),
+            _ => self.damaged = true,
+        }
+    }
+
+    /// Something in a file could not be read.
+    pub fn damaged(&mut self) {
+        self.damaged = true;
+    }
+
+    /// Damage outweighs all; no device code counts only where no file has any.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Tally { damaged: true, .. } => Exit::Input,
+            Tally { with_code: 0, without_code: 1.., .. } => Exit::NoDeviceCode,
+            _ => Exit::Done,
+        }
+    }
+}
 
 /// Hands the facts of each file on, with problems of whole files among them, and gives the exit code for all.
 ///
@@ -28,12 +87,12 @@ use sycl_bundle::select::Selector;
 /// # Errors
 /// What `each` returns.
 pub fn each_file(
-    global: &Global,
+    reporter: &dyn Reporter,
     paths: &[PathBuf],
     selector: &Selector,
     each: impl FnMut(&mut FileFacts<'_>) -> Result<()>,
 ) -> Result<Exit> {
-    each_file_with(global, paths, selector, ReadOptions::default(), each)
+    each_file_with(reporter, paths, selector, ReadOptions::default(), each)
 }
 
 /// Options of reading files.
@@ -57,14 +116,14 @@ pub struct ReadOptions<'h> {
 /// # Errors
 /// What `each` returns.
 pub fn each_file_with(
-    global: &Global,
+    reporter: &dyn Reporter,
     paths: &[PathBuf],
     selector: &Selector,
     options: ReadOptions<'_>,
     each: impl FnMut(&mut FileFacts<'_>) -> Result<()>,
 ) -> Result<Exit> {
     let mut files = Files {
-        global,
+        reporter,
         selector,
         lazy: options.lazy && selector.is_all(),
         skip_hash: options.skip_hash,
@@ -93,7 +152,7 @@ pub fn each_file_with(
 }
 
 struct Files<'f, F> {
-    global: &'f Global,
+    reporter: &'f dyn Reporter,
     selector: &'f Selector,
     lazy: bool,
     skip_hash: bool,
@@ -170,7 +229,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
             Ok(bundle) => {
                 self.tally.found();
                 if !self.silent {
-                    self.global.detail(&format!(
+                    self.reporter.detail(&format!(
                         "{}: {} in {}, {} bytes",
                         leaf.path,
                         units::counted(bundle.images.len(), "image"),
@@ -189,7 +248,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
             }
             Err(error) if error.kind() == ErrorKind::NoDeviceCode => {
                 if form == Form::Package {
-                    if self.global.verbose > 0 {
+                    if self.reporter.wants_all() {
                         (self.each)(&mut facts)?;
                     }
                     return Ok(false);
@@ -215,7 +274,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     fn examine<'a>(&mut self, bundle: &'a Bundle<'a>, facts: &mut FileFacts<'a>) {
         let images = if self.skip_hash { examine_unhashed(bundle) } else { examine(bundle) };
         facts.problems.extend(images.iter().flat_map(Examined::problems));
-        match selection::keep(self.selector, images) {
+        match self.selector.keep(images) {
             Ok(images) => {
                 self.matched = true;
                 facts.images = images;
@@ -227,7 +286,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
     fn failed(&mut self, facts: &mut FileFacts<'_>, error: Error) {
         self.tally.failed(&error);
         if !self.silent {
-            report(self.global, &error.clone().context(facts.path));
+            self.reporter.error(&error.clone().context(facts.path));
         }
         facts.problems.push(Problem::general(error));
     }
@@ -246,7 +305,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
             return self.tally.exit();
         }
         if let Some(error) = self.unmatched.filter(|_| !self.matched) {
-            return report(self.global, &error);
+            return self.reporter.error(&error);
         }
         let exit = self.tally.exit();
         for name in self.empty {
@@ -254,9 +313,9 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
                 let error = Error::new(ErrorKind::NoDeviceCode, "no device code").context(name);
                 let remedy =
                     "a program's kernels may stand in libraries that it loads: name these, or `pid:N` while it runs";
-                report(self.global, &error.with_remedy(remedy));
+                self.reporter.error(&error.with_remedy(remedy));
             } else {
-                self.global.note(&format!("{name}: no device code"));
+                self.reporter.note(&format!("{name}: no device code"));
             }
         }
         exit
@@ -264,13 +323,13 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
 }
 
 /// Prints the problems of a file that could be read; those of other files have been printed.
-pub fn report_problems(global: &Global, facts: &FileFacts<'_>) {
+pub fn report_problems(reporter: &dyn Reporter, facts: &FileFacts<'_>) {
     for problem in facts.problems.iter().filter(|_| facts.bundle.is_some()) {
         let error = match problem.image {
             Some(image) => problem.error.clone().context(format!("image {image}")),
             None => problem.error.clone(),
         };
-        report(global, &error.context(facts.path));
+        reporter.error(&error.context(facts.path));
     }
 }
 
@@ -283,10 +342,10 @@ fn is_module(host: &Host<'_>) -> bool {
 ///
 /// # Errors
 /// `Input` where the arena is full.
-pub fn collect_offers<'k>(global: &Global, files: &[PathBuf], arena: &'k Arena) -> Result<Offers<'k>> {
+pub fn collect_offers<'k>(reporter: &dyn Reporter, files: &[PathBuf], arena: &'k Arena) -> Result<Offers<'k>> {
     let mut offers = Offers::default();
     let options = ReadOptions { lazy: true, silent: true, ..ReadOptions::default() };
-    each_file_with(global, files, &Selector::default(), options, |facts| {
+    each_file_with(reporter, files, &Selector::default(), options, |facts| {
         let Some(bundle) = facts.bundle else { return Ok(()) };
         let file: Arc<str> = facts.path.into();
         // Where nothing is listed, the module itself tells.
@@ -305,8 +364,8 @@ pub fn collect_offers<'k>(global: &Global, files: &[PathBuf], arena: &'k Arena) 
 }
 
 /// Whether an image says that it offers anything, or says nothing at all.
-fn offers_something(image: &sycl_bundle::bundle::image::Image<'_>) -> bool {
-    use sycl_bundle::bundle::property_sets::set;
+fn offers_something(image: &crate::bundle::image::Image<'_>) -> bool {
+    use crate::bundle::property_sets::set;
     let properties = &image.properties;
     let offers = [set::EXPORTED, set::VIRTUAL_FUNCTIONS].iter().any(|set| !properties.set(set).is_empty());
     offers || image.origin.is_none() && image.entries.is_empty()
@@ -318,7 +377,7 @@ fn offers_something(image: &sycl_bundle::bundle::image::Image<'_>) -> bool {
 /// # Errors
 /// Errors of reading, and of `each`.
 pub fn each_linked(
-    global: &Global,
+    reporter: &dyn Reporter,
     files: &[PathBuf],
     mut each: impl FnMut(&str, &[Examined<'_, '_>]) -> Result<()>,
 ) -> Result<bool> {
@@ -326,9 +385,9 @@ pub fn each_linked(
         return Ok(false);
     }
     let arena = Arena::with_limit(u64::MAX);
-    let offers = collect_offers(global, files, &arena)?;
+    let offers = collect_offers(reporter, files, &arena)?;
     let options = ReadOptions { skip_hash: true, silent: true, ..ReadOptions::default() };
-    each_file_with(global, files, &Selector::default(), options, |facts| {
+    each_file_with(reporter, files, &Selector::default(), options, |facts| {
         let last = facts.bundle.and_then(|bundle| bundle.images.last()).map_or(0, |image| image.index);
         let lent = offers.lend(&facts.path.into(), &facts.images, last.saturating_add(1));
         let mut images = std::mem::take(&mut facts.images);
@@ -336,4 +395,21 @@ pub fn each_linked(
         each(facts.path, &images)
     })?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_outweighs_absence_and_absence_counts_alone() {
+        let none = Error::new(ErrorKind::NoDeviceCode, "no device code");
+        let mut tally = Tally::default();
+        tally.failed(&none);
+        assert_eq!(tally.exit(), Exit::NoDeviceCode);
+        tally.found();
+        assert_eq!(tally.exit(), Exit::Done);
+        tally.failed(&Error::input("cut"));
+        assert_eq!(tally.exit(), Exit::Input);
+    }
 }

@@ -13,13 +13,13 @@
 //! its maps.
 
 use super::input::{FileId, Found, Input};
+use crate::container::Kind;
+use crate::container::package::{self, Content};
+use crate::error::{Error, Result};
+use crate::limits;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use sycl_bundle::container::Kind;
-use sycl_bundle::container::package::{self, Content};
-use sycl_bundle::error::{Error, Result};
-use sycl_bundle::limits;
 
 /// A file that may hold device code.
 #[derive(Debug)]

@@ -3,19 +3,18 @@
 //! A file that an earlier run embedded images into is restored first, so its images have two numberings: the file's,
 //! which `inspect` shows and selectors mean, and the restored file's, which everything is built from.
 
-use super::global::Global;
+use super::Reporter;
 use super::input::Input;
-use super::selection;
 use super::table::{Beside, Files as Parts};
+use crate::bundle::Bundle;
+use crate::compat::examine::{Examined, examine};
+use crate::container::{Host, Kind, package};
+use crate::error::{Context as _, Error, ErrorKind, Result};
+use crate::rewrite::embed::original_indexes;
+use crate::rewrite::embed::record::Record;
+use crate::select::Selector;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::{Examined, examine};
-use sycl_bundle::container::{Host, Kind, package};
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
-use sycl_bundle::rewrite::embed::original_indexes;
-use sycl_bundle::rewrite::embed::record::Record;
-use sycl_bundle::select::Selector;
 
 /// An input, restored to what it was before native images were added.
 pub struct Source {
@@ -32,7 +31,7 @@ impl Source {
     ///
     /// # Errors
     /// What cannot be read or built; `Usage` where the output would replace it.
-    pub fn open(global: &Global, path: &Path, name: String, output: Option<&Path>) -> Result<Source> {
+    pub fn open(reporter: &dyn Reporter, path: &Path, name: String, output: Option<&Path>) -> Result<Source> {
         let input = Input::open(path)?;
         if output.is_some_and(|output| same_file(path, output)) {
             return Err(replaces_input());
@@ -54,7 +53,7 @@ impl Source {
             Some(Ok(original)) => Some(original),
             Some(Err(error)) => {
                 let remedy = error.remedy().unwrap_or_default();
-                global.note(&format!(
+                reporter.note(&format!(
                     "{name}: {error}; its native images are replaced, but the bytes of the old ones stay: {remedy}"
                 ));
                 None
@@ -176,7 +175,7 @@ impl Numbers {
         bundle: &Bundle<'_>,
         embedded: Option<&Bundle<'_>>,
     ) -> Result<Vec<Examined<'b, 'a>>> {
-        let Some(embedded) = embedded else { return selection::keep(selector, all) };
+        let Some(embedded) = embedded else { return selector.keep(all) };
         let numbers = original_indexes(embedded, bundle);
         for image in &embedded.images {
             // An added image comes after the one it was compiled from.
@@ -187,7 +186,7 @@ impl Numbers {
         if selector.is_all() {
             return Ok(all);
         }
-        let meant = selection::keep(selector, examine(embedded)).context(|| self.file(0).to_owned())?;
+        let meant = selector.keep(examine(embedded)).context(|| self.file(0).to_owned())?;
         let meant: HashSet<usize> = meant.iter().filter_map(|image| numbers.get(&image.image.index).copied()).collect();
         Ok(all.into_iter().filter(|image| meant.contains(&image.image.index)).collect())
     }

@@ -1,0 +1,516 @@
+//! How does an output appear whole or not at all?
+//!
+//! Outputs are written under a temporary name beside their place and renamed. A process that is interrupted removes what it
+//! has begun; what a killed one left is removed by the next that writes to the folder ([`sweep`]).
+
+use super::input;
+use crate::error::{Error, ErrorKind, Result};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use std::collections::HashSet;
+use std::fs::{File, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
+
+/// The permission bits of a new file, before the process's umask.
+const FILE_MODE: u32 = 0o666;
+/// The permission bits of a new folder, before the process's umask.
+const FOLDER_MODE: u32 = 0o777;
+/// The prefix of temporary files and folders, should the process be killed while one is there; the process's number
+/// follows. Whoever writes one holds a lock on it.
+const PREFIX: &str = ".sycl-bundle-";
+/// A temporary file of another machine or container this old, which nobody locks, was left there.
+const STALE: Duration = Duration::from_secs(60);
+/// The time that an output that is a pipe waits for a reader.
+const READER: Duration = Duration::from_secs(10);
+/// The time between two looks for a reader.
+const LOOK: Duration = Duration::from_millis(50);
+/// Name of the list of a set's files in its temporary folder.
+const LISTING: &str = ".files";
+
+/// Writes a file by way of a temporary one beside it, so that at any moment there is the old file, the new one, or
+/// none. A file that already holds these bytes stays untouched. Returns whether it was written.
+///
+/// `mode` sets the permission bits; without it an existing file keeps its own and a new one gets the umask's. Links
+/// are followed; devices and pipes are written to directly. The folder is made where it is not there.
+///
+/// # Errors
+/// `Environment` where the file cannot be written; `Input` where an input has changed meanwhile.
+pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<bool> {
+    input::unchanged()?;
+    let failed = |error: &std::io::Error| cannot_write(path, error);
+    // A link that leads nowhere is replaced by the file.
+    let there = std::fs::symlink_metadata(path).is_ok();
+    let target = if there { path.canonicalize().ok() } else { None }.unwrap_or_else(|| path.to_path_buf());
+    let existing = if there { std::fs::metadata(&target).ok() } else { None };
+    if let Some(metadata) = &existing {
+        if metadata.is_dir() {
+            return Err(Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display())));
+        }
+        if !metadata.is_file() {
+            let written = open_special(&target).and_then(|mut file| file.write_all(bytes));
+            return written.map(|()| true).map_err(|error| failed(&error));
+        }
+        let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == mode & 0o7777);
+        if same_mode && metadata.len() == bytes.len() as u64 && std::fs::read(&target).is_ok_and(|old| old == bytes) {
+            return Ok(false);
+        }
+    }
+    let folder = folder_of(&target);
+    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    sweep(folder);
+    let mut file = temporary(folder).map_err(|error| failed(&error))?;
+    let _begun = Begun::new(file.path());
+    file.write_all(bytes).map_err(|error| failed(&error))?;
+    let mode = mode.or(existing.map(|metadata| metadata.mode())).map(|mode| mode & 0o7777);
+    if let Some(mode) = mode {
+        file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(|error| failed(&error))?;
+    }
+    file.persist(&target).map_err(|error| failed(&error.error))?;
+    Ok(true)
+}
+
+/// Makes an empty file, or sets the time of one that is there.
+///
+/// # Errors
+/// `Environment` where that is not possible.
+pub fn touch(path: &Path) -> Result<()> {
+    let folder = std::fs::create_dir_all(folder_of(path));
+    let file = folder.and_then(|()| File::options().create(true).append(true).open(path));
+    file.and_then(|file| file.set_modified(std::time::SystemTime::now())).map_err(|error| cannot_write(path, &error))
+}
+
+/// Writes a file piece by piece, by way of a temporary one beside it, as [`write_atomically`] does. Links are followed;
+/// devices and pipes are refused, since what is written is not in order.
+///
+/// # Errors
+/// Errors of `write`; `Usage` for what is no file, `Environment` where the file cannot be written.
+pub fn write_streamed<T>(path: &Path, mode: Option<u32>, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
+    let failed = |error: &std::io::Error| cannot_write(path, error);
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file()) {
+        let error =
+            Error::new(ErrorKind::Usage, format!("`{}` is no file that a wheel can be written to", path.display()));
+        return Err(error.with_remedy("name a file or a folder with `-o`"));
+    }
+    let folder = folder_of(&target);
+    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    sweep(folder);
+    let mut file = temporary(folder).map_err(|error| failed(&error))?;
+    let _begun = Begun::new(file.path());
+    let written = write(file.as_file_mut())?;
+    input::unchanged()?;
+    if let Some(mode) = mode {
+        file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(|error| failed(&error))?;
+    }
+    file.persist(&target).map_err(|error| failed(&error.error))?;
+    Ok(written)
+}
+
+/// Folder for files of this run, which goes with the value, and where a signal ends the process.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: tempfile::TempDir,
+    _begun: Begun,
+}
+
+impl Scratch {
+    /// Makes a folder within another one.
+    ///
+    /// # Errors
+    /// `Environment` where nothing can be written there.
+    pub fn new(within: &Path) -> Result<Scratch> {
+        let made = tempfile::Builder::new().prefix(&prefix()).tempdir_in(within);
+        let folder = made.map_err(|error| cannot_write(within, &error))?;
+        let begun = Begun::new(folder.path());
+        Ok(Scratch { folder, _begun: begun })
+    }
+
+    /// Makes a folder where the system has temporary ones.
+    ///
+    /// # Errors
+    /// `Environment` where nothing can be written there.
+    pub fn temporary() -> Result<Scratch> {
+        let made = tempfile::Builder::new().prefix(&prefix()).tempdir();
+        let folder = made
+            .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot make a temporary folder: {error}")))?;
+        let begun = Begun::new(folder.path());
+        Ok(Scratch { folder, _begun: begun })
+    }
+
+    /// Returns the path of the folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Opens a device or pipe. A pipe without a reader is waited for, but not for ever.
+fn open_special(path: &Path) -> std::io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let begin = Instant::now();
+    loop {
+        match File::options().write(true).custom_flags(flags).open(path) {
+            Ok(file) => {
+                let flags = rustix::fs::fcntl_getfl(&file)?;
+                rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK))?;
+                return Ok(file);
+            }
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+                if begin.elapsed() > READER {
+                    let text = format!("nobody has read from this pipe for {} seconds", READER.as_secs());
+                    return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, text));
+                }
+                std::thread::sleep(LOOK);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
+    let prefix = prefix();
+    let mut builder = tempfile::Builder::new();
+    let file = builder.prefix(&prefix).permissions(Permissions::from_mode(FILE_MODE)).tempfile_in(folder)?;
+    // Where a file system has no locks, the process's number must do.
+    let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
+    Ok(file)
+}
+
+/// Prefix of this process's temporary names.
+fn prefix() -> String {
+    format!("{PREFIX}{}-", std::process::id())
+}
+
+/// Function that is called before a temporary file is made.
+static AT_FIRST: OnceLock<fn()> = OnceLock::new();
+
+/// Has a function called before a temporary file or folder is made: the program prepares for a signal's end then, which is
+/// to call [`remove_begun`].
+pub fn before_writing(prepare: fn()) {
+    let _ = AT_FIRST.set(prepare);
+}
+
+/// Temporary files and folders of this process.
+static BEGUN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Temporary file or folder that is removed where a signal ends the process.
+#[derive(Debug)]
+struct Begun(PathBuf);
+
+impl Begun {
+    fn new(path: &Path) -> Begun {
+        AT_FIRST.get().into_iter().for_each(|prepare| prepare());
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        Begun(path.to_owned())
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
+
+/// Removes what this process has begun and not finished.
+pub fn remove_begun() {
+    for path in BEGUN.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        remove_left(&path);
+    }
+}
+
+/// Removes what killed processes left in a folder: temporary files, and the files of a set that had only begun to appear.
+/// Each folder is looked through once.
+pub fn sweep(folder: &Path) {
+    static SWEPT: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !swept.get_or_insert_default().insert(folder.to_owned()) {
+        return;
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_str().and_then(|name| name.strip_prefix(PREFIX)).is_some_and(|rest| is_left(&entry.path(), rest))
+    });
+    left.for_each(|entry| remove_left(&entry.path()));
+}
+
+/// Whether nobody writes a temporary file any more; `rest` is its name after the prefix.
+fn is_left(path: &Path, rest: &str) -> bool {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return false };
+    if !metadata.is_file() && !metadata.is_dir() {
+        return false;
+    }
+    let pid = rest.split_once('-').map(|(pid, _)| pid).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
+    let age = metadata.modified().ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+    let lives = pid.is_some_and(|pid| Path::new("/proc").join(pid).exists());
+    // Without a number, or with one of another machine, age must tell.
+    if lives || pid.is_none() && age < STALE {
+        return false;
+    }
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(flags).open(path);
+    file.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
+/// Removes a temporary file or folder that nobody writes. Files of a set that had begun to appear, and are in no table
+/// there, go with it.
+fn remove_left(path: &Path) {
+    if !path.is_dir() {
+        let _ = std::fs::remove_file(path);
+        return;
+    }
+    if let (Ok(names), Some(folder)) = (std::fs::read_to_string(path.join(LISTING)), path.parent()) {
+        let names: Vec<&str> = names.lines().filter(|name| !name.contains('/')).collect();
+        // The last to appear is the table, which lists the others.
+        let whole = names.last().is_some_and(|table| !path.join(table).exists());
+        let is_plain = |name: &&&str| folder.join(name).symlink_metadata().is_ok_and(|there| there.is_file());
+        let moved = names.iter().filter(|name| !path.join(name).exists()).filter(is_plain);
+        moved.filter(|_| !whole).for_each(|name| _ = std::fs::remove_file(folder.join(name)));
+    }
+    let _ = std::fs::remove_dir_all(path);
+}
+
+/// The permission bits of an input, which a rewritten copy keeps; never set-user-id and the like, which are trust in
+/// those very bytes.
+pub fn mode_of(path: &Path) -> Option<u32> {
+    std::fs::metadata(path)
+        .ok()
+        .filter(|metadata| metadata.is_file())
+        .map(|metadata| metadata.permissions().mode() & 0o777)
+}
+
+/// The folder that a file is in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The error of an output that cannot be written.
+#[cold]
+pub fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
+    // The name of a temporary file, which `tempfile` appends, means nothing to anyone.
+    let text = error.to_string();
+    let reason = text.split_once(" at path \"").map_or(text.as_str(), |(reason, _)| reason);
+    let failed = Error::new(ErrorKind::Environment, format!("cannot write `{}`: {reason}", path.display()));
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            failed.with_remedy("free some space; nothing of this output was left there")
+        }
+        _ => failed,
+    }
+}
+
+/// A set of files that appears in a folder together.
+///
+/// Files are written into a temporary folder. Where the target does not exist the temporary one takes its name in one
+/// step. A folder that exists stays the folder it is (it may be a mount point, or have permissions of its own): the
+/// temporary one lies within it, and the files are moved up one by one, in the order they were written.
+pub struct Folder {
+    target: PathBuf,
+    temporary: tempfile::TempDir,
+    names: Vec<String>,
+    whole: bool,
+    /// The temporary folder, locked.
+    _lock: Option<File>,
+    _begun: Begun,
+}
+
+impl Folder {
+    /// Begins a set.
+    ///
+    /// # Errors
+    /// `Environment` where nothing can be written there, `Usage` where the target is a file.
+    pub fn begin(target: &Path) -> Result<Folder> {
+        let failed = |error: &std::io::Error| cannot_write(target, error);
+        let whole = match std::fs::read_dir(target) {
+            Ok(_) => false,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+                return Err(Error::new(ErrorKind::Usage, format!("`{}` is a file, not a folder", target.display())));
+            }
+            Err(error) => return Err(failed(&error)),
+        };
+        // One beside the target can take its name; one within it needs no permission elsewhere and shares its file system.
+        let beside = if whole { folder_of(target) } else { target };
+        std::fs::create_dir_all(beside).map_err(|error| failed(&error))?;
+        sweep(beside);
+        let prefix = prefix();
+        let temporary = tempfile::Builder::new()
+            .prefix(&prefix)
+            .permissions(Permissions::from_mode(FOLDER_MODE))
+            .tempdir_in(beside)
+            .map_err(|error| failed(&error))?;
+        let lock = File::open(temporary.path()).ok();
+        let lock = lock.filter(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok());
+        let begun = Begun::new(temporary.path());
+        Ok(Folder { target: target.to_path_buf(), temporary, names: Vec::new(), whole, _lock: lock, _begun: begun })
+    }
+
+    /// Whether a file of this name is there already, and will be replaced.
+    pub fn replaces(&self, name: &str) -> bool {
+        !self.whole && self.target.join(name).exists()
+    }
+
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be written.
+    pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.temporary.path().join(name);
+        std::fs::write(&path, bytes).map_err(|error| cannot_write(&self.target.join(name), &error))?;
+        self.names.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Lets the files appear, the one that was added last as the last.
+    ///
+    /// # Errors
+    /// `Environment` where they cannot be moved; `Input` where an input has changed meanwhile.
+    pub fn finish(self) -> Result<()> {
+        input::unchanged()?;
+        let failed = |error: &std::io::Error| cannot_write(&self.target, error);
+        // This fails where another process has made the target since.
+        if self.whole && std::fs::rename(self.temporary.path(), &self.target).is_ok() {
+            let _ = self.temporary.keep();
+            return Ok(());
+        }
+        // Whoever finds this folder left there knows by the list what appeared of it.
+        let new = |name: &&String| !self.target.join(name).exists() || self.names.last() == Some(name);
+        let listing = self.names.iter().filter(new).map(String::as_str).collect::<Vec<_>>().join("\n");
+        std::fs::write(self.temporary.path().join(LISTING), listing).map_err(|error| failed(&error))?;
+        for name in &self.names {
+            std::fs::rename(self.temporary.path().join(name), self.target.join(name))
+                .map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn unchanged_files_stay_and_modes_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.so");
+        assert!(write_atomically(&path, b"one", Some(0o750)).unwrap());
+        assert_eq!(mode(&path), 0o750);
+        let inode = std::fs::metadata(&path).unwrap().ino();
+        assert!(!write_atomically(&path, b"one", Some(0o750)).unwrap());
+        assert_eq!(std::fs::metadata(&path).unwrap().ino(), inode);
+        assert!(write_atomically(&path, b"two", None).unwrap());
+        assert_eq!((mode(&path), std::fs::read(&path).unwrap()), (0o750, b"two".to_vec()));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn links_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        std::fs::write(&real, b"old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write_atomically(&link, b"new", None).unwrap();
+        assert_eq!(std::fs::read(&real).unwrap(), b"new");
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_folder_appears_whole_or_is_added_to() {
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("new/set");
+        let mut set = Folder::begin(&target).unwrap();
+        set.add("a", b"1").unwrap();
+        assert!(!target.exists());
+        set.finish().unwrap();
+        let mut set = Folder::begin(&target).unwrap();
+        set.add("b", b"2").unwrap();
+        drop(set);
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), 1);
+        let mut set = Folder::begin(&target).unwrap();
+        set.add("b", b"2").unwrap();
+        set.finish().unwrap();
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), 2);
+        assert_eq!(std::fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_empty_folder_stays_the_folder_it_is() {
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("mine");
+        std::fs::create_dir(&target).unwrap();
+        std::fs::set_permissions(&target, Permissions::from_mode(0o700)).unwrap();
+        let inode = std::fs::metadata(&target).unwrap().ino();
+        let mut set = Folder::begin(&target).unwrap();
+        set.add("a", b"1").unwrap();
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1, "nothing is written beside it");
+        set.finish().unwrap();
+        assert_eq!((mode(&target), std::fs::metadata(&target).unwrap().ino()), (0o700, inode));
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), 1);
+        let again = Folder::begin(&target).unwrap();
+        assert!(again.replaces("a") && !again.replaces("b"));
+    }
+
+    #[test]
+    fn folders_are_made_and_no_error_names_a_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(write_atomically(&folder.path().join("a/b/new.so"), b"1", None).unwrap());
+        touch(&folder.path().join("c/stamp")).unwrap();
+        assert!(folder.path().join("c/stamp").is_file());
+        let error = write_atomically(&folder.path().join("a/b/new.so/x"), b"", None).unwrap_err();
+        assert!(!error.to_string().contains(PREFIX), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Environment);
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_removed_and_what_others_write_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        // No process has this number: it is beyond what Linux gives.
+        let (left, set) = (at(".sycl-bundle-4194305-abc"), at(".sycl-bundle-4194305-set"));
+        let (old, young) = (at(".sycl-bundle-OLDEST"), at(".sycl-bundle-YOUNGE"));
+        let ours = at(&format!("{}xyz", prefix()));
+        for path in [&left, &old, &young, &ours, &at("t_0.spv"), &at("mine")] {
+            std::fs::write(path, b"x").unwrap();
+        }
+        std::fs::create_dir(&set).unwrap();
+        std::fs::write(set.join("t_1.spv"), b"x").unwrap();
+        std::fs::write(set.join("t.table"), b"x").unwrap();
+        std::fs::write(set.join(LISTING), "t_0.spv\nt_1.spv\nt.table").unwrap();
+        let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+        File::options().write(true).open(&old).unwrap().set_modified(hour).unwrap();
+        sweep(folder.path());
+        assert!(young.exists() && ours.exists() && at("mine").exists());
+        assert!(!left.exists() && !old.exists() && !set.exists(), "what nobody writes goes");
+        assert!(!at("t_0.spv").exists(), "a set of which the table has not appeared goes as a whole");
+    }
+
+    #[test]
+    fn a_locked_file_is_written_by_somebody() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".sycl-bundle-4194305-abc");
+        let file = File::create(&path).unwrap();
+        flock(&file, FlockOperation::LockExclusive).unwrap();
+        sweep(folder.path());
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_pipe_with_a_reader_is_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, FILE_MODE.into(), 0).unwrap();
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read(pipe).unwrap()
+        });
+        write_atomically(&pipe, &[7; 1 << 18], None).unwrap();
+        assert_eq!(reader.join().unwrap(), vec![7; 1 << 18]);
+    }
+}
