@@ -141,21 +141,23 @@ local ulong *__sycl_bundle_scratch(void);
 #define EITHER(a, b) ((a) || (b))
 #define ONE_OF(a, b) (!(a) != !(b))
 
-// A reduction over a warp: every work-item gets the result. One over a work-group: each warp's own, then over the warps'
-// results in the order of the warps. A scan likewise: within the warp, then all warps before are added.
+// A reduction over a warp: every work-item gets the result. One over a work-group: each warp's own, then every warp reduces
+// the warps' results. A scan likewise: within the warp, then what all warps before have is added.
 // Barriers keep the results of one collective apart from those of the next; one warp alone needs none.
 #define COLLECTIVES(T, NAME, OP, IDENTITY)                                                            \
-  INLINE T warp_reduce_##NAME##_##T(T value) {                                                        \
-    uint own = lane(), size = warp_size();                                                            \
-    for (uint step = 16; step > 0; step >>= 1) {                                                      \
+  /* Of the first `size` work-items of a warp. */                                                     \
+  INLINE T reduce_##NAME##_##T(T value, uint size) {                                                  \
+    uint own = lane();                                                                                \
+    _Pragma("unroll") for (uint step = 16; step > 0; step >>= 1) {                                    \
       T other = shuffle_##T(ALL, value, own + step);                                                  \
       if (own + step < size) value = OP(value, other);                                                \
     }                                                                                                 \
     return shuffle_##T(ALL, value, 0);                                                                \
   }                                                                                                   \
+  INLINE T warp_reduce_##NAME##_##T(T value) { return reduce_##NAME##_##T(value, warp_size()); }      \
   INLINE T warp_scan_##NAME##_##T(T value) {                                                          \
     uint own = lane();                                                                                \
-    for (uint step = 1; step < 32; step <<= 1) {                                                      \
+    _Pragma("unroll") for (uint step = 1; step < 32; step <<= 1) {                                    \
       T other = shuffle_##T(ALL, value, own - step);                                                  \
       if (own >= step) value = OP(other, value);                                                      \
     }                                                                                                 \
@@ -176,39 +178,39 @@ local ulong *__sycl_bundle_scratch(void);
     __nvvm_bar_sync(0);                                                                               \
     if (lane() == 0) all[warp] = result;                                                              \
     __nvvm_bar_sync(0);                                                                               \
+    /* The last warp may have fewer work-items than there are warps. */                               \
+    if (size % 32 == 0) return reduce_##NAME##_##T(all[min(lane(), warps - 1)], warps);            \
     result = all[0];                                                                                  \
     for (uint i = 1; i < warps; i++) result = OP(result, all[i]);                                     \
     return result;                                                                                    \
   }                                                                                                   \
-  INLINE T group_scan_##NAME##_##T(T value, T initial) {                                              \
-    uint size = group_size(), own = local_linear_id(), warp = own >> 5;                               \
-    T result = warp_scan_##NAME##_##T(value);                                                         \
-    if (size <= 32) return result;                                                                    \
+  /* What the warps before this work-item's have; for those of the first warp without meaning. */     \
+  INLINE T warps_before_##NAME##_##T(T scan) {                                                        \
     local T *all = (local T *)__sycl_bundle_scratch();                                                \
-    __nvvm_bar_sync(0);                                                                               \
-    if ((own & 31) == 31) all[warp] = result;                                                         \
-    __nvvm_bar_sync(0);                                                                               \
-    if (warp == 0) return result;                                                                     \
-    T before = all[0];                                                                                \
-    for (uint i = 1; i < warp; i++) before = OP(before, all[i]);                                      \
-    return OP(before, result);                                                                        \
-  }                                                                                                   \
-  OVERLOAD T work_group_scan_inclusive_##NAME(T value) {                                              \
-    return group_scan_##NAME##_##T(value, (T)(IDENTITY));                                             \
-  }                                                                                                   \
-  OVERLOAD T work_group_scan_exclusive_##NAME(T value) {                                              \
-    uint size = group_size(), own = local_linear_id(), warp = own >> 5;                               \
-    T scan = warp_scan_##NAME##_##T(value);                                                           \
-    T result = shuffle_##T(ALL, scan, (own & 31) - 1);                                                \
-    if ((own & 31) == 0) result = (T)(IDENTITY);                                                      \
-    if (size <= 32) return result;                                                                    \
-    local T *all = (local T *)__sycl_bundle_scratch();                                                \
+    uint own = local_linear_id(), warp = own >> 5;                                                    \
     __nvvm_bar_sync(0);                                                                               \
     if ((own & 31) == 31) all[warp] = scan;                                                           \
     __nvvm_bar_sync(0);                                                                               \
-    if (warp == 0) return result;                                                                     \
+    if (group_size() % 32 == 0)                                                                       \
+      return shuffle_##T(ALL, warp_scan_##NAME##_##T(all[min(own & 31, max(warp, 1u) - 1)]), max(warp, 1u) - 1); \
     T before = all[0];                                                                                \
     for (uint i = 1; i < warp; i++) before = OP(before, all[i]);                                      \
+    return before;                                                                                    \
+  }                                                                                                   \
+  OVERLOAD T work_group_scan_inclusive_##NAME(T value) {                                              \
+    T result = warp_scan_##NAME##_##T(value);                                                         \
+    if (group_size() <= 32) return result;                                                            \
+    T before = warps_before_##NAME##_##T(result);                                                     \
+    return local_linear_id() < 32 ? result : OP(before, result);                                      \
+  }                                                                                                   \
+  OVERLOAD T work_group_scan_exclusive_##NAME(T value) {                                              \
+    uint own = local_linear_id();                                                                     \
+    T scan = warp_scan_##NAME##_##T(value);                                                           \
+    T result = shuffle_##T(ALL, scan, (own & 31) - 1);                                                \
+    if ((own & 31) == 0) result = (T)(IDENTITY);                                                      \
+    if (group_size() <= 32) return result;                                                            \
+    T before = warps_before_##NAME##_##T(scan);                                                       \
+    if (own < 32) return result;                                                                      \
     return (own & 31) ? OP(before, result) : before;                                                  \
   }                                                                                                   \
   /* Among the work-items that come here together. */                                                 \

@@ -161,14 +161,15 @@ pub fn lower(il: &[u8]) -> Result<Lowered> {
     if open > 0 {
         return Err(Error::input("the module ends within a function"));
     }
-    Ok(Lowered { module: out.0, kernels })
+    Ok(Lowered { module: out.finish(index.bound), kernels })
 }
 
 /// Words of a module in little-endian order.
-struct Writer(Vec<u8>);
+pub(super) struct Writer(Vec<u8>);
 
 impl Writer {
-    fn new(index: &Index<'_>) -> Writer {
+    /// Begins with the header of a module.
+    pub fn new(index: &Index<'_>) -> Writer {
         let words = index.words();
         let mut out = Vec::with_capacity(words.len().saturating_mul(5));
         out.extend_from_slice(&MAGIC.to_le_bytes());
@@ -176,22 +177,31 @@ impl Writer {
         Writer(out)
     }
 
-    fn put(&mut self, opcode: u16, operands: &[u32]) {
+    /// Writes an instruction.
+    pub fn put(&mut self, opcode: u16, operands: &[u32]) {
         let length = u32::try_from(operands.len()).unwrap_or(u32::MAX).saturating_add(1);
         self.0.extend_from_slice(&(length << 16 | u32::from(opcode)).to_le_bytes());
         operands.iter().for_each(|word| self.0.extend_from_slice(&word.to_le_bytes()));
     }
+
+    /// Returns the module, whose ids are below a bound.
+    pub fn finish(mut self, bound: u32) -> Vec<u8> {
+        if let Some(word) = self.0.get_mut(12..16) {
+            word.copy_from_slice(&bound.to_le_bytes());
+        }
+        self.0
+    }
 }
 
 /// Returns the words of a literal string.
-fn text(text: &str) -> Vec<u32> {
+pub(super) fn text(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize((bytes.len() / 4).saturating_add(1).saturating_mul(4), 0);
     bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
 /// Whether an opcode is the first one that can come after debug information: an annotation, a type or a function.
-fn begins_annotations(opcode: u16) -> bool {
+pub(super) fn begins_annotations(opcode: u16) -> bool {
     const MEMBER_DECORATE: u16 = Op::MemberDecorate as u16;
     matches!(opcode, op::DECORATE | op::DECORATE_ID | op::DECORATE_STRING | op::DECORATION_GROUP | MEMBER_DECORATE)
         || (op::TYPE_VOID..=op::TYPE_FORWARD_POINTER).contains(&opcode)

@@ -1,9 +1,11 @@
 //! How is code for NVIDIA GPUs made of SPIR-V, where no compiler takes it?
 //!
-//! Out of a module come kernels for NVPTX in these steps, each a program but for the first two:
+//! Out of a module come kernels for NVPTX in these steps, each a program but for the first four:
 //!
 //! | step | by | of |
 //! |---|---|---|
+//! | loads that do not wait for a check of bounds | [`speculate`] | SPIR-V |
+//! | kernels that take a global offset, beside the others | [`offset`] | SPIR-V |
 //! | storage classes and kernels as NVPTX's LLVM IR has them | [`lower`] | SPIR-V |
 //! | kernels around the code | [`shim`] | the module's kernels |
 //! | LLVM IR | llvm-spirv | SPIR-V |
@@ -17,7 +19,9 @@
 
 pub mod library;
 pub mod lower;
+pub mod offset;
 pub mod shim;
+pub mod speculate;
 pub mod tools;
 
 use super::Places;
@@ -72,7 +76,7 @@ impl Toolchain {
 
     /// Compiles a module for architectures, which are separated by commas.
     pub fn compile(&self, il: &[u8], architectures: &str) -> Compiled {
-        let lowered = match lower::lower(il) {
+        let lowered = match lowered(il) {
             Ok(lowered) => lowered,
             Err(error) => return refused("the module cannot be lowered", error.to_string()),
         };
@@ -150,6 +154,14 @@ impl Toolchain {
         }
         Err(Stopped(refused("the module calls functions that no library has", missing.join(", "))))
     }
+}
+
+/// Rewrites a module for llvm-spirv.
+fn lowered(il: &[u8]) -> Result<Lowered> {
+    let moved = speculate::speculate(il)?;
+    let il = moved.as_deref().unwrap_or(il);
+    let added = offset::add(il)?;
+    lower::lower(added.as_deref().unwrap_or(il))
 }
 
 /// The end of a compilation before there is code.
