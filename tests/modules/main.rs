@@ -7,6 +7,7 @@ mod aspects;
 mod fixtures;
 mod instrumentation;
 mod link;
+mod nvidia;
 mod specialize;
 mod subset;
 #[path = "../support/mod.rs"]

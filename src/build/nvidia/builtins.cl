@@ -11,7 +11,7 @@
 
 // ---- Work-items ----
 
-// The adapter launches kernels with an offset by the name KERNEL_with_offset only, which are not made.
+// Kernels that take an offset are copies of the others, and read it themselves (`super::offset`).
 OVERLOAD ulong get_global_offset(uint dimension) { return 0; }
 
 INLINE uint group_size(void) {

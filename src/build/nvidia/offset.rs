@@ -119,8 +119,7 @@ impl Asks {
         const GLOBAL_ID: u32 = BuiltIn::GlobalInvocationId as u32;
         const GLOBAL_OFFSET: u32 = BuiltIn::GlobalOffset as u32;
         const BUILT_IN: u32 = Decoration::BuiltIn as u32;
-        let mut asks =
-            Asks { ids: HashSet::new(), offsets: HashSet::new(), vector: None, functions: HashSet::new() };
+        let mut asks = Asks { ids: HashSet::new(), offsets: HashSet::new(), vector: None, functions: HashSet::new() };
         let before = index.functions.first()?.instructions.start;
         for (_, variable) in index.instructions(0..before).filter(|(_, it)| it.opcode == op::VARIABLE) {
             let id = variable.word(1);
@@ -140,7 +139,9 @@ impl Asks {
                     used |= asks.ids.contains(&id) || asks.offsets.contains(&id);
                 });
                 if used {
-                    if instruction.opcode != LOAD || *asks.vector.get_or_insert(instruction.word(0)) != instruction.word(0) {
+                    if instruction.opcode != LOAD
+                        || *asks.vector.get_or_insert(instruction.word(0)) != instruction.word(0)
+                    {
                         return None;
                     }
                     open.push(function.id);

@@ -307,7 +307,11 @@ fn rewrite(index: &Index<'_>, moved: &[Conditional]) -> Result<Vec<u8>> {
             out.put(BRANCH, &[one.next]);
             continue;
         }
-        let words: Vec<u32> = (0..instruction.len()).map(|at| instruction.word(at)).collect();
+        let mut words: Vec<u32> = (0..instruction.len()).map(|at| instruction.word(at)).collect();
+        // Since SPIR-V 1.4 an entry point lists all variables of the module that it uses, and may list more.
+        if instruction.opcode == op::ENTRY_POINT && index.version >= (1, 4) {
+            words.extend(zeros.iter().map(|zeros| zeros.variable));
+        }
         match joined.get(&at) {
             Some(joins) => out.put(PHI, &joined_phi(&words, at, joins, &selected)),
             None => out.put(instruction.opcode, &words),

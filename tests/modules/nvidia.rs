@@ -1,0 +1,102 @@
+//! Do modules keep their form, and say what they said, when they are rewritten for NVIDIA GPUs?
+
+use crate::support::spirv::{module, valid};
+use rspirv::spirv::{Decoration, Op};
+use sycl_bundle::build::nvidia::lower::Parameter;
+use sycl_bundle::build::nvidia::{lower, offset, speculate};
+use sycl_bundle::spirv::index::Index;
+
+const ENVIRONMENT: [&str; 2] = ["--target-env", "spv1.4"];
+
+fn count(index: &Index<'_>, opcode: Op) -> usize {
+    index.instructions(0..index.len()).filter(|(_, instruction)| instruction.opcode == opcode as u16).count()
+}
+
+#[test]
+fn a_load_under_a_check_of_bounds_is_done_without_it() {
+    let before = module("bounded_sum");
+    valid(&before, &ENVIRONMENT);
+    let after = speculate::speculate(&before).unwrap().unwrap();
+    valid(&after, &ENVIRONMENT);
+    let (before, after) = (Index::read(&before).unwrap(), Index::read(&after).unwrap());
+    // The block is gone with its branch; a pointer and a sum are chosen; zeros are a variable.
+    assert_eq!(count(&after, Op::Label), count(&before, Op::Label) - 1);
+    assert_eq!(count(&after, Op::BranchConditional), count(&before, Op::BranchConditional) - 1);
+    assert_eq!((count(&before, Op::Select), count(&after, Op::Select)), (0, 2));
+    assert_eq!(count(&after, Op::Variable), count(&before, Op::Variable) + 1);
+    let (_, zeros) =
+        after.instructions(0..after.len()).filter(|(_, it)| it.opcode == Op::Variable as u16).last().unwrap();
+    assert_eq!(after.decoration(zeros.word(1), Decoration::Alignment as u32), Some(128));
+    assert_eq!(after.defining(zeros.word(3)).unwrap().opcode, Op::ConstantNull as u16);
+}
+
+#[test]
+fn what_has_effects_stays_under_its_condition() {
+    // A store, a division, a volatile load, a block that another branch leads to.
+    let text = std::fs::read_to_string("fixtures/spirv/bounded_sum.spvasm").unwrap();
+    for (from, to) in [
+        ("OpFAdd %float %sum %value\n", "OpFAdd %float %sum %value\n OpStore %address %bigger Aligned 4\n"),
+        ("OpFAdd %float %sum %value\n", "OpFAdd %float %sum %value\n %part = OpUDiv %ulong %index %bound\n"),
+        ("%address Aligned 4", "%address Volatile|Aligned 4"),
+        ("OpBranchConditional %more %check %done", "OpBranchConditional %more %check %load"),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        let module = crate::support::spirv::assemble(&changed).unwrap();
+        assert_eq!(speculate::speculate(&module).unwrap(), None, "{to}");
+    }
+    assert_eq!(speculate::speculate(&module("add_one")).unwrap(), None);
+}
+
+#[test]
+fn kernels_that_ask_take_an_offset_beside() {
+    let before = module("bounded_sum");
+    let after = offset::add(&before).unwrap().unwrap();
+    valid(&after, &ENVIRONMENT);
+    let index = Index::read(&after).unwrap();
+    let names: Vec<&str> = index.entry_points.iter().map(|entry| &*entry.name).collect();
+    assert_eq!(names, ["_ZTS11bounded_sum", "_ZTS11bounded_sum_with_offset"]);
+    // The copy calls the copy, which adds the offset to the id; the kernel reads its argument in the place of the variable.
+    assert_eq!(index.functions.len(), 4);
+    let calls: Vec<u32> = index
+        .instructions(0..index.len())
+        .filter(|(_, it)| it.opcode == Op::FunctionCall as u16)
+        .map(|(_, it)| it.word(2))
+        .collect();
+    assert_eq!(calls, [index.functions[0].id, index.functions[2].id]);
+    let of = |at: usize, opcode: Op| {
+        let range = index.functions[at].instructions.clone();
+        index.instructions(range).filter(|(_, it)| it.opcode == opcode as u16).count()
+    };
+    assert_eq!((of(0, Op::IAdd), of(2, Op::IAdd)), (1, 2));
+    assert_eq!((of(1, Op::UConvert), of(3, Op::UConvert), of(3, Op::CopyObject)), (0, 3, 1));
+    // The same sizes are required of both, and only one symbol is exported.
+    assert_eq!(index.modes.len(), 2);
+    assert_eq!(index.linked().len(), 1);
+    let lowered = lower::lower(&after).unwrap();
+    let [plain, offset] = lowered.kernels.as_slice() else { panic!("{:?}", lowered.kernels) };
+    assert_eq!(offset.parameters.last(), Some(&Parameter::Copied { size: 12, align: 4 }));
+    assert_eq!(&offset.parameters[..plain.parameters.len()], plain.parameters.as_slice());
+    assert_eq!(offset.work_group, plain.work_group);
+    assert_eq!(offset::add(&module("halve")).unwrap().is_some(), asks("halve"));
+}
+
+/// Whether the text of a fixture names what asks for the offset.
+fn asks(name: &str) -> bool {
+    let text = std::fs::read_to_string(format!("fixtures/spirv/{name}.spvasm")).unwrap();
+    text.contains("BuiltIn GlobalInvocationId") || text.contains("BuiltIn GlobalOffset")
+}
+
+#[test]
+fn damage_is_an_error_or_leaves_a_module() {
+    let module = module("bounded_sum");
+    for at in (20..module.len()).step_by(4) {
+        for value in [0, 1, 0x7fff_ffff, 0xffff_ffff_u32] {
+            let mut damaged = module.clone();
+            damaged[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            for rewritten in [speculate::speculate(&damaged), offset::add(&damaged)].into_iter().flatten().flatten() {
+                assert!(Index::read(&rewritten).unwrap().stopped.is_none(), "word {at}: {value:#x}");
+            }
+        }
+    }
+}
