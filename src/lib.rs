@@ -3,14 +3,14 @@
 //! Data flows one way, and each module imports only what stands to its left:
 //!
 //! ```text
-//! error, limits, bytes, demangle -> container -> bundle -+-> native -+
-//!                                   device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> files -> cli
-//!                                   spirv -------------------------- +
+//! error, limits, bytes, demangle, source -> container -> bundle -+-> native -+
+//!                                           device --------------+           +-> compat -> select -> policy -> rewrite -> build -> report -> files -> cli
+//!                                           spirv -------------------------- +
 //! ```
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | [`error`], [`limits`], [`bytes`], [`demangle`] | what went wrong and where; how much is too much; how bytes are read without panics; what a mangled name is in the source |
+//! | [`error`], [`limits`], [`bytes`], [`demangle`], [`source`] | what went wrong and where; how much is too much; how bytes are read without panics; what a mangled name is in the source, and where that is |
 //! | [`container`] | where in this host file are device bytes? |
 //! | [`bundle`] | which device images are in those bytes, and what is attached to them? |
 //! | [`spirv`] | what does one module need and offer? |
@@ -86,6 +86,7 @@ pub mod policy;
 pub mod report;
 pub mod rewrite;
 pub mod select;
+pub mod source;
 pub mod spirv;
 
 /// README's example, as a test.

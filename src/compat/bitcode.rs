@@ -8,12 +8,11 @@ use super::aspects::code::{self, Call, Code, Indirect, Node, Use};
 use super::built_in::can_be_imported;
 use crate::bundle::aspect::{self, Epoch};
 use crate::bundle::requirements::{FixedTarget, Requirements, target_number};
-use crate::native::bitcode::{self, Argument, Function, Inlined, Module, Numbered, Place, Recorded};
+use crate::native::bitcode::{self, Argument, Function, Module, Numbered, Recorded};
 use crate::spirv::calls::{EdgeKind, Reach};
 use crate::spirv::kernel::Kernel;
 use crate::spirv::kernel::argument;
 use crate::spirv::kernel::attributes::{Attributes, SubGroup};
-use crate::spirv::lines;
 use std::collections::BTreeSet;
 
 /// Returns what the metadata of a module's functions requires; aspects that no SPIR-V shows count as recorded too.
@@ -116,7 +115,7 @@ pub fn code(module: &Module) -> Code {
         let mut uses: Vec<Use> = function.uses.iter().filter_map(used).collect();
         let mut calls = Vec::new();
         for call in &function.calls {
-            let (place, inlined) = (call.place.as_ref().map(location), inlined(&call.inlined));
+            let (place, inlined) = (call.place.clone(), call.inlined.clone());
             match call.to {
                 Some(to) => {
                     let via = if call.direct { EdgeKind::Call } else { EdgeKind::Reference };
@@ -157,19 +156,9 @@ fn used(found: &bitcode::Use) -> Option<Use> {
         aspect: Aspect::of_name(&found.aspect)?,
         instruction: found.instruction.clone(),
         offset: found.offset,
-        place: found.place.as_ref().map(location),
-        inlined: inlined(&found.inlined),
+        place: found.place.clone(),
+        inlined: found.inlined.clone(),
     })
-}
-
-fn location(place: &Place) -> lines::SourceLocation {
-    lines::SourceLocation { file: place.file.clone(), line: place.line, column: place.column }
-}
-
-fn inlined(calls: &[Inlined]) -> Vec<lines::Inlined> {
-    let one =
-        |call: &Inlined| lines::Inlined { function: call.function.clone(), call: call.call.as_ref().map(location) };
-    calls.iter().map(one).collect()
 }
 
 fn attributes(recorded: &Recorded) -> Attributes {

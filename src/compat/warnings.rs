@@ -10,7 +10,6 @@ use super::finding::{Finding, RuleId};
 use crate::bundle::requirements::Requirements;
 use crate::device::target::{Has, Target};
 use crate::spirv::kernel::attributes::SubGroup;
-use crate::spirv::lines::SourceLocation;
 use std::collections::BTreeSet;
 
 /// A kernel that is looked at.
@@ -116,27 +115,19 @@ impl Warning {
     /// The warning in full, as the compiler prints it. `shown` says how a function is to be called.
     pub fn text(&self, shown: impl Fn(&str) -> String) -> String {
         let place = self.evidence.as_ref().and_then(|evidence| evidence.place.as_ref());
-        let mut text = place.map(|place| format!("{}: ", location(place))).unwrap_or_default();
+        let mut text = place.map(|place| format!("{place}: ")).unwrap_or_default();
         text.push_str(&format!("warning: {}\n", self.message(&shown(self.function()))));
         let Some(evidence) = &self.evidence else { return text };
         text.push_str("use is from this call chain:\n");
         for step in &evidence.chain {
             let name = shown(&step.function);
-            let call = step.call.as_ref().map(|place| format!(" {}", location(place))).unwrap_or_default();
+            let call = step.call.as_ref().map(|place| format!(" {place}")).unwrap_or_default();
             text.push_str(&format!("  {}{call}\n", called(&name)));
         }
         if place.is_none() {
             text.push_str("compile with '-g' to get source location\n");
         }
         text
-    }
-}
-
-/// `file:line:column`, without a column that is not known.
-pub fn location(place: &SourceLocation) -> String {
-    match place.column {
-        0 => format!("{}:{}", place.file, place.line),
-        column => format!("{}:{}:{column}", place.file, place.line),
     }
 }
 

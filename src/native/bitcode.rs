@@ -15,7 +15,6 @@ use crate::bundle::format::Format;
 use crate::bytes;
 use crate::error::{Error, Result};
 
-pub use metadata::{Inlined, Place};
 pub use module::{Argument, Call, Function, Module, Numbered, Recorded, Use, Variable};
 
 mod block {

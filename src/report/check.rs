@@ -101,7 +101,7 @@ fn finding<'f>(one: &Finding<'f>) -> json::Finding<'f> {
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),
         offset: evidence.map(|evidence| evidence.offset),
         used_in_image: None,
-        location: evidence.and_then(evidence::place),
+        location: evidence.and_then(|evidence| evidence.place.as_ref()),
         chain: evidence.map(evidence::chain).unwrap_or_default(),
         remedy: Some(found.remedy.into()),
         fingerprint: None,
@@ -191,7 +191,7 @@ mod tests {
     use crate::compat::aspects::{Aspect, Evidence, Step as Called};
     use crate::compat::finding::RuleId;
     use crate::report::json::tests::against;
-    use crate::spirv::lines::SourceLocation;
+    use crate::source::SourceLocation;
     use serde_json::Value;
 
     fn warning(rule: RuleId, evidence: Option<Evidence>) -> Warning {

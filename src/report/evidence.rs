@@ -3,9 +3,9 @@
 use super::name::display;
 use super::text::{visible, visible_lines};
 use crate::compat::aspects::{Comparison, Evidence};
-use crate::compat::warnings::{called, location};
+use crate::compat::warnings::called;
 use crate::demangle::demangle;
-use crate::spirv::lines::SourceLocation;
+use crate::source::SourceLocation;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -25,27 +25,6 @@ pub struct Step<'a> {
     pub column: Option<u32>,
 }
 
-/// A place in the source.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Location<'a> {
-    /// The file as the compiler wrote it.
-    pub file: &'a str,
-    /// The line.
-    pub line: u32,
-    /// The column; null where it is not known.
-    pub column: Option<u32>,
-}
-
-/// The column of a place, where it is known.
-fn column(place: &SourceLocation) -> Option<u32> {
-    Some(place.column).filter(|column| *column != 0)
-}
-
-/// The place of a use; none without debug information.
-pub fn place(evidence: &Evidence) -> Option<Location<'_>> {
-    evidence.place.as_ref().map(|place| Location { file: &place.file, line: place.line, column: column(place) })
-}
-
 /// The chain of a use.
 pub fn chain(evidence: &Evidence) -> Vec<Step<'_>> {
     let steps = evidence.chain.iter().map(|step| {
@@ -55,7 +34,7 @@ pub fn chain(evidence: &Evidence) -> Vec<Step<'_>> {
             demangled: demangle(&step.function),
             file: call.map(|place| place.file.as_str()),
             line: call.map(|place| place.line),
-            column: call.and_then(column),
+            column: call.and_then(SourceLocation::known_column),
         }
     });
     steps.collect()
@@ -76,7 +55,7 @@ pub struct AspectUse<'a> {
     /// The number of the image that the instruction is in, where it is not the kernel's own.
     pub used_in_image: Option<usize>,
     /// The place of the use in the source; null without debug information.
-    pub location: Option<Location<'a>>,
+    pub location: Option<&'a SourceLocation>,
     /// The functions from the kernel to the one that uses the aspect.
     pub chain: Vec<Step<'a>>,
 }
@@ -90,7 +69,7 @@ impl<'a> AspectUse<'a> {
             instruction: &evidence.instruction,
             offset: evidence.offset,
             used_in_image: evidence.elsewhere,
-            location: place(evidence),
+            location: evidence.place.as_ref(),
             chain: chain(evidence),
         }
     }
@@ -123,12 +102,12 @@ pub fn text(kernel: &str, evidence: &Evidence, names: Names) -> String {
     let steps = evidence.chain.iter().map(|step| {
         let name = called(&names.show(&step.function));
         match &step.call {
-            Some(place) => format!("{name} {}", location(place)),
+            Some(place) => format!("{name} {place}"),
             None => name,
         }
     });
     let uses = if evidence.aspect.certain() { "uses" } else { "may use" };
-    let mut place = evidence.place.as_ref().map(|place| format!(" at {}", location(place))).unwrap_or_default();
+    let mut place = evidence.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
     if let Some(image) = evidence.elsewhere {
         place.push_str(&format!(" (in image {image})"));
     }

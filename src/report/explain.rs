@@ -256,7 +256,12 @@ pub fn text(all: &Explanation, view: &View) -> String {
 fn line_text(one: &MessageLine, view: &View) -> String {
     let names = Names { demangle: view.demangle };
     let mut out = String::new();
-    let _ = writeln!(out, "{} ({})", shorten(&one.saying.line, view.width.saturating_sub(24)), one.saying.said.topic());
+    let _ = writeln!(
+        out,
+        "{} ({})",
+        shorten(&one.saying.line, view.width.saturating_sub(24)),
+        one.saying.said.topic().name()
+    );
     lines(&mut out, "  ", "  ", &one.meaning, view);
     for of in &one.files {
         let images: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.image).collect();

@@ -10,26 +10,7 @@ use super::index::Index;
 use super::op;
 use super::types;
 use super::words::Instruction;
-
-/// Location in a source file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceLocation {
-    /// File as the compiler wrote it.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column, from 1; 0 where it is not known.
-    pub column: u32,
-}
-
-/// Inlined function and its call site.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inlined {
-    /// Name of the function, mangled where the debug information has the mangled name.
-    pub function: String,
-    /// Location of the call.
-    pub call: Option<SourceLocation>,
-}
+use crate::source::{Inlined, SourceLocation};
 
 /// Depth to which inlined calls are followed; deeper ones are left out.
 const MAX_INLINED: usize = 64;

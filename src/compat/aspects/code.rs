@@ -5,10 +5,11 @@
 use super::graph::Sets;
 use super::rules::{Aspect, Rules, aspects};
 use crate::bundle::image::Image;
+use crate::source::{Inlined, SourceLocation};
 use crate::spirv::calls::{EdgeKind, FunctionPointers};
 use crate::spirv::index::{Function, Index, LinkageKind};
 use crate::spirv::kernel::attributes::Attributes;
-use crate::spirv::lines::{Inlined, LineTracker, SourceLocation};
+use crate::spirv::lines::LineTracker;
 use crate::spirv::{Instruction, grammar, op, types};
 use std::collections::HashMap;
 

@@ -17,8 +17,8 @@ use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
 use crate::compat::built_in::of_the_device;
 use crate::limits;
+use crate::source::{Inlined, SourceLocation};
 use crate::spirv::calls::EdgeKind;
-use crate::spirv::lines::{Inlined, SourceLocation};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// The linked call graph of modules.

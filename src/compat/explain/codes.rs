@@ -8,6 +8,8 @@
 //! The table is `phrases.txt`: a topic, and behind it the words of which one tells it; then what it means, and what helps.
 //! The words are those of libsycl 2026.2, DPC++'s driver and `sycl-post-link`, Intel's graphics driver, GNU ld, and ours.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::sync::OnceLock;
 
 /// An error by all its names.
@@ -96,11 +98,100 @@ pub fn by_ocloc(number: i64) -> Option<(i64, &'static str, &'static str)> {
     OCLOC.iter().copied().find(|(own, _, _)| *own == number || own.rem_euclid(256) == number)
 }
 
+/// Makes the enumeration of topics with their names.
+macro_rules! topics {
+    ($($id:ident $name:literal,)*) => {
+        /// Cause that a message tells, as a word for programs.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+        #[schemars(inline)]
+        pub enum Topic {
+            $(#[doc = concat!("`", $name, "`.")] #[serde(rename = $name)] $id,)*
+        }
+
+        impl Topic {
+            /// All topics.
+            pub const ALL: &[Topic] = &[$(Topic::$id),*];
+
+            /// Returns the word.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Topic::$id => $name,)*
+                }
+            }
+        }
+    };
+}
+
+topics! {
+    NoKernel "no-kernel",
+    NoImage "no-image",
+    NoBundle "no-bundle",
+    NotSupported "not-supported",
+    Aspect "aspect",
+    SubGroupSize "sub-group-size",
+    WorkGroupSize "work-group-size",
+    LocalSize "local-size",
+    Dimensions "dimensions",
+    TooLarge "too-large",
+    Matrix "matrix",
+    FixedTarget "fixed-target",
+    Symbols "symbols",
+    NoLinking "no-linking",
+    SpirvCapability "spirv-capability",
+    SpirvOpcode "spirv-opcode",
+    SpirvExtension "spirv-extension",
+    Amx "amx",
+    NoDevice "no-device",
+    NoOcloc "no-ocloc",
+    OclocDevice "ocloc-device",
+    Ocloc "ocloc",
+    Code "code",
+    ArchiveDevice "archive-device",
+    BackendMismatch "backend-mismatch",
+    BundleCompiler "bundle-compiler",
+    BundleConstants "bundle-constants",
+    BundleContext "bundle-context",
+    BundleDevices "bundle-devices",
+    BundleKernel "bundle-kernel",
+    BundleLinker "bundle-linker",
+    BundleSource "bundle-source",
+    BundleState "bundle-state",
+    CrossImageLink "cross-image-link",
+    DeclaredAspects "declared-aspects",
+    DeviceGlobal "device-global",
+    DeviceQuery "device-query",
+    DuplicateSymbol "duplicate-symbol",
+    ErrcBuild "errc-build",
+    ErrcInvalid "errc-invalid",
+    ExternalFunction "external-function",
+    ImageDescriptor "image-descriptor",
+    IntRange "int-range",
+    KernelDevice "kernel-device",
+    KernelQuery "kernel-query",
+    ManyWorkGroups "many-work-groups",
+    MissingExport "missing-export",
+    MissingTarget "missing-target",
+    NoCompiler "no-compiler",
+    NoImages "no-images",
+    NonUniform "non-uniform",
+    OclocCrash "ocloc-crash",
+    OclocLibrary "ocloc-library",
+    OtherFixedTargets "other-fixed-targets",
+    Registers "registers",
+    RelocationOverflow "relocation-overflow",
+    RequiredWorkGroup "required-work-group",
+    Selector "selector",
+    SeveralGpus "several-gpus",
+    SingleImage "single-image",
+    UnlistedImports "unlisted-imports",
+    ZeroWorkGroup "zero-work-group",
+}
+
 /// A known sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
-    /// A word for programs.
-    pub topic: &'static str,
+    /// The cause that it tells.
+    pub topic: Topic,
     /// Words of which one is in the sentence.
     pub words: Vec<&'static str>,
     /// Meaning.
@@ -112,7 +203,7 @@ pub struct Phrase {
 impl Phrase {
     /// Whether it names an error code alone, and not its cause.
     pub fn is_general(&self) -> bool {
-        self.topic.starts_with("errc-")
+        matches!(self.topic, Topic::ErrcBuild | Topic::ErrcInvalid)
     }
 }
 
@@ -127,11 +218,9 @@ pub fn phrases() -> &'static [Phrase] {
                     Some(remedy) => phrase.remedies.push(remedy),
                     None => phrase.meaning = text,
                 },
-                _ => phrases.extend(line.split_once(": ").map(|(topic, words)| Phrase {
-                    topic,
-                    words: words.split(" | ").collect(),
-                    meaning: "",
-                    remedies: Vec::new(),
+                _ => phrases.extend(line.split_once(": ").and_then(|(topic, words)| {
+                    let topic = *Topic::ALL.iter().find(|known| known.name() == topic)?;
+                    Some(Phrase { topic, words: words.split(" | ").collect(), meaning: "", remedies: Vec::new() })
                 })),
             }
         }

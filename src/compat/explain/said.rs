@@ -4,7 +4,7 @@
 //! Plugin Interface, DPC++'s design documents, Intel's OpenCL CPU driver, its graphics compiler and `ocloc`. A message may
 //! say several things, as a build log does; what only repeats that something failed counts where nothing else is said.
 
-use super::codes::{self, Code, Phrase};
+use super::codes::{self, Code, Phrase, Topic};
 
 /// One thing that a message says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,32 +120,32 @@ impl Said {
         }
     }
 
-    /// A word for programs.
-    pub fn topic(&self) -> &'static str {
+    /// Returns the word for programs.
+    pub fn topic(&self) -> Topic {
         match self {
-            Said::NoKernel => "no-kernel",
-            Said::NoImage(_) => "no-image",
-            Said::NoBundle => "no-bundle",
-            Said::NotSupported => "not-supported",
-            Said::Aspect(_) => "aspect",
-            Said::SubGroupSize(_) => "sub-group-size",
-            Said::WorkGroupSize(_) => "work-group-size",
-            Said::LocalSize(_) => "local-size",
-            Said::Dimensions => "dimensions",
-            Said::TooLarge => "too-large",
-            Said::Matrix => "matrix",
-            Said::FixedTarget => "fixed-target",
-            Said::Symbols(_) => "symbols",
-            Said::NoLinking => "no-linking",
-            Said::Capability(_) => "spirv-capability",
-            Said::Opcode(_) => "spirv-opcode",
-            Said::Extension(_) => "spirv-extension",
-            Said::Amx => "amx",
-            Said::NoDevice => "no-device",
-            Said::NoOcloc => "no-ocloc",
-            Said::OclocDevice(_) => "ocloc-device",
-            Said::Ocloc(_) => "ocloc",
-            Said::Code(_) => "code",
+            Said::NoKernel => Topic::NoKernel,
+            Said::NoImage(_) => Topic::NoImage,
+            Said::NoBundle => Topic::NoBundle,
+            Said::NotSupported => Topic::NotSupported,
+            Said::Aspect(_) => Topic::Aspect,
+            Said::SubGroupSize(_) => Topic::SubGroupSize,
+            Said::WorkGroupSize(_) => Topic::WorkGroupSize,
+            Said::LocalSize(_) => Topic::LocalSize,
+            Said::Dimensions => Topic::Dimensions,
+            Said::TooLarge => Topic::TooLarge,
+            Said::Matrix => Topic::Matrix,
+            Said::FixedTarget => Topic::FixedTarget,
+            Said::Symbols(_) => Topic::Symbols,
+            Said::NoLinking => Topic::NoLinking,
+            Said::Capability(_) => Topic::SpirvCapability,
+            Said::Opcode(_) => Topic::SpirvOpcode,
+            Said::Extension(_) => Topic::SpirvExtension,
+            Said::Amx => Topic::Amx,
+            Said::NoDevice => Topic::NoDevice,
+            Said::NoOcloc => Topic::NoOcloc,
+            Said::OclocDevice(_) => Topic::OclocDevice,
+            Said::Ocloc(_) => Topic::Ocloc,
+            Said::Code(_) => Topic::Code,
             Said::Phrase(phrase) => phrase.topic,
         }
     }

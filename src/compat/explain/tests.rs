@@ -1,7 +1,7 @@
 //! Are messages read as they were meant? The texts are those that programs printed.
 
 use super::cause::{Known, meaning, remedies};
-use super::codes::{by_name, by_ocloc, by_opencl, codes};
+use super::codes::{Topic, by_name, by_ocloc, by_opencl, codes, phrases};
 use super::said::{Message, Said, read};
 
 fn one(text: &str) -> Said {
@@ -11,7 +11,7 @@ fn one(text: &str) -> Said {
 }
 
 fn topic(text: &str) -> &'static str {
-    one(text).topic()
+    one(text).topic().name()
 }
 
 #[test]
@@ -210,7 +210,16 @@ fn what_libsycl_says_of_bundles_launches_and_the_machine() {
         ("Images are not supported by this device.", "no-images"),
         ("IGC: Internal Compiler Error: Segmentation violation", "ocloc-crash"),
     ] {
-        let topics: Vec<&str> = read(text).sayings.iter().map(|saying| saying.said.topic()).collect();
+        let topics: Vec<&str> = read(text).sayings.iter().map(|saying| saying.said.topic().name()).collect();
         assert_eq!(topics, [expected], "{text}");
     }
+}
+
+#[test]
+fn every_phrase_has_a_topic() {
+    let heads = include_str!("phrases.txt").lines().filter(|line| !line.starts_with("  "));
+    for (topic, _) in heads.clone().filter_map(|line| line.split_once(": ")) {
+        assert!(Topic::ALL.iter().any(|known| known.name() == topic), "codes.rs: a topic `{topic}` in `topics!`");
+    }
+    assert_eq!(heads.count(), phrases().len());
 }

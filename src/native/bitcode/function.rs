@@ -5,11 +5,12 @@
 
 use super::super::bitstream::{Cursor, Item, Record};
 use super::block;
-use super::metadata::{Inlined, Place};
+
 use super::module::{Call, Meaning, Reader, Use, Value};
 use super::text;
 use super::types::{DOUBLE, IMAGE, NO_TYPE, Type};
 use crate::error::Result;
+use crate::source::{Inlined, SourceLocation};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -577,7 +578,7 @@ impl<'r, 'a> Body<'r, 'a> {
         }
         let uses = self.uses.iter_mut().rev().take_while(|(_, of)| *of == at);
         let calls = self.calls.iter_mut().rev().take_while(|(_, of)| *of == at);
-        let mut told: Option<(Option<Place>, Vec<Inlined>)> = None;
+        let mut told: Option<(Option<SourceLocation>, Vec<Inlined>)> = None;
         let metadata = &self.reader.metadata;
         let mut placed = 0u64;
         let mut tell = || told.get_or_insert_with(|| metadata.place(line, column, scope, inlined)).clone();

@@ -6,27 +6,8 @@ use super::super::bitstream::{Cursor, Item, Record};
 use super::text;
 use crate::error::Result;
 use crate::limits;
+use crate::source::{Inlined, SourceLocation};
 use std::collections::HashMap;
-
-/// Place in the source.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// File, with its folder where the compiler told both.
-    pub file: String,
-    /// Line, from 1.
-    pub line: u32,
-    /// Column, from 1; 0 where it is not known.
-    pub column: u32,
-}
-
-/// Function that code was inlined from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inlined {
-    /// Name, mangled where that is told.
-    pub function: String,
-    /// Place of the call.
-    pub call: Option<Place>,
-}
 
 #[derive(Debug)]
 enum Node<'a> {
@@ -229,7 +210,13 @@ impl<'a> Metadata<'a> {
     }
 
     /// Returns the place of a line in a scope, and the functions that it was inlined from, outermost first.
-    pub(super) fn place(&self, line: u32, column: u32, scope: u32, inlined: u32) -> (Option<Place>, Vec<Inlined>) {
+    pub(super) fn place(
+        &self,
+        line: u32,
+        column: u32,
+        scope: u32,
+        inlined: u32,
+    ) -> (Option<SourceLocation>, Vec<Inlined>) {
         let place = self.in_scope(line, column, scope);
         let (mut calls, mut function, mut at) = (Vec::new(), scope, inlined);
         while let Some((code::LOCATION, [_, line, column, scope, next, ..])) = self.record(at)
@@ -245,7 +232,7 @@ impl<'a> Metadata<'a> {
         (place, calls)
     }
 
-    fn in_scope(&self, line: u32, column: u32, scope: u32) -> Option<Place> {
+    fn in_scope(&self, line: u32, column: u32, scope: u32) -> Option<SourceLocation> {
         let file = self.scopes(scope).find_map(|(code, operands)| match code {
             code::SUBPROGRAM => operands.get(4).copied(),
             _ => operands.get(2).copied(),
@@ -256,7 +243,7 @@ impl<'a> Metadata<'a> {
             Some(folder) if !name.starts_with('/') && !folder.is_empty() => format!("{folder}/{name}"),
             _ => name,
         };
-        Some(Place { file, line, column }).filter(|place| place.line != 0)
+        Some(SourceLocation { file, line, column }).filter(|place| place.line != 0)
     }
 
     fn function(&self, scope: u32) -> Option<String> {

@@ -4,12 +4,13 @@
 
 use super::super::bitstream::{Cursor, Item};
 use super::function::Body;
-use super::metadata::{Inlined, Metadata, Place};
+use super::metadata::Metadata;
 use super::types::{NO_TYPE, Type, Types};
 use super::{KERNEL_CONVENTIONS, block, text};
 use crate::bytes;
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::source::{Inlined, SourceLocation};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -81,7 +82,7 @@ pub struct Use {
     /// Offset of the byte at which its record begins.
     pub offset: u64,
     /// Place in the source.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// Functions that the instruction was inlined from, outermost first.
     pub inlined: Vec<Inlined>,
 }
@@ -96,7 +97,7 @@ pub struct Call {
     /// Offset of the byte at which the record begins.
     pub offset: u64,
     /// Place in the source.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// Functions that the call was inlined from, outermost first.
     pub inlined: Vec<Inlined>,
 }

@@ -5,9 +5,10 @@
 
 use super::Verdict;
 use crate::compat::finding::RuleId;
-use crate::report::evidence::{Location, Step};
+use crate::report::evidence::Step;
 use crate::report::gate::baseline::Compared;
 use crate::report::json::{self, FileProblem, SchemaVersion};
+use crate::source::SourceLocation;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -114,7 +115,7 @@ pub(in crate::report) struct Finding<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_in_image: Option<Option<usize>>,
     /// The place of the use in the source; null without debug information.
-    pub location: Option<Location<'a>>,
+    pub location: Option<&'a SourceLocation>,
     /// The functions from the kernel to the one that uses the aspect.
     pub chain: Vec<Step<'a>>,
     /// A sentence about what mends it.

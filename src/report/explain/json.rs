@@ -1,6 +1,7 @@
 //! What does an explanation look like as JSON?
 
 use super::{Explanation, Fate, trap};
+use crate::compat::explain::codes::Topic;
 use crate::compat::explain::said::Said;
 use crate::compat::finding::RuleId;
 use crate::demangle::demangle;
@@ -37,7 +38,7 @@ struct Document<'a> {
 #[derive(Serialize, JsonSchema)]
 struct Saying<'a> {
     /// A word for the cause.
-    topic: &'static str,
+    topic: Topic,
     /// The line of the message that says so.
     line: &'a str,
     /// The error's name without its prefix, where the topic is `code`.

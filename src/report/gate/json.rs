@@ -38,7 +38,7 @@ fn entry<'a>(
         instruction: evidence.map(|evidence| evidence.instruction.as_str()),
         offset: evidence.map(|evidence| evidence.offset),
         used_in_image: Some(evidence.and_then(|evidence| evidence.elsewhere)),
-        location: evidence.and_then(evidence::place),
+        location: evidence.and_then(|evidence| evidence.place.as_ref()),
         chain: evidence.map(evidence::chain).unwrap_or_default(),
         remedy: Some(found.finding.remedy.as_str().into()),
         fingerprint: Some(finding.fingerprint(target)),

@@ -6,7 +6,6 @@
 use super::stream::{self, KernelTexts, Share};
 use super::{Finding, TargetFindings};
 use crate::compat::gate::judgement::Item;
-use crate::compat::warnings::location;
 use crate::error::Result;
 use crate::report::evidence::{self, Names};
 use crate::report::json::put;
@@ -100,7 +99,7 @@ fn details(finding: &Finding<'_>, names: Names) -> String {
     if let Some(found) = finding.evidence() {
         text.push_str(&evidence::text(finding.found.kernel, found, names));
         if let Some(place) = &found.place {
-            let _ = writeln!(text, "{}", location(place));
+            let _ = writeln!(text, "{place}");
         }
     }
     let _ = write!(text, "help: {}", finding.found.finding.remedy);

@@ -143,7 +143,7 @@ fn result(finding: &Finding<'_>, target: &TargetFindings, rules: &[RuleId], comp
 
 /// The calls, then the use.
 fn flow(evidence: &Evidence) -> Vec<Value> {
-    let step = |place: Option<&crate::spirv::lines::SourceLocation>, function: &str, text: String| {
+    let step = |place: Option<&crate::source::SourceLocation>, function: &str, text: String| {
         let mut location = Map::new();
         if let Some(place) = place {
             location.insert("physicalLocation".to_owned(), physical(&place.file, Some((place.line, place.column))));

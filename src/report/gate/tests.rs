@@ -7,7 +7,7 @@ use crate::compat::gate::judgement::{Grouping, Kernels, Whose};
 use crate::native::coverage::Coverage;
 use crate::report::evidence::Names;
 use crate::report::inspect::View;
-use crate::spirv::lines::SourceLocation;
+use crate::source::SourceLocation;
 
 const NAMES: Names = Names { demangle: true };
 

@@ -189,35 +189,14 @@ struct SpecConstant<'a> {
     size: Option<u64>,
 }
 
-/// Resources of native code; null for what the format does not tell.
+/// Native code for a kernel.
 #[derive(Serialize, JsonSchema)]
 struct Native<'a> {
     /// The device, by the name of a target.
     device: &'a str,
-    /// Registers: per hardware thread on Intel GPUs, per work-item elsewhere.
-    registers: Option<u64>,
-    /// Scalar registers per wave (AMD).
-    scalar_registers: Option<u64>,
-    /// Accumulation registers per work-item (AMD).
-    accumulation_registers: Option<u64>,
-    /// Work-items that run as one.
-    simd: Option<u64>,
-    /// Bytes of registers spilled to memory, per hardware thread.
-    spill: Option<u64>,
-    /// Vector and scalar registers spilled (AMD).
-    spilled_registers: Option<[u64; 2]>,
-    /// Bytes of scratch memory for spills and private arrays together, where they are told as one.
-    scratch: Option<u64>,
-    /// Bytes of private memory.
-    private: Option<u64>,
-    /// Bytes of local memory per work-group.
-    local: Option<u64>,
-    /// Barriers.
-    barriers: Option<u64>,
-    /// Bytes of all arguments.
-    argument_bytes: Option<u64>,
-    /// Work-items per work-group that it is compiled for at most.
-    max_work_group_size: Option<u64>,
+    /// Facts of the kernel in that code, as `inspect` has them.
+    #[serde(flatten)]
+    kernel: &'a native::Kernel,
 }
 
 /// A kernel on a device.
@@ -285,7 +264,7 @@ impl<'a> Kernel<'a> {
             imports: module.map(|module| module.imports.as_slice()).unwrap_or_default(),
             exports: module.map(|module| module.exports.as_slice()).unwrap_or_default(),
             clones: kernel.clones().collect(),
-            native: kernel.native.iter().map(Native::from).collect(),
+            native: kernel.native.iter().map(|(device, kernel)| Native { device, kernel }).collect(),
             devices: Members(
                 answers.map(|(key, one)| (key.as_str(), one.on_kernel(kernel).map(Device::from))).collect(),
             ),
@@ -357,26 +336,6 @@ impl<'a> From<&'a NamedConstant> for SpecConstant<'a> {
             default: one.constant.default,
             offset: one.offset,
             size: one.constant.size,
-        }
-    }
-}
-
-impl<'a> From<&'a (String, native::Kernel)> for Native<'a> {
-    fn from((device, native): &'a (String, native::Kernel)) -> Self {
-        Native {
-            device,
-            registers: native.registers,
-            scalar_registers: native.scalar_registers,
-            accumulation_registers: native.accumulation_registers,
-            simd: native.simd,
-            spill: native.spill,
-            spilled_registers: native.spilled_registers,
-            scratch: native.scratch,
-            private: native.private,
-            local: native.local,
-            barriers: native.barriers,
-            argument_bytes: native.argument_bytes,
-            max_work_group_size: native.max_work_group_size,
         }
     }
 }

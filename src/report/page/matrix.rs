@@ -9,7 +9,7 @@ use super::{Texts, visible};
 use crate::compat::aspects::Evidence;
 use crate::compat::finding::{self, Judge};
 use crate::compat::gate::judgement::Item;
-use crate::compat::warnings::{called, location};
+use crate::compat::warnings::called;
 use crate::report::evidence::Names;
 use crate::report::gate::{Cell, Finding, Standing, TargetFindings, rows_by_file};
 use serde::Serialize;
@@ -128,17 +128,17 @@ impl Matrix {
 fn chain_text(evidence: &Evidence, names: Names) -> String {
     let mut out = String::new();
     if let Some(place) = evidence.chain.first().and_then(|step| step.call.as_ref()) {
-        out.push_str(&format!("called at {} ", location(place)));
+        out.push_str(&format!("called at {place} "));
     }
     for step in evidence.chain.iter().skip(1) {
         out.push_str(&format!("→ {} ", called(&names.show(&step.function))));
         if let Some(place) = &step.call {
-            out.push_str(&format!("({}) ", location(place)));
+            out.push_str(&format!("({place}) "));
         }
     }
     out.push_str(&format!("→ {}", evidence.instruction));
     if let Some(place) = &evidence.place {
-        out.push_str(&format!(" at {}", location(place)));
+        out.push_str(&format!(" at {place}"));
     }
     if let Some(image) = evidence.elsewhere {
         out.push_str(&format!(" in image {image}"));

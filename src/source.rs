@@ -1,0 +1,50 @@
+//! Where in the source does code come from?
+//!
+//! SPIR-V and LLVM bitcode tell it in their own forms of debug information; all readers make these types of it.
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// Location in a source file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Location")]
+pub struct SourceLocation {
+    /// The file as the compiler wrote it.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The column; null where it is not known, which is stored as 0.
+    #[serde(serialize_with = "known")]
+    #[schemars(with = "Option<u32>")]
+    pub column: u32,
+}
+
+impl SourceLocation {
+    /// Returns the column, where it is known.
+    pub fn known_column(&self) -> Option<u32> {
+        (self.column != 0).then_some(self.column)
+    }
+}
+
+/// Serialises a column, null where it is not known.
+fn known<S: Serializer>(column: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+    (*column != 0).then_some(*column).serialize(serializer)
+}
+
+impl fmt::Display for SourceLocation {
+    /// Writes `file:line:column`, without a column that is not known.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.file, self.line)?;
+        self.known_column().map_or(Ok(()), |column| write!(out, ":{column}"))
+    }
+}
+
+/// Inlined function and its call site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inlined {
+    /// Name of the function, mangled where the debug information has the mangled name.
+    pub function: String,
+    /// Location of the call.
+    pub call: Option<SourceLocation>,
+}
