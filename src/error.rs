@@ -217,6 +217,21 @@ impl Problem {
     }
 }
 
+/// Receives what is to be said while files are read and written.
+pub trait Reporter {
+    /// Says something that is worth knowing.
+    fn note(&self, text: &str);
+
+    /// Says something that matters to few.
+    fn detail(&self, text: &str);
+
+    /// Tells of an error that does not end the work. Returns the exit code for it.
+    fn error(&self, error: &Error) -> Exit;
+
+    /// Whether files without device code are of interest, too.
+    fn wants_all(&self) -> bool;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,10 @@
 //! | file | the question it answers |
 //! |---|---|
 //! | [`target`] | for what is compiled, and by which compiler? |
+//! | [`mod@wanted`] | for what does the user want native code? |
+//! | [`mod@plans`] | which images are compiled for which targets, and which native images does the output get? |
+//! | [`mod@compile`] | how do the planned modules become binaries: out of the cache, else by their targets' compilers? |
+//! | [`commands`] | how does another tool do the work, or know when to do it again? |
 //! | [`plan`] | which images are compiled, with which options, and which stay as they are? |
 //! | [`options`] | which of an image's options does the driver get? |
 //! | [`fold`] | which modules are the same code, so that one compilation does for all? |
@@ -26,6 +30,8 @@
 //! | [`worker`] | which compiler does a worker hand a request to, and can this program load it? |
 
 pub mod cache;
+pub mod commands;
+pub mod compile;
 pub mod failure;
 pub mod fold;
 pub mod inventory;
@@ -38,6 +44,7 @@ pub mod ocloc;
 pub mod opencl;
 pub mod options;
 pub mod plan;
+pub mod plans;
 pub mod pool;
 pub mod probe;
 pub mod process;
@@ -45,6 +52,7 @@ pub mod protocol;
 pub mod query;
 pub mod serve;
 pub mod target;
+pub mod wanted;
 #[cfg(feature = "drivers")]
 pub mod worker;
 

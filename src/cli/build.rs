@@ -1,30 +1,32 @@
 //! `build`: how does a binary get native code for known devices?
 
-pub mod compile;
-pub mod draft;
-mod pace;
-mod plans;
-mod recipe;
-mod record;
 mod run;
-mod summary;
-mod targets;
-pub mod watch;
+
+pub use run::{engine, settings};
 
 use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
 use super::emit::EmitArgs;
+use super::global::{Global, Summary};
+use super::output;
+use super::policy_file::PolicyFile;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
-use crate::cli::build::record::DependArgs;
-use crate::cli::global::Summary;
-use draft::Draft;
-use pace::{PaceArgs, Shard};
-use recipe::RecipeArgs;
-use record::RecordArgs;
+use crate::cli::cache::size;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sycl_bundle::build::commands::{self, Draft};
+use sycl_bundle::build::compile::{CompileResults, Shard};
+use sycl_bundle::build::plans::Recipes;
+use sycl_bundle::bundle::spec_constants::Setting;
+use sycl_bundle::device::table::TargetTable;
+use sycl_bundle::device::yaml::Place;
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
+use sycl_bundle::files::write::write_atomically;
+use sycl_bundle::policy::rules::{Rule, RuleSettings, Rules};
+use sycl_bundle::report::batch::Batch;
+use sycl_bundle::report::costs::{self, Temps, Trace, Watch};
 
 /// Compile images ahead of time and put the native code where the SYCL runtime finds it
 #[derive(Debug, clap::Args)]
@@ -66,7 +68,7 @@ pub struct Args {
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Seconds that one image may take in one attempt
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = pace::seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
     timeout: Duration,
     /// The form of the summary
     #[arg(long, value_name = "FORM", default_value = "text")]
@@ -82,7 +84,7 @@ pub struct Args {
     no_fold: bool,
     /// Compile one of N parts of the images into the cache and write no output: 1/4 to 4/4, on as many machines as
     /// share the folder; a run without it then writes the output
-    #[arg(long, value_name = "I/N", value_parser = Shard::parse, conflicts_with_all = ["no_cache", "output", "stamp", "depend", "file"],
+    #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["no_cache", "output", "stamp", "depend", "file"],
           help_heading = "Build systems")]
     shard: Option<Shard>,
     /// Say what would be compiled, and write no output
@@ -97,8 +99,9 @@ pub struct Args {
     pace: PaceArgs,
     #[command(flatten)]
     record: RecordArgs,
+    /// A plan to write in place of the output, and the file to write it to.
     #[arg(skip)]
-    draft: Option<Draft>,
+    draft: Option<(Draft, Option<PathBuf>)>,
     #[command(flatten)]
     install: InstallArgs,
     #[command(flatten)]
@@ -187,3 +190,297 @@ Exit status:
      it as SPIR-V (with --all-or-nothing or --fail-fast nothing is written)
   5  there is no driver, device or ocloc, or ocloc does not know a target
   6  there is no device code; with --emit shared, also where none of it can be native";
+
+/// Limits of a build.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Build systems")]
+pub struct PaceArgs {
+    /// Begin no further image once one did not build, and write nothing; by default all others are compiled
+    #[arg(long, overrides_with = "keep_going")]
+    pub fail_fast: bool,
+    /// Compile all others where an image does not build: the default, which undoes --fail-fast
+    #[arg(long, overrides_with = "fail_fast")]
+    keep_going: bool,
+    /// The number of further attempts after one that ended the driver's process; by default 2. A repeated command tries
+    /// failed images again
+    #[arg(long, value_name = "N")]
+    pub retries: Option<u32>,
+    /// Compile only so much at once that all workers together stay within this much memory (16GiB), by an estimate from
+    /// the modules' sizes; a module that needs more is compiled alone
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
+    /// Compile into the cache and write no output
+    #[arg(long, conflicts_with_all = ["no_cache", "shard", "depend", "file", "dry_run"])]
+    pub cache_only: bool,
+    /// With --cache-only: this image for this target alone, as `plan` writes it (12:intel_gpu_pvc)
+    #[arg(long, value_name = "N:TARGET", requires = "cache_only", value_parser = Only::parse)]
+    pub unit: Option<Only>,
+}
+
+impl PaceArgs {
+    /// The part of the work that this run compiles into the cache: all of it, where no shard is asked for.
+    pub fn shard(&self) -> Option<Shard> {
+        self.cache_only.then_some(Shard { index: 0, count: 1 })
+    }
+}
+
+/// One image for one target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Only {
+    /// The image, as the user knows it.
+    pub image: usize,
+    /// The name of the target.
+    pub target: String,
+}
+
+impl Only {
+    /// `N:TARGET`.
+    ///
+    /// # Errors
+    /// A sentence for clap.
+    pub fn parse(text: &str) -> Result<Only, String> {
+        let parts = text.split_once(':').and_then(|(image, target)| Some((image.parse().ok()?, target)));
+        match parts {
+            Some((image, target)) if !target.is_empty() => Ok(Only { image, target: target.to_owned() }),
+            _ => Err("an image's number and a target: 12:intel_gpu_pvc".to_owned()),
+        }
+    }
+
+    /// The error where there is nothing to compile for it.
+    pub fn missing(&self) -> Error {
+        let message = format!("image {} is not compiled for {}", self.image, self.target);
+        Error::new(ErrorKind::Usage, message).with_remedy("write the plan again: the input or the options changed")
+    }
+}
+
+/// A time that is not nothing.
+///
+/// # Errors
+/// A sentence for clap.
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let parsed = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
+    let parsed = parsed.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    parsed.ok_or_else(|| "a number of seconds greater than 0".to_owned())
+}
+
+/// Reads `I/N`, I from 1 to N.
+///
+/// # Errors
+/// A sentence for clap.
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+    match parts {
+        Some((index @ 1.., count)) if index <= count => Ok(Shard { index: index - 1, count }),
+        _ => Err("the number of a part and of all parts: 1/4 to 4/4".to_owned()),
+    }
+}
+
+/// The recipe's options on the command line.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "How to compile")]
+pub struct RecipeArgs {
+    /// Options of the device's compiler, after those that the images have
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    options: Option<String>,
+    /// Options of the device's linker, likewise
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    link_options: Option<String>,
+    /// Give a specialization constant its value, by its name in the source; a composite takes a list: 1.5,7 (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = |text: &str| Setting::parse_named(text).map_err(|error| error.to_string()))]
+    spec: Vec<Setting>,
+    /// Set a specialization constant by the number that the module has for it (repeatable)
+    #[arg(long, value_name = "ID=VALUE", value_parser = |text: &str| Setting::parse_id(text).map_err(|error| error.to_string()))]
+    spec_id: Vec<Setting>,
+    /// Give specialization constants that nothing else sets their defaults; without, images with such constants stay SPIR-V
+    #[arg(long)]
+    spec_defaults: bool,
+    /// Give the compilers every option that an image, or a sycl-bundle.toml that was found, states; by default only those
+    /// known to be harmless: others have a compiler write files where they say
+    #[arg(long)]
+    trust_options: bool,
+    /// Take the calls out that tracing tools hook into (__itt_offload_*), and their switch
+    #[arg(long)]
+    strip_itt: bool,
+    /// Compile by the rules of this file; by default SYCL_BUNDLE_CONFIG, or sycl-bundle.toml here or in a folder above
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Compile by no file's rules
+    #[arg(long, conflicts_with = "policy")]
+    no_policy: bool,
+    /// Print rules that use every key, and end
+    #[arg(long)]
+    pub example_policy: bool,
+}
+
+impl RecipeArgs {
+    /// The rules that hold.
+    ///
+    /// # Errors
+    /// The last thing that is wrong with the file, after those before it have been said.
+    pub fn load(&self, global: &Global, targets: &TargetTable) -> Result<Recipes> {
+        let file = if self.no_policy { None } else { PolicyFile::open(self.policy.as_deref())? };
+        let mut rules = Rules::default();
+        if let Some(file) = file {
+            let text = file.text()?;
+            if let Some(found) = file.read(global, Rules::read(&file.name, text, targets))? {
+                file.announce(global);
+                rules = found;
+                if !file.found || self.trust_options {
+                    rules.trust_file();
+                }
+            }
+        }
+        rules.trust_images = self.trust_options;
+        let own = rules.rules.len();
+        let given: Vec<Setting> = self.spec.iter().chain(&self.spec_id).cloned().collect();
+        let wanted = RuleSettings {
+            options: self.options.clone().unwrap_or_default(),
+            link_options: self.link_options.clone().unwrap_or_default(),
+            trusted: true,
+            constants: given,
+            defaults: self.spec_defaults.then_some(true),
+            strip_itt: self.strip_itt.then_some(true),
+            ..RuleSettings::default()
+        };
+        let place = Place { line: 0, column: 0 };
+        rules.rules.push(Rule {
+            place,
+            kernels: Vec::new(),
+            images: Vec::new(),
+            targets: Vec::new(),
+            settings: wanted,
+        });
+        Ok(Recipes { rules, own })
+    }
+}
+
+/// Files beside the output.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Records")]
+pub struct RecordArgs {
+    /// Keep in this folder of each image and target the module that the compiler gets (.spv, with .1.spv and so on for
+    /// what it is linked with), its options (.opts), its binary (.bin) and what the compiler said (.log), by the number
+    /// of the image and the name of the target: 12.intel_gpu_pvc.spv
+    #[arg(long, value_name = "DIR")]
+    save_temps: Option<PathBuf>,
+    /// Write as JSON what each image took to compile, and what each of its native kernels takes: registers, SIMD width,
+    /// spills, memory, barriers
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Print the JSON schema of --report, and end
+    #[arg(long)]
+    pub report_schema: bool,
+    /// Write which worker compiled which image when, for chrome://tracing or ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    time_trace: Option<PathBuf>,
+}
+
+impl RecordArgs {
+    /// The files that are written, with their options.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let all = [("--report", self.report.as_deref()), ("--time-trace", self.time_trace.as_deref())];
+        all.into_iter().filter_map(|(option, file)| Some((option, file?)))
+    }
+
+    /// Prints the schema.
+    ///
+    /// # Errors
+    /// `Io` where standard output is closed.
+    pub fn print_schema() -> Result<Exit> {
+        output::schema(&costs::schema())
+    }
+
+    /// Looks on as far as these ask for it.
+    ///
+    /// # Errors
+    /// `Environment` where the folder cannot be made.
+    pub fn watch<'w>(&self, batch: &'w Batch<'_, '_>) -> Result<Watch<'w>> {
+        let temps = self.save_temps.as_ref().map(|folder| {
+            let made = std::fs::create_dir_all(folder);
+            made.map_err(|error| {
+                Error::new(ErrorKind::Environment, format!("cannot make `{}`: {error}", folder.display()))
+            })?;
+            Ok(Temps::new(folder.clone(), Box::new(|unit| batch.label(unit))))
+        });
+        let trace = self.time_trace.is_some().then(|| {
+            Trace::new(Box::new(|unit| {
+                (format!("{} for {}", batch.name(unit), batch.target(unit)), batch.shown(unit), batch.target(unit))
+            }))
+        });
+        Ok(Watch::new(temps.transpose()?, trace))
+    }
+
+    /// Writes the trace, also of a build that came to an early end.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be written, or a file of `--save-temps` could not be.
+    pub fn traced(&self, watch: &mut Watch<'_>) -> Result<()> {
+        if let (Some(path), Some(text)) = (&self.time_trace, watch.trace()) {
+            write_atomically(path, text.as_bytes(), None)?;
+        }
+        watch.error.take().map_or(Ok(()), Err)
+    }
+
+    /// Writes the report.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be written.
+    pub fn reported(
+        &self,
+        batch: &Batch<'_, '_>,
+        watch: &Watch<'_>,
+        done: &CompileResults,
+        inputs: Vec<String>,
+    ) -> Result<()> {
+        let Some(path) = &self.report else { return Ok(()) };
+        let costs = batch.costs(watch, done, inputs);
+        write_atomically(path, costs.to_json().as_bytes(), None).map(drop)
+    }
+}
+
+/// The options of a compiler's preprocessor that ask for dependencies.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Build systems")]
+pub struct DependArgs {
+    /// Write the files that the output depends on, for make and ninja, to the output's name and `.d`. Also -MD
+    #[arg(long = "MD")]
+    depend: bool,
+    /// Write them to this file. Also -MF FILE
+    #[arg(long = "MF", value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The target of the rule, instead of the output and the --stamp. Also -MT NAME
+    #[arg(long = "MT", value_name = "NAME")]
+    rule: Option<String>,
+}
+
+impl DependArgs {
+    /// Whether any of them is given.
+    pub fn asked(&self) -> bool {
+        self.depend || self.file.is_some() || self.rule.is_some()
+    }
+
+    /// The file that is written.
+    pub fn path(&self, output: &Path) -> Option<PathBuf> {
+        let beside = || {
+            let mut name = output.as_os_str().to_owned();
+            name.push(".d");
+            name.into()
+        };
+        self.file.clone().or_else(|| self.depend.then(beside))
+    }
+
+    /// Writes the rule, where one is asked for. Where there is a stamp, that is what `make` compares.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be written.
+    pub fn write(&self, output: &Path, stamp: Option<&Path>, prerequisites: &[PathBuf]) -> Result<()> {
+        let Some(file) = self.path(output) else { return Ok(()) };
+        let target = self.rule.clone().unwrap_or_else(|| {
+            let targets: Vec<String> =
+                stamp.into_iter().chain([output]).map(|path| commands::escaped(&path.to_string_lossy())).collect();
+            targets.join(" ")
+        });
+        let names: Vec<String> = prerequisites.iter().map(|path| commands::escaped(&path.to_string_lossy())).collect();
+        write_atomically(&file, commands::rule(&target, &names).as_bytes(), None).map(drop)
+    }
+}

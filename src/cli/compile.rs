@@ -1,19 +1,20 @@
 //! `compile`: how does SPIR-V become objects of a device?
 
-use super::build::compile::{CompileOptions, compile};
-use super::build::watch::Watch;
+use super::build::{engine, settings};
 use super::driver::InstallArgs;
 use super::emit::{self, EmitArgs};
 use super::global::Global;
+use super::progress::Watched;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sycl_bundle::build::compile::{CompileOptions, compile};
 use sycl_bundle::build::options::{self, Given};
 use sycl_bundle::build::target::{CPU_SPEC, Target};
-use sycl_bundle::build::{Failure, Job, RETRIES, Step};
+use sycl_bundle::build::{Failure, Job, Settings, Step, Unit};
 use sycl_bundle::bundle::aspect::Epoch;
 use sycl_bundle::bundle::format::Declared;
 use sycl_bundle::bundle::image::{Image, State};
@@ -24,6 +25,7 @@ use sycl_bundle::device::cpu::{self, CpuArch};
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::gather::gather_code;
+use sycl_bundle::report::costs::Watch;
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::embed::FORMAT_NATIVE;
 use sycl_bundle::rewrite::link::list_symbols;
@@ -198,19 +200,19 @@ impl CompilerArgs {
         self.install.apply()?;
         let timeout = Duration::from_secs(self.timeout.map_or(PATIENCE, |seconds| seconds.get() as u64));
         let targets = [Target::cpu(self.march()?)];
+        let engines =
+            targets.iter().map(|target| engine(target, &OfflineArgs::default())).collect::<Result<Vec<_>>>()?;
         let order = CompileOptions {
             targets: &targets,
-            offline: &OfflineArgs::default(),
-            jobs: self.jobs,
-            timeout,
-            retries: RETRIES,
+            engines: &engines,
+            settings: &|| Settings { timeout, ..settings(self.jobs) },
+            environment: &[],
             cache: None,
             shard: None,
             fold: false,
-            fail_fast: false,
-            memory: None,
         };
-        let done = compile(global, &order, jobs, &|(image, _)| name(image), &mut Watch::default())?;
+        let name_of = |(image, _): Unit| name(image);
+        let done = compile(global, &order, jobs, &mut Watched::new(global, &mut Watch::default(), &name_of))?;
         for failure in &done.failures {
             global.error(&told(failure).context(name(failure.image)));
         }

@@ -4,8 +4,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
-use sycl_bundle::error::{Error, Exit};
-use sycl_bundle::files::Reporter;
+use sycl_bundle::error::{Error, Exit, Reporter};
 use sycl_bundle::report::table::Drawing;
 use sycl_bundle::report::text::visible_lines;
 

@@ -1,11 +1,11 @@
 //! `plan`: how does another tool spread a build over its own workers?
 
 use super::build;
-use super::build::draft::{Draft, Engine};
 use super::global::Global;
 use clap::{FromArgMatches as _, ValueEnum as _};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use sycl_bundle::build::commands::{CommandEngine, Draft};
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
@@ -27,6 +27,15 @@ Examples:
   make -f plan.mk -j8
 
 Exit status: as `build`; nothing is compiled.";
+
+/// The engine that the commands are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Engine {
+    /// Ninja
+    Ninja,
+    /// GNU make
+    Make,
+}
 
 /// Write what compiles each image by a command of its own, for ninja or make
 #[derive(Debug, clap::Args)]
@@ -54,7 +63,11 @@ impl Args {
         let mut build = parsed.unwrap_or_else(|error| error.exit());
         let program = std::env::current_exe().map_err(|error| Error::io("finding this program", &error))?;
         let engine = self.format.unwrap_or(Engine::Ninja);
-        build.plan(Draft { engine, to: self.to, program, arguments: self.arguments })?;
+        let engine = match engine {
+            Engine::Ninja => CommandEngine::Ninja,
+            Engine::Make => CommandEngine::Make,
+        };
+        build.plan(Draft { engine, program, arguments: self.arguments }, self.to)?;
         build.run(global)
     }
 

@@ -7,7 +7,9 @@ use super::output::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
-use sycl_bundle::build::Event;
+use sycl_bundle::build::compile::Observer;
+use sycl_bundle::build::{Event, Job, Outcome, Unit};
+use sycl_bundle::report::costs::Watch;
 
 /// Least time between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -78,6 +80,53 @@ impl Progress {
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+        }
+    }
+}
+
+/// Shows how far a compilation is, and has it watched.
+pub struct Watched<'w, 'b> {
+    global: &'w Global,
+    watch: &'w mut Watch<'b>,
+    /// Name of an image for a target in messages.
+    name: &'w dyn Fn(Unit) -> String,
+    progress: Option<Progress>,
+}
+
+impl<'w, 'b> Watched<'w, 'b> {
+    /// Begins with nothing to show.
+    pub fn new(global: &'w Global, watch: &'w mut Watch<'b>, name: &'w dyn Fn(Unit) -> String) -> Watched<'w, 'b> {
+        Watched { global, watch, name, progress: None }
+    }
+}
+
+impl Observer for Watched<'_, '_> {
+    fn begin(&mut self, job: &Job<'_>) {
+        self.watch.begin(job);
+    }
+
+    fn cached(&mut self, unit: Unit, begun: Instant, binary: &[u8]) {
+        self.watch.cached(unit, begun, binary);
+    }
+
+    fn folded(&mut self, outcome: &Outcome, begun: Instant) {
+        self.watch.folded(outcome, begun);
+    }
+
+    fn workers_begin(&mut self, modules: usize) {
+        self.progress = Some(Progress::new(self.global, modules));
+    }
+
+    fn on(&mut self, event: &Event<'_>) {
+        self.watch.on(event);
+        if let Some(progress) = &mut self.progress {
+            progress.on(event, self.name);
+        }
+    }
+
+    fn workers_end(&mut self) {
+        if let Some(progress) = self.progress.take() {
+            progress.finish();
         }
     }
 }

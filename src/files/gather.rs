@@ -4,12 +4,12 @@
 
 use super::input::Spooled;
 use super::table::Beside;
-use super::{ReadOptions, Reporter, each_file_with, report_problems};
+use super::{ReadOptions, each_file_with, report_problems};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
 use crate::container::Kind;
 use crate::container::arena::Arena;
-use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
+use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::report::FileFacts;
 use crate::rewrite::{join, prepare};
 use crate::select::Selector;

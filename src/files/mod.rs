@@ -20,27 +20,12 @@ use crate::compat::examine::{Examined, examine, examine_image, examine_unhashed}
 use crate::compat::offers::Offers;
 use crate::container::arena::Arena;
 use crate::container::{Host, Kind};
-use crate::error::{Error, ErrorKind, Exit, Problem, Result};
+use crate::error::{Error, ErrorKind, Exit, Problem, Reporter, Result};
 use crate::report::{FileFacts, units};
 use crate::rewrite::prepare;
 use crate::select::Selector;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Receives what is to be said while files are read and written.
-pub trait Reporter {
-    /// Says something that is worth knowing.
-    fn note(&self, text: &str);
-
-    /// Says something that matters to few.
-    fn detail(&self, text: &str);
-
-    /// Tells of an error that does not end the work. Returns the exit code for it.
-    fn error(&self, error: &Error) -> Exit;
-
-    /// Whether files without device code are of interest, too.
-    fn wants_all(&self) -> bool;
-}
 
 /// The results of several files, which are independent of each other.
 #[derive(Debug, Default)]

@@ -3,14 +3,13 @@
 //! Libraries of a wheel are unpacked into a folder of this run, beside the output; [`Package::finish`] packs the wheel again
 //! with what became of them. Everything else in it stays as it is.
 
-use super::Reporter;
 use super::expand::expand;
 use super::input::{Found, Input};
 use super::sources::{replaces_input, same_file};
 use super::write::{Scratch, cannot_write, folder_of, mode_of, write_streamed};
 use crate::bundle::Bundle;
 use crate::container::{Host, Kind, package};
-use crate::error::{Context as _, Error, ErrorKind, Exit, Result};
+use crate::error::{Context as _, Error, ErrorKind, Exit, Reporter, Result};
 use crate::rewrite::wheel;
 use std::collections::HashMap;
 use std::io::{BufWriter, Read};

@@ -1,19 +1,13 @@
-//! What are the inputs of `build`, and by which numbers does the user know their images?
+//! What are the inputs of `build`, and may an output go where it is to go?
 //!
-//! A file that an earlier run embedded images into is restored first, so its images have two numberings: the file's,
-//! which `inspect` shows and selectors mean, and the restored file's, which everything is built from.
+//! A file that an earlier run embedded images into is restored first.
 
-use super::Reporter;
 use super::input::Input;
 use super::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
-use crate::compat::examine::{Examined, examine};
 use crate::container::{Host, Kind, package};
-use crate::error::{Context as _, Error, ErrorKind, Result};
-use crate::rewrite::embed::original_indexes;
+use crate::error::{Error, ErrorKind, Reporter, Result};
 use crate::rewrite::embed::record::Record;
-use crate::select::Selector;
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// An input, restored to what it was before native images were added.
@@ -131,63 +125,4 @@ pub fn spare_others<'p>(others: impl IntoIterator<Item = &'p Path>, option: &str
         return Err(Error::new(ErrorKind::Usage, message).with_remedy("name another file"));
     }
     Ok(())
-}
-
-/// The numbers of images, for the user and within.
-pub struct Numbers {
-    /// Number in the file by number in the restored file.
-    shown: HashMap<usize, usize>,
-    /// The first image of each file.
-    starts: Vec<(usize, String)>,
-}
-
-impl Numbers {
-    /// For the images of several files, each with its bundle before they were united.
-    pub fn new(sources: &[Source], bundles: &[Bundle<'_>]) -> Numbers {
-        let mut starts = Vec::new();
-        let mut start = 0usize;
-        for (source, bundle) in sources.iter().zip(bundles) {
-            starts.push((start, source.name()));
-            start = start.saturating_add(bundle.images.last().map_or(0, |image| image.index.saturating_add(1)));
-        }
-        Numbers { shown: HashMap::new(), starts }
-    }
-
-    /// The number that the user knows an image by.
-    pub fn shown(&self, index: usize) -> usize {
-        self.shown.get(&index).copied().unwrap_or(index)
-    }
-
-    /// The file that an image is of.
-    pub fn file(&self, index: usize) -> &str {
-        let after = self.starts.partition_point(|(start, _)| *start <= index);
-        after.checked_sub(1).and_then(|at| self.starts.get(at)).map_or("", |(_, name)| name.as_str())
-    }
-
-    /// The images that a selector means. `embedded` is the bundle of the file as it is, where it was restored.
-    ///
-    /// # Errors
-    /// `NoMatch` where it means none.
-    pub fn select<'b, 'a>(
-        &mut self,
-        selector: &Selector,
-        all: Vec<Examined<'b, 'a>>,
-        bundle: &Bundle<'_>,
-        embedded: Option<&Bundle<'_>>,
-    ) -> Result<Vec<Examined<'b, 'a>>> {
-        let Some(embedded) = embedded else { return selector.keep(all) };
-        let numbers = original_indexes(embedded, bundle);
-        for image in &embedded.images {
-            // An added image comes after the one it was compiled from.
-            if let Some(restored) = numbers.get(&image.index) {
-                self.shown.entry(*restored).or_insert(image.index);
-            }
-        }
-        if selector.is_all() {
-            return Ok(all);
-        }
-        let meant = selector.keep(examine(embedded)).context(|| self.file(0).to_owned())?;
-        let meant: HashSet<usize> = meant.iter().filter_map(|image| numbers.get(&image.image.index).copied()).collect();
-        Ok(all.into_iter().filter(|image| meant.contains(&image.image.index)).collect())
-    }
 }

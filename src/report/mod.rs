@@ -2,6 +2,7 @@
 //!
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
+pub mod batch;
 pub mod built;
 pub mod cache;
 pub mod check;

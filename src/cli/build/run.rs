@@ -1,30 +1,37 @@
 //! What does `build` do, from the command line to the output?
 
-use super::compile::{self, CompileOptions, CompileResults};
-use super::plans::plans;
-use super::record::RecordArgs;
-use super::summary::{Batch, Work};
-use super::targets::{self, Asked, Wanted};
-use super::watch::Watch;
-use crate::cli::build::{Args, plans};
+use super::{Args, RecordArgs};
 use crate::cli::emit::compiled::{self, Compiled};
 use crate::cli::emit::{self, Emit};
 use crate::cli::global::{Global, Summary};
+use crate::cli::interrupt;
+use crate::cli::jobserver::Jobserver;
+use crate::cli::live::Live;
+use crate::cli::progress::Watched;
+use crate::cli::worker::{self, OfflineArgs};
 use crate::cli::{cache, output};
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use sycl_bundle::build::target::Backend;
-use sycl_bundle::build::{Job, RETRIES, Unit};
+use sycl_bundle::build::commands::{Draft, Edge};
+use sycl_bundle::build::compile::{self, CompileOptions, CompileResults, Shard};
+use sycl_bundle::build::plans::{self, Numbers, plans};
+use sycl_bundle::build::target::{Backend, Target};
+use sycl_bundle::build::wanted::{self, Asked, Wanted};
+use sycl_bundle::build::{Engine, Job, Open, RETRIES, Settings, Unit};
 use sycl_bundle::bundle::Bundle;
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Context as _, Error, ErrorKind, Problem, Result};
+use sycl_bundle::device::cpu::CpuArch;
+use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Problem, Result};
 use sycl_bundle::files::package::{LinkedFile, Package};
-use sycl_bundle::files::sources::{Numbers, Source, spare_others};
-use sycl_bundle::files::write::{mode_of, touch};
+use sycl_bundle::files::sources::{Source, spare_others};
+use sycl_bundle::files::write::{mode_of, touch, write_atomically};
+use sycl_bundle::report::batch::{Batch, Work};
 use sycl_bundle::report::built::{self, Alone, Built};
+use sycl_bundle::report::costs::Watch;
+use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
 use sycl_bundle::rewrite::embed::{Addition, possible};
 use sycl_bundle::rewrite::pe;
@@ -45,8 +52,13 @@ impl Args {
         let recipes = self.recipe.load(global, &table)?;
         let by_policy = self.targets.is_empty() && self.devices.is_empty();
         let targets = if by_policy { &recipes.rules.targets } else { &self.targets };
-        let asked = Asked { targets, devices: &self.devices, march: self.march.as_deref(), ptx: self.ptx };
-        let mut wanted = targets::wanted(global, &table, &asked)?;
+        let asked = Asked {
+            targets,
+            devices: &|march| self.live_targets(global, march),
+            march: self.march.as_deref(),
+            ptx: self.ptx,
+        };
+        let mut wanted = wanted::wanted(global, &table, &asked)?;
         if let Some(unit) = &self.pace.unit {
             wanted.retain(|wanted| wanted.target.name == unit.target);
         }
@@ -82,7 +94,7 @@ impl Args {
             for (source, host) in sources.iter().zip(hosts) {
                 own.push(source.bundle(host).context(|| source.name())?);
             }
-            numbers.push(Numbers::new(sources, &own));
+            numbers.push(Numbers::new(sources.iter().map(Source::name).zip(&own)));
             bundles.push(Bundle::union(own));
         }
         let mut emit = Emit::Embed;
@@ -99,7 +111,8 @@ impl Args {
             embedded.push(host.as_ref().map(Bundle::read).transpose()?);
         }
         let (images, totals) = self.selected(&bundles, &embedded, &mut numbers)?;
-        let wanted = if self.dry_run { wanted } else { targets::known(global, wanted, &self.offline)? };
+        let wanted =
+            if self.dry_run { wanted } else { wanted::known(global, wanted, &|target| engine(target, &self.offline))? };
         let mut kept = Vec::new();
         for ((images, bundle), embedded) in images.iter().zip(&bundles).zip(&embedded) {
             kept.push(match emit {
@@ -114,7 +127,7 @@ impl Args {
             let mut own = bundle.problems.clone();
             own.append(&mut plans.problems);
             self.tell_problems(global, numbers, &mut own);
-            let work = Work { global, wanted: &wanted, images, numbers };
+            let work = Work { names: Names { demangle: global.demangle }, wanted: &wanted, images, numbers };
             self.all_or_nothing(&work, plans.left_out())?;
             all_plans.push(plans);
             problems.push(own);
@@ -157,11 +170,12 @@ impl Args {
         }
         let configs = self.configs.files().iter().cloned().chain(recipes.file().map(Path::to_path_buf));
         let prerequisites: Vec<PathBuf> = self.files.iter().cloned().chain(configs).collect();
-        if let (Some(draft), Some((_, work))) = (&self.draft, batch.parts.first()) {
-            return self.write_plan(draft, work, &jobs, &prerequisites);
+        if let (Some((draft, to)), Some((_, work))) = (&self.draft, batch.parts.first()) {
+            return self.write_plan((draft, to.as_deref()), work, &jobs, &prerequisites);
         }
         let mut watch = self.record.watch(&batch)?;
-        let done = if self.dry_run { Ok(self.trial(&batch, &jobs)) } else { self.compile(&batch, jobs, &mut watch) };
+        let done =
+            if self.dry_run { Ok(self.trial(&batch, &jobs)) } else { self.compile(global, &batch, jobs, &mut watch) };
         let recorded = self.record.traced(&mut watch);
         let done = done?;
         recorded?;
@@ -184,7 +198,7 @@ impl Args {
             self.all_or_nothing(work, failures.map(|failure| (failure.image, failure.target, failure.to_string())))?;
         }
 
-        let names: Vec<String> = wanted.iter().map(|wanted| targets::describe(&wanted.target)).collect();
+        let names: Vec<String> = wanted.iter().map(|wanted| wanted::describe(&wanted.target)).collect();
         let mut built: Option<Built> = None;
         let parts =
             groups.iter().zip(&hosts).zip(&bundles).zip(&all_plans).zip(batch.parts.iter().zip(&shares)).zip(kept);
@@ -369,7 +383,13 @@ impl Args {
     }
 
     /// Compiles what is planned.
-    fn compile(&self, batch: &Batch<'_, '_>, jobs: Vec<Job<'_>>, watch: &mut Watch<'_>) -> Result<CompileResults> {
+    fn compile(
+        &self,
+        global: &Global,
+        batch: &Batch<'_, '_>,
+        jobs: Vec<Job<'_>>,
+        watch: &mut Watch<'_>,
+    ) -> Result<CompileResults> {
         let Some((_, work)) = batch.parts.first() else { return Ok(CompileResults::default()) };
         if work.wanted.iter().any(|wanted| wanted.target.march().is_some()) {
             self.install.apply()?;
@@ -380,28 +400,50 @@ impl Args {
             return Err(error.with_remedy("set SYCL_BUNDLE_CACHE_DIR to a folder that all machines share"));
         }
         let targets = work.targets();
-        let order = CompileOptions {
-            targets: &targets,
-            offline: &self.offline,
-            jobs: self.jobs,
+        let settings = || Settings {
             timeout: self.timeout,
             retries: self.pace.retries.unwrap_or(RETRIES),
+            fail_fast: self.pace.fail_fast,
+            memory: self.pace.max_memory,
+            ..settings(self.jobs)
+        };
+        let engines = targets.iter().map(|target| engine(target, &self.offline)).collect::<Result<Vec<_>>>()?;
+        let environment: Vec<_> = std::env::vars_os().collect();
+        let order = CompileOptions {
+            targets: &targets,
+            engines: &engines,
+            settings: &settings,
+            environment: &environment,
             cache: cache.as_ref(),
             shard: self.shard(),
             fold: !self.no_fold,
-            fail_fast: self.pace.fail_fast,
-            memory: self.pace.max_memory,
         };
         let several = targets.len() > 1;
         let name = |unit: Unit| {
             let of_target = if several { format!(" for {}", work.target(unit.1)) } else { String::new() };
             format!("{}{of_target}", batch.name(unit))
         };
-        compile::compile(work.global, &order, jobs, &name, watch)
+        let done = compile::compile(global, &order, jobs, &mut Watched::new(global, watch, &name))?;
+        if let (Some(cache), 1..) = (&cache, done.kept)
+            && let Err(error) = cache.collect(cache::limit()?)
+        {
+            global.detail(&error.to_string());
+        }
+        Ok(done)
+    }
+
+    /// The drivers of the live devices that are named.
+    fn live_targets(&self, global: &Global, march: Option<CpuArch>) -> Result<Vec<Target>> {
+        if self.devices.is_empty() {
+            return Ok(Vec::new());
+        }
+        let live = Live::find_for(global, &self.devices)?;
+        let target = |word: &String| wanted::live_target(live.choose(word)?, live.simulated(), march);
+        self.devices.iter().map(target).collect()
     }
 
     /// The result of a trial, as far as it is known without the compilers.
-    pub(super) fn trial(&self, batch: &Batch<'_, '_>, jobs: &[Job<'_>]) -> CompileResults {
+    fn trial(&self, batch: &Batch<'_, '_>, jobs: &[Job<'_>]) -> CompileResults {
         let targets = batch.parts.first().map(|(_, work)| work.targets()).unwrap_or_default();
         let folding = compile::folding(!self.no_fold, &targets, jobs);
         CompileResults { folded: folding.clones, apart: folding.apart, ..CompileResults::default() }
@@ -417,7 +459,7 @@ impl Args {
     fn spare_all(&self, output: &Path) -> Result<()> {
         let depend = self.depend.path(output);
         let stamp = self.stamp.as_deref().map(|stamp| ("--stamp", stamp));
-        let plan = self.draft.as_ref().and_then(|draft| Some(("--to", draft.to.as_deref()?)));
+        let plan = self.draft.as_ref().and_then(|(_, to)| Some(("--to", to.as_deref()?)));
         let depend = depend.as_deref().map(|file| ("--MF", file));
         for (option, file) in self.record.files().chain(stamp).chain(depend).chain(plan) {
             let others = self.files.iter().map(PathBuf::as_path).chain([output]);
@@ -433,12 +475,89 @@ impl Args {
         // A plan's commands have their engine tell of them.
         let silent = self.pace.unit.is_some() && built.failed.is_empty() && global.verbose == 0;
         if !global.quiet && !silent {
-            let kernel = |name: &str| shown(global, name);
+            let names = Names { demangle: global.demangle };
+            let kernel = |name: &str| names.show(name);
             let text = built.summary(global.verbose > 0, &kernel);
             output::say(&text);
         }
         Ok(())
     }
+}
+
+impl Args {
+    /// The part of the work that only fills the cache.
+    fn shard(&self) -> Option<Shard> {
+        self.shard.or(self.pace.shard())
+    }
+
+    /// Has a plan written in place of an output.
+    ///
+    /// # Errors
+    /// `Usage` for what the plan does itself.
+    pub fn plan(&mut self, draft: Draft, to: Option<PathBuf>) -> Result<()> {
+        if self.dry_run
+            || self.shard().is_some()
+            || self.stamp.is_some()
+            || self.depend.asked()
+            || self.output.is_none()
+        {
+            let message = "a plan compiles nothing, and has stamps, dependencies and parts of its own, and an output";
+            return Err(Error::new(ErrorKind::Usage, message).with_remedy("give it what `build -o FILE` would get"));
+        }
+        (self.dry_run, self.draft) = (true, Some((draft, to)));
+        Ok(())
+    }
+
+    /// Writes the commands that do the work.
+    fn write_plan(
+        &self,
+        (draft, to): (&Draft, Option<&Path>),
+        work: &Work<'_, '_>,
+        jobs: &[Job<'_>],
+        inputs: &[PathBuf],
+    ) -> Result<Exit> {
+        let clones: HashSet<Unit> = self.trial(&Batch { parts: vec![(0, *work)] }, jobs).folded.into_iter().collect();
+        let edge = |job: &Job<'_>| Edge {
+            unit: format!("{}:{}", work.numbers.shown(job.image), work.target(job.target)),
+            label: work.label(job.unit()),
+            bytes: job.il.len(),
+        };
+        let edges = jobs.iter().filter(|job| !clones.contains(&job.unit())).map(edge).collect();
+        let text = draft.text(edges, inputs, self.output.as_deref().unwrap_or(Path::new("")))?;
+        match to {
+            Some(path) => write_atomically(path, text.as_bytes(), None).map(|_| Exit::Done),
+            None => output::schema(&text),
+        }
+    }
+}
+
+/// The settings of workers that compile, as many as there are cores; from now on a signal ends the work in order.
+pub fn settings(jobs: Option<NonZeroUsize>) -> Settings {
+    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    Settings {
+        tokens: Jobserver::from_environment(),
+        interrupted: Some(interrupt::interrupted()),
+        ..Settings::new(jobs.unwrap_or(cores))
+    }
+}
+
+/// The compiler of a target.
+///
+/// # Errors
+/// `Io` where this program's own file cannot be found.
+pub fn engine(target: &Target, offline: &OfflineArgs) -> Result<Engine> {
+    Ok(match &target.backend {
+        Backend::Cpu(march) => Engine { launch: worker::launch(Some(*march))?, open: Open::Cpu },
+        Backend::Ocloc { .. } => worker::offline(Open::Ocloc(offline.ocloc.clone()))?,
+        Backend::Nvidia { .. } => worker::offline(Open::Nvidia(offline.places()))?,
+        Backend::Live { place, march, environment, .. } => {
+            let launch = match environment.is_empty() {
+                true => worker::launch(*march)?,
+                false => worker::launch_with(environment.clone(), None)?,
+            };
+            Engine { launch, open: Open::Device(*place) }
+        }
+    })
 }
 
 /// Files that are read together and go into one output.
@@ -496,11 +615,6 @@ fn embed_into(hosts: &[Host<'_>], wanted: &[Wanted]) -> Result<Emit> {
         }
     }
     Ok(Emit::Embed)
-}
-
-/// A kernel's name as the user wants it.
-pub fn shown(global: &Global, mangled: &str) -> String {
-    if global.demangle { sycl_bundle::report::name::display(mangled) } else { mangled.to_owned() }
 }
 
 /// The form of the output, from what was asked for, the output's name and the inputs.

@@ -1,15 +1,14 @@
 //! For what does the user want native code?
 
-use crate::cli::build::compile;
-use crate::cli::global::Global;
-use crate::cli::live::Live;
-use crate::cli::worker::OfflineArgs;
+use super::compile::unknown;
+use super::target::{Backend, CPU_SPEC, GPU_SPEC, Target};
+use super::{Device, Engine};
+use crate::device::cpu::{self, CpuArch};
+use crate::device::table::TargetTable;
+use crate::device::target::Target as Facts;
+use crate::error::{Error, ErrorKind, Reporter, Result};
 use std::collections::HashSet;
-use sycl_bundle::build::target::{Backend, CPU_SPEC, GPU_SPEC, Target};
-use sycl_bundle::device::cpu::{self, CpuArch};
-use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::device::target::Target as Facts;
-use sycl_bundle::error::{Error, ErrorKind, Result};
+use std::ffi::OsString;
 
 /// A target, and what is known of its devices.
 #[derive(Debug, Clone)]
@@ -26,8 +25,8 @@ pub struct Wanted {
 pub struct Asked<'a> {
     /// Spellings of targets.
     pub targets: &'a [String],
-    /// Words for live devices.
-    pub devices: &'a [String],
+    /// Finds the live devices that are named, for an instruction set of CPUs.
+    pub devices: &'a dyn Fn(Option<CpuArch>) -> Result<Vec<Target>>,
     /// The instruction set, where it was said.
     pub march: Option<&'a str>,
     /// Whether code of NVIDIA GPUs comes with PTX.
@@ -39,13 +38,13 @@ pub struct Asked<'a> {
 ///
 /// # Errors
 /// `Usage` for what is no target or cannot be compiled for, `Environment` for a device that is not there.
-pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
+pub fn wanted(reporter: &dyn Reporter, table: &TargetTable, asked: &Asked<'_>) -> Result<Vec<Wanted>> {
     let march = asked.march.map(CpuArch::parse).transpose()?;
     let mut wanted: Vec<Wanted> = Vec::new();
     for spelling in asked.targets.iter().map(|spelling| spelling.trim()).filter(|spelling| !spelling.is_empty()) {
         let found = table.resolve(spelling)?;
         if let Some(note) = &found.note {
-            global.note(note);
+            reporter.note(note);
         }
         if let (Some(own), Some(other)) = (found.march, march.filter(|march| Some(*march) != found.march)) {
             let message = format!("`-t {spelling}` is native CPU code for {own}, and --march says {other}");
@@ -55,7 +54,7 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
         let named = found.targets.len() == 1;
         if !named {
             let names: Vec<&str> = found.targets.iter().map(|target| target.name.as_str()).collect();
-            global.note(&format!("`{spelling}` is {}", names.join(", ")));
+            reporter.note(&format!("`{spelling}` is {}", names.join(", ")));
         }
         for facts in found.targets {
             let target = Target::from_facts(facts, own)?;
@@ -71,12 +70,8 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
         let error = Error::new(ErrorKind::Usage, "--ptx is for NVIDIA GPUs, and none is named");
         return Err(error.with_remedy("name the oldest that it is to run on: -t nvidia_gpu_sm_80"));
     }
-    if !asked.devices.is_empty() {
-        let live = Live::find_for(global, asked.devices)?;
-        for word in asked.devices {
-            wanted.push(Wanted { target: device(&live, word, march)?, facts: None, named: true });
-        }
-    }
+    let devices = (asked.devices)(march)?;
+    wanted.extend(devices.into_iter().map(|target| Wanted { target, facts: None, named: true }));
     // The runtime could not tell them apart.
     for (at, one) in wanted.iter().enumerate() {
         let same = |other: &&Wanted| {
@@ -102,9 +97,13 @@ pub fn wanted(global: &Global, table: &TargetTable, asked: &Asked<'_>) -> Result
 ///
 /// # Errors
 /// `Environment` where there is no ocloc, or it does not know a target that was named alone, or ptxas does not know one.
-pub fn known(global: &Global, wanted: Vec<Wanted>, offline: &OfflineArgs) -> Result<Vec<Wanted>> {
+pub fn known(
+    reporter: &dyn Reporter,
+    wanted: Vec<Wanted>,
+    engine: &dyn Fn(&Target) -> Result<Engine>,
+) -> Result<Vec<Wanted>> {
     if let Some(target) = wanted.iter().map(|wanted| &wanted.target).find(|target| target.is_nvidia()) {
-        let (unknown, version) = compile::unknown(&[target], &compile::engine(target, offline)?)?;
+        let (unknown, version) = unknown(&[target], &engine(target)?)?;
         if !unknown.is_empty() {
             let message = format!("ptxas does not know all of {} ({version})", target.architecture());
             let error = Error::new(ErrorKind::Environment, message);
@@ -113,7 +112,7 @@ pub fn known(global: &Global, wanted: Vec<Wanted>, offline: &OfflineArgs) -> Res
     }
     let gpus: Vec<&Target> = wanted.iter().map(|wanted| &wanted.target).filter(|target| is_offline(target)).collect();
     let Some(first) = gpus.first() else { return Ok(wanted) };
-    let (unknown, version) = compile::unknown(&gpus, &compile::engine(first, offline)?)?;
+    let (unknown, version) = unknown(&gpus, &engine(first)?)?;
     let names: HashSet<String> =
         unknown.iter().filter_map(|place| gpus.get(*place)).map(|target| target.name.clone()).collect();
     let version = if version.is_empty() { "this machine's ocloc".to_owned() } else { format!("ocloc {version}") };
@@ -125,7 +124,7 @@ pub fn known(global: &Global, wanted: Vec<Wanted>, offline: &OfflineArgs) -> Res
     if !names.is_empty() {
         let mut list: Vec<&str> = names.iter().map(String::as_str).collect();
         list.sort_unstable();
-        global.note(&format!("{version} does not know {}, which are left out", list.join(", ")));
+        reporter.note(&format!("{version} does not know {}, which are left out", list.join(", ")));
     }
     let left: Vec<Wanted> = wanted.into_iter().filter(|wanted| !names.contains(&wanted.target.name)).collect();
     if left.is_empty() {
@@ -148,9 +147,15 @@ pub fn describe(target: &Target) -> String {
     }
 }
 
-/// The driver of a live device.
-fn device(live: &Live, word: &str, march: Option<CpuArch>) -> Result<Target> {
-    let (place, device) = live.choose(word)?;
+/// The driver of a live device; `environment` has it simulate one.
+///
+/// # Errors
+/// `Environment` where nothing can be compiled for it.
+pub fn live_target(
+    (place, device): (usize, &Device),
+    environment: &[(OsString, OsString)],
+    march: Option<CpuArch>,
+) -> Result<Target> {
     let refuse = |why: &str, remedy: &str| {
         let message = format!("nothing can be compiled for the device {} ({}): {why}", device.name, device.platform);
         Err(Error::new(ErrorKind::Environment, message).with_remedy(remedy))
@@ -181,7 +186,7 @@ fn device(live: &Live, word: &str, march: Option<CpuArch>) -> Result<Target> {
         backend: Backend::Live {
             place: u32::try_from(place).unwrap_or(u32::MAX),
             name: device.name.clone(),
-            environment: live.simulated().to_vec(),
+            environment: environment.to_vec(),
             march: march.filter(|_| spec == CPU_SPEC),
         },
     })

@@ -1,30 +1,33 @@
 //! Which images are compiled for which targets, and which native images does the output get?
 
 use super::compile::Binary;
-use super::recipe::Recipes;
-use super::targets::Wanted;
-use crate::cli::global::Global;
+use super::plan::{For, Plan, plan};
+use super::target::{GPU_SPEC, Target};
+use super::wanted::Wanted;
+use super::{Job, Unit};
+use crate::bundle::Bundle;
+use crate::bundle::format::Declared;
+use crate::bundle::image::Image;
+use crate::bundle::spec_constants::{ConstantName, constants};
+use crate::compat::engine::Engine;
+use crate::compat::examine::{Examined, examine};
+use crate::compat::finding::{Finding, RuleId};
+use crate::compat::fit::Subject;
+use crate::compat::gate::codes;
+use crate::compat::native::Stay;
+use crate::device::cpu::CpuArch;
+use crate::device::target::Target as Facts;
+use crate::device::yaml::Place;
+use crate::error::{Context as _, Error, ErrorKind, Problem, Reporter, Result};
+use crate::policy::rules::Rules;
+use crate::rewrite::embed::original_indexes;
+use crate::rewrite::embed::{Addition, FORMAT_NATIVE, earlier_additions};
+use crate::rewrite::specialize::{RecordedValues, Specialized};
+use crate::rewrite::specialize::{display_name, unknown_constant};
+use crate::select::Selector;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use sycl_bundle::build::plan::{For, Plan, plan};
-use sycl_bundle::build::target::{GPU_SPEC, Target};
-use sycl_bundle::build::{Job, Unit};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::format::Declared;
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::spec_constants::ConstantName;
-use sycl_bundle::compat::engine::Engine;
-use sycl_bundle::compat::examine::Examined;
-use sycl_bundle::compat::finding::{Finding, RuleId};
-use sycl_bundle::compat::fit::Subject;
-use sycl_bundle::compat::gate::codes;
-use sycl_bundle::compat::native::Stay;
-use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::device::target::Target as Facts;
-use sycl_bundle::error::{Error, ErrorKind, Problem, Result};
-use sycl_bundle::files::sources::Numbers;
-use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, earlier_additions};
-use sycl_bundle::rewrite::specialize::{RecordedValues, Specialized};
+use std::path::Path;
 
 /// A plan for each target, in the order of the targets.
 pub struct Plans<'a> {
@@ -50,7 +53,7 @@ pub struct Plans<'a> {
 /// # Errors
 /// `Usage` for a value that a specialization constant cannot have.
 pub fn plans<'a>(
-    global: &Global,
+    reporter: &dyn Reporter,
     wanted: &[Wanted],
     images: &[Examined<'_, 'a>],
     linked: Option<&Bundle<'a>>,
@@ -93,7 +96,7 @@ pub fn plans<'a>(
         plans.linked.extend(own.linked.iter().copied());
         plans.each.push(own);
     }
-    recipes.unused(global, &used_rules.into_inner());
+    recipes.unused(reporter, &used_rules.into_inner());
     recipes.check(images, &plans.set)?;
     Ok(plans)
 }
@@ -139,14 +142,15 @@ pub fn devices(wanted: &[Wanted], compiled: &[Binary]) -> Vec<Option<String>> {
 
 /// The new images, from what was compiled and what [`devices`] says of it.
 pub fn additions<'a>(
-    global: &Global,
+    reporter: &dyn Reporter,
     wanted: &'a [Wanted],
     plans: &'a Plans<'_>,
     (compiled, devices): (&'a [Binary], &'a [Option<String>]),
 ) -> Vec<Addition<'a>> {
     let all = compiled.iter().zip(devices);
     if all.clone().any(|(binary, device)| device.is_none() && is_live_gpu(wanted, binary)) {
-        global.note("the driver's code does not tell for which GPU it is: the runtime will hand it to every Intel GPU");
+        reporter
+            .note("the driver's code does not tell for which GPU it is: the runtime will hand it to every Intel GPU");
     }
     let one = |(binary, device): (&'a Binary, &'a Option<String>)| {
         let own = addition(&wanted.get(binary.target)?.target, binary.unit(), plans, &binary.bytes);
@@ -206,5 +210,109 @@ pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payloa
         linked: plans.linked.contains(&unit.0),
         format: FORMAT_NATIVE,
         payload,
+    }
+}
+
+/// Rules of a file, and what the command line adds to them.
+#[derive(Debug, Default)]
+pub struct Recipes {
+    /// The rules; what the command line says comes last.
+    pub rules: Rules,
+    /// The number of rules that the file holds.
+    pub own: usize,
+}
+
+impl Recipes {
+    /// The file, where there is one that says how to build.
+    pub fn file(&self) -> Option<&Path> {
+        Some(Path::new(&self.rules.file)).filter(|path| !path.as_os_str().is_empty())
+    }
+
+    /// Tells of the file's rules that are for no image.
+    pub fn unused(&self, reporter: &dyn Reporter, used: &BTreeSet<usize>) {
+        let own = self.rules.rules.iter().take(self.own).enumerate();
+        for (_, rule) in own.filter(|(at, _)| !used.contains(at)) {
+            let Place { line, column } = rule.place;
+            reporter.note(&format!("{}:{line}:{column}: the rule is for no image", self.rules.file));
+        }
+    }
+
+    /// Whether each constant that the command line names is one of an image.
+    ///
+    /// # Errors
+    /// `Usage`, with the names that there are.
+    pub fn check(&self, images: &[Examined<'_, '_>], set: &BTreeSet<ConstantName>) -> Result<()> {
+        let asked = self.rules.rules.iter().skip(self.own).flat_map(|rule| &rule.settings.constants);
+        let Some(missing) = asked.into_iter().find(|setting| !set.contains(&setting.which)) else { return Ok(()) };
+        let of_image = |examined: &Examined<'_, '_>| {
+            let named = constants(&examined.image.properties);
+            let numbers = examined.module.iter().flat_map(|module| &module.spec_constants);
+            match named.is_empty() {
+                true => numbers.map(|id| ConstantName::Id(*id).text()).collect::<Vec<String>>(),
+                false => named.iter().map(|one| display_name(one.name)).collect(),
+            }
+        };
+        Err(unknown_constant(missing, &images.iter().flat_map(of_image).collect()))
+    }
+}
+
+/// The numbers of images, for the user and within. A file that an earlier run embedded images into is restored first, so its
+/// images have two numberings: the file's, which `inspect` shows and selectors mean, and the restored file's, which
+/// everything is built from.
+pub struct Numbers {
+    /// Number in the file by number in the restored file.
+    shown: HashMap<usize, usize>,
+    /// The first image of each file.
+    starts: Vec<(usize, String)>,
+}
+
+impl Numbers {
+    /// Numbers the images of several files, each with its name and its bundle before they were united.
+    pub fn new<'b>(files: impl Iterator<Item = (String, &'b Bundle<'b>)>) -> Numbers {
+        let mut starts = Vec::new();
+        let mut start = 0usize;
+        for (name, bundle) in files {
+            starts.push((start, name));
+            start = start.saturating_add(bundle.images.last().map_or(0, |image| image.index.saturating_add(1)));
+        }
+        Numbers { shown: HashMap::new(), starts }
+    }
+
+    /// The number that the user knows an image by.
+    pub fn shown(&self, index: usize) -> usize {
+        self.shown.get(&index).copied().unwrap_or(index)
+    }
+
+    /// The file that an image is of.
+    pub fn file(&self, index: usize) -> &str {
+        let after = self.starts.partition_point(|(start, _)| *start <= index);
+        after.checked_sub(1).and_then(|at| self.starts.get(at)).map_or("", |(_, name)| name.as_str())
+    }
+
+    /// The images that a selector means. `embedded` is the bundle of the file as it is, where it was restored.
+    ///
+    /// # Errors
+    /// `NoMatch` where it means none.
+    pub fn select<'b, 'a>(
+        &mut self,
+        selector: &Selector,
+        all: Vec<Examined<'b, 'a>>,
+        bundle: &Bundle<'_>,
+        embedded: Option<&Bundle<'_>>,
+    ) -> Result<Vec<Examined<'b, 'a>>> {
+        let Some(embedded) = embedded else { return selector.keep(all) };
+        let numbers = original_indexes(embedded, bundle);
+        for image in &embedded.images {
+            // An added image comes after the one it was compiled from.
+            if let Some(restored) = numbers.get(&image.index) {
+                self.shown.entry(*restored).or_insert(image.index);
+            }
+        }
+        if selector.is_all() {
+            return Ok(all);
+        }
+        let meant = selector.keep(examine(embedded)).context(|| self.file(0).to_owned())?;
+        let meant: HashSet<usize> = meant.iter().filter_map(|image| numbers.get(&image.image.index).copied()).collect();
+        Ok(all.into_iter().filter(|image| meant.contains(&image.image.index)).collect())
     }
 }

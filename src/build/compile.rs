@@ -1,30 +1,23 @@
 //! How do the planned modules become binaries: out of the cache, else by their targets' compilers?
 
-use super::pace::Shard;
-use super::watch::Watch;
-use crate::cli::global::Global;
-use crate::cli::jobserver::Jobserver;
-use crate::cli::progress::Progress;
-use crate::cli::worker::{self, OfflineArgs};
-use crate::cli::{cache, interrupt};
-use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-use sycl_bundle::build::cache::{Cache, Compiler, Keys, fingerprint};
-use sycl_bundle::build::fold::{Apart, Folding};
-use sycl_bundle::build::target::{Backend, Target};
-use sycl_bundle::build::{
+use super::cache::{Cache, Compiler, Keys, fingerprint};
+use super::fold::{Apart, Folding};
+use super::target::{Backend, Target};
+use super::{
     self as pool, Artifact, Engine, Event, Failure, FailureCause, Inventory, Job, Offline, Open, Outcome, Settings,
     Unit, inventory, offline,
 };
-use sycl_bundle::bundle::format::Format;
-use sycl_bundle::container::place::Place;
-use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::native::Native;
+use crate::bundle::format::Format;
+use crate::container::place::Place;
+use crate::device::cpu::CpuArch;
+use crate::error::{Error, ErrorKind, Reporter, Result};
+use crate::native::Native;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// A compiled image.
 #[derive(Debug, Clone)]
@@ -61,24 +54,48 @@ impl Binary {
 pub struct CompileOptions<'o> {
     /// The targets that the jobs name by their places.
     pub targets: &'o [Target],
-    /// Places of compilers for devices that need not be there, as far as the user names them.
-    pub offline: &'o OfflineArgs,
-    /// The number of workers, where the user says.
-    pub jobs: Option<NonZeroUsize>,
-    /// The longest that one image may take in one attempt.
-    pub timeout: Duration,
-    /// The number of further attempts after one that ended the driver's process.
-    pub retries: u32,
+    /// The compilers of the targets, in their order.
+    pub engines: &'o [Engine],
+    /// Gives the settings of the workers, once there is something to compile.
+    pub settings: &'o dyn Fn() -> Settings,
+    /// Variables of this process, which its workers inherit.
+    pub environment: &'o [(OsString, OsString)],
     /// The cache of binaries; none where it is turned off.
     pub cache: Option<&'o Cache>,
     /// The share of the modules that is compiled.
     pub shard: Option<Shard>,
     /// Whether modules that are the same code but for names are compiled once.
     pub fold: bool,
-    /// Whether the first image that does not build ends it.
-    pub fail_fast: bool,
-    /// Bytes of memory that all workers together may take.
-    pub memory: Option<u64>,
+}
+
+/// One of several parts of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 0.
+    pub index: u32,
+    /// Number of parts.
+    pub count: u32,
+}
+
+/// Looks on while modules are compiled.
+pub trait Observer {
+    /// A module is to be compiled, unless it is in the cache.
+    fn begin(&mut self, job: &Job<'_>);
+
+    /// A binary came out of the cache.
+    fn cached(&mut self, unit: Unit, begun: Instant, binary: &[u8]);
+
+    /// A module got what another's compilation came to.
+    fn folded(&mut self, outcome: &Outcome, begun: Instant);
+
+    /// Workers begin with so many modules.
+    fn workers_begin(&mut self, modules: usize);
+
+    /// Something happened to a module in a worker.
+    fn on(&mut self, event: &Event<'_>);
+
+    /// Workers have ended.
+    fn workers_end(&mut self);
 }
 
 /// The result of a compilation.
@@ -98,6 +115,8 @@ pub struct CompileResults {
     pub elsewhere: Vec<Unit>,
     /// Files of the compilers, as far as they are known.
     pub libraries: Vec<PathBuf>,
+    /// Number of binaries that were put into the cache.
+    pub kept: usize,
     /// Names and versions of the compilers, by the places of their targets, as far as they were asked.
     pub compilers: HashMap<usize, String>,
 }
@@ -108,28 +127,26 @@ pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
     if fold { Folding::new(jobs, &renamed) } else { Folding::default() }
 }
 
-/// Compiles. `name` says what an image for a target is called in messages.
+/// Compiles.
 ///
 /// # Errors
 /// `Environment` where the machine cannot compile; `Build` where the user ended it, or the first image that did not build.
 pub fn compile(
-    global: &Global,
+    reporter: &dyn Reporter,
     order: &CompileOptions<'_>,
     jobs: Vec<Job<'_>>,
-    name: &dyn Fn(Unit) -> String,
-    watch: &mut Watch<'_>,
+    observer: &mut dyn Observer,
 ) -> Result<CompileResults> {
     let mut done = CompileResults::default();
     if jobs.is_empty() {
         return Ok(done);
     }
-    let engines = order.targets.iter().map(|target| engine(target, order.offline)).collect::<Result<Vec<_>>>()?;
     let places: HashMap<Unit, usize> = jobs.iter().enumerate().map(|(place, job)| (job.unit(), place)).collect();
     let mut folding = folding(order.fold, order.targets, &jobs);
     let mut keys: HashMap<Unit, Keys> = HashMap::new();
     if order.cache.is_some() || order.shard.is_some() {
         let wanted: Vec<usize> = jobs.iter().map(|job| job.target).collect();
-        let Identities { compilers, libraries } = identify(order.targets, &engines, &wanted)?;
+        let Identities { compilers, libraries } = identify(order, &wanted)?;
         done.libraries = libraries;
         done.compilers = names(&compilers);
         let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
@@ -142,11 +159,11 @@ pub fn compile(
             done.elsewhere.push(job.unit());
             continue;
         }
-        watch.begin(&job);
+        observer.begin(&job);
         let looked = Instant::now();
         match key.and_then(|key| key.get(order.cache?)) {
             Some(bytes) if is_for(order.targets, job.target, &bytes) && job.flaw(&bytes).is_none() => {
-                watch.cached(job.unit(), looked, &bytes);
+                observer.cached(job.unit(), looked, &bytes);
                 done.cached.push(job.unit());
                 done.compiled.push(Binary { image: job.image, target: job.target, bytes });
             }
@@ -155,13 +172,13 @@ pub fn compile(
     }
     let (leaders, mut followers) = folding.group(left);
     let mut again = Vec::new();
-    for outcome in run(global, order, &engines, &leaders, &keys, (name, watch))? {
+    for outcome in run(reporter, order, &leaders, &keys, &mut done.kept, observer)? {
         let leader = outcome.as_ref().map_or_else(Failure::unit, Artifact::unit);
         for job in followers.remove(&leader).unwrap_or_default() {
             let begun = Instant::now();
             match folding.follow(&outcome, &job) {
                 Ok(outcome) => {
-                    watch.folded(&outcome, begun);
+                    observer.folded(&outcome, begun);
                     done.folded.extend(outcome.is_ok().then_some(job.unit()));
                     done.take(order, outcome)?;
                 }
@@ -173,7 +190,7 @@ pub fn compile(
         }
         done.take(order, outcome)?;
     }
-    for outcome in run(global, order, &engines, &again, &keys, (name, watch))? {
+    for outcome in run(reporter, order, &again, &keys, &mut done.kept, observer)? {
         done.take(order, outcome)?;
     }
     done.apart = folding.apart;
@@ -181,8 +198,7 @@ pub fn compile(
     if done.compilers.is_empty() && done.failures.iter().any(|failure| died(&failure)) {
         let wanted: Vec<usize> = done.failures.iter().filter(died).map(|failure| failure.target).collect();
         // A compiler that does not tell its name does not end a build that is done.
-        done.compilers =
-            identify(order.targets, &engines, &wanted).map(|found| names(&found.compilers)).unwrap_or_default();
+        done.compilers = identify(order, &wanted).map(|found| names(&found.compilers)).unwrap_or_default();
     }
     done.failures.sort_by_key(|failure| places.get(&failure.unit()).copied());
     done.compiled.sort_by_key(|binary| places.get(&binary.unit()).copied());
@@ -214,32 +230,22 @@ fn names(compilers: &HashMap<usize, Compiler>) -> HashMap<usize, String> {
     compilers.iter().map(|(place, compiler)| (*place, name(compiler))).collect()
 }
 
-/// Has workers compile what is left.
+/// Has workers compile what is left; `all_kept` counts the binaries that the cache got.
 fn run(
-    global: &Global,
+    reporter: &dyn Reporter,
     order: &CompileOptions<'_>,
-    engines: &[Engine],
     left: &[Job<'_>],
     keys: &HashMap<Unit, Keys>,
-    (name, watch): (&dyn Fn(Unit) -> String, &mut Watch<'_>),
+    all_kept: &mut usize,
+    observer: &mut dyn Observer,
 ) -> Result<Vec<Outcome>> {
     if left.is_empty() {
         return Ok(Vec::new());
     }
-    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let interrupted = interrupt::interrupted();
-    let settings = Settings {
-        timeout: order.timeout,
-        retries: order.retries,
-        tokens: Jobserver::from_environment(),
-        interrupted: Some(interrupted.clone()),
-        fail_fast: order.fail_fast,
-        memory: order.memory,
-        ..Settings::new(order.jobs.unwrap_or(cores))
-    };
-    let mut progress = Progress::new(global, left.len());
+    let settings = (order.settings)();
+    observer.workers_begin(left.len());
     let (mut kept, mut unkept, mut finished, mut failed) = (0usize, None, 0usize, false);
-    let outcomes = pool::run(left, engines, &settings, &mut |event| {
+    let outcomes = pool::run(left, order.engines, &settings, &mut |event| {
         if let Event::Finished(artifact) = &event {
             finished = finished.saturating_add(1);
             // At once: a build that is killed has what it compiled until then.
@@ -253,21 +259,21 @@ fn run(
             }
         }
         failed |= matches!(event, Event::Failed(_));
-        watch.on(&event);
-        progress.on(&event, name);
+        observer.on(&event);
     });
-    progress.finish();
+    observer.workers_end();
+    *all_kept = all_kept.saturating_add(kept);
     if let Some(error) = unkept {
-        global.note(&format!("{error}; the build goes on without keeping more"));
+        reporter.note(&format!("{error}; the build goes on without keeping more"));
     }
-    if interrupted.load(Ordering::Relaxed) {
+    if settings.interrupted.as_ref().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed)) {
         let message =
             format!("interrupted: {finished} of {} images compiled, {kept} of them kept in the cache", left.len());
         let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
     }
     // Which one it was has been said when it happened.
-    if failed && order.fail_fast {
+    if failed && settings.fail_fast {
         let message = format!(
             "ended by an image that did not build: {finished} of {} images compiled, {kept} of them kept in the cache",
             left.len()
@@ -275,32 +281,7 @@ fn run(
         let remedy = "without --fail-fast all others are compiled, and what does not build stays SPIR-V";
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
     }
-    let outcomes = outcomes?;
-    if let (Some(cache), 1..) = (order.cache, kept)
-        && let Err(error) = cache.collect(cache::limit()?)
-    {
-        global.detail(&error.to_string());
-    }
-    Ok(outcomes)
-}
-
-/// The compiler of a target.
-///
-/// # Errors
-/// `Io` where this program's own file cannot be found.
-pub fn engine(target: &Target, offline: &OfflineArgs) -> Result<Engine> {
-    Ok(match &target.backend {
-        Backend::Cpu(march) => Engine { launch: worker::launch(Some(*march))?, open: Open::Cpu },
-        Backend::Ocloc { .. } => worker::offline(Open::Ocloc(offline.ocloc.clone()))?,
-        Backend::Nvidia { .. } => worker::offline(Open::Nvidia(offline.places()))?,
-        Backend::Live { place, march, environment, .. } => {
-            let launch = match environment.is_empty() {
-                true => worker::launch(*march)?,
-                false => worker::launch_with(environment.clone(), None)?,
-            };
-            Engine { launch, open: Open::Device(*place) }
-        }
-    })
+    outcomes
 }
 
 /// The instruction set that is asked for, and another one that a binary is for.
@@ -331,11 +312,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The compilers of targets.
 #[derive(Debug, Default)]
-pub struct Identities {
+struct Identities {
     /// Compilers by the place of the target.
-    pub compilers: HashMap<usize, Compiler>,
+    compilers: HashMap<usize, Compiler>,
     /// Files of the compilers, as far as they are known.
-    pub libraries: Vec<PathBuf>,
+    libraries: Vec<PathBuf>,
 }
 
 /// The answer of an engine about itself.
@@ -348,10 +329,10 @@ enum EngineAnswer {
 ///
 /// # Errors
 /// `Environment` where one does not answer.
-pub fn identify(targets: &[Target], engines: &[Engine], wanted: &[usize]) -> Result<Identities> {
+fn identify(order: &CompileOptions<'_>, wanted: &[usize]) -> Result<Identities> {
     let mut found = Identities::default();
     let mut known: Vec<(&Engine, EngineAnswer)> = Vec::new();
-    for (place, (target, engine)) in targets.iter().zip(engines).enumerate() {
+    for (place, (target, engine)) in order.targets.iter().zip(order.engines).enumerate() {
         if !wanted.contains(&place) {
             continue;
         }
@@ -359,7 +340,7 @@ pub fn identify(targets: &[Target], engines: &[Engine], wanted: &[usize]) -> Res
             let answer = match &engine.open {
                 Open::Cpu | Open::Device(_) => {
                     let inventory = inventory(&engine.launch, PATIENCE)?;
-                    found.libraries.extend(libraries(&inventory));
+                    found.libraries.extend(libraries(&inventory, order.environment));
                     EngineAnswer::Devices(inventory)
                 }
                 Open::Ocloc(_) | Open::Nvidia(_) => {
@@ -372,7 +353,7 @@ pub fn identify(targets: &[Target], engines: &[Engine], wanted: &[usize]) -> Res
             known.push((engine, answer));
         }
         if let Some((_, answer)) = known.iter().find(|(other, _)| *other == engine) {
-            found.compilers.insert(place, compiler(target, answer, &engine.launch.env));
+            found.compilers.insert(place, compiler(target, answer, order.environment, &engine.launch.env));
         }
     }
     found.libraries.dedup();
@@ -398,7 +379,12 @@ pub fn unknown(targets: &[&Target], engine: &Engine) -> Result<(Vec<usize>, Stri
 }
 
 /// The compiler of a target, and what it reads.
-fn compiler(target: &Target, answer: &EngineAnswer, env: &[(OsString, OsString)]) -> Compiler {
+fn compiler(
+    target: &Target,
+    answer: &EngineAnswer,
+    environment: &[(OsString, OsString)],
+    env: &[(OsString, OsString)],
+) -> Compiler {
     let identity = match answer {
         EngineAnswer::Devices(inventory) => {
             let device = match &target.backend {
@@ -421,13 +407,10 @@ fn compiler(target: &Target, answer: &EngineAnswer, env: &[(OsString, OsString)]
     };
     // Settings of the driver and of the compiler in it; which driver is chosen shows in its identity.
     let read = |name: &str| ["CL_CONFIG_", "VOLCANO_", "IGC_"].iter().any(|prefix| name.starts_with(prefix));
-    let text = |text: OsString| text.to_string_lossy().into_owned();
-    let own = std::env::vars_os().filter(|(name, _)| env.iter().all(|(set, _)| set != name));
-    let mut environment: Vec<(String, String)> = own
-        .chain(env.iter().cloned())
-        .map(|(name, value)| (text(name), text(value)))
-        .filter(|(name, _)| read(name))
-        .collect();
+    let text = |text: &OsString| text.to_string_lossy().into_owned();
+    let own = environment.iter().filter(|(name, _)| env.iter().all(|(set, _)| set != name));
+    let mut environment: Vec<(String, String)> =
+        own.chain(env).map(|(name, value)| (text(name), text(value))).filter(|(name, _)| read(name)).collect();
     environment.sort();
     Compiler {
         target: target.spec.to_owned(),
@@ -438,9 +421,10 @@ fn compiler(target: &Target, answer: &EngineAnswer, env: &[(OsString, OsString)]
 }
 
 /// The loader, and the drivers that the user names by their files.
-fn libraries(inventory: &Inventory) -> Vec<PathBuf> {
-    let named = std::env::var_os("OCL_ICD_FILENAMES").unwrap_or_default();
-    let named = std::env::split_paths(&named).collect::<Vec<_>>();
+fn libraries(inventory: &Inventory, environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
+    let named = environment.iter().find(|(name, _)| name == "OCL_ICD_FILENAMES").map(|(_, paths)| paths);
+    let named = named.into_iter().flat_map(|paths| paths.as_bytes().split(|byte| *byte == b':'));
+    let named: Vec<PathBuf> = named.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
     let all = std::iter::once(Path::new(&inventory.loader)).chain(named.iter().map(PathBuf::as_path));
     all.filter(|path| path.is_absolute() && path.is_file()).map(Path::to_path_buf).collect()
 }

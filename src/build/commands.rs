@@ -1,21 +1,15 @@
-//! How does another tool do the work, one command per image and target?
+//! How does another tool do the work, or know when to do it again?
+//!
+//! Plans for ninja and make, one command per image and target, and the rule of what an output depends on.
 
-use super::Args;
-use super::pace::Shard;
-use super::summary::{Batch, Work};
-use crate::cli::output;
-use std::collections::HashSet;
+use crate::error::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use sycl_bundle::build::{Job, Unit};
-use sycl_bundle::error::Exit;
-use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::files::write::write_atomically;
 
 /// The engine that the commands are written for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Engine {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandEngine {
     /// Ninja
     Ninja,
     /// GNU make
@@ -26,9 +20,7 @@ pub enum Engine {
 #[derive(Debug, Clone)]
 pub struct Draft {
     /// The engine that runs the plan.
-    pub engine: Engine,
-    /// The file to write; standard output without.
-    pub to: Option<PathBuf>,
+    pub engine: CommandEngine,
     /// The path of this program.
     pub program: PathBuf,
     /// The arguments of `build`.
@@ -76,8 +68,8 @@ impl Draft {
             shell_output: shell(&quoted(&output.to_string_lossy())),
         };
         Ok(match self.engine {
-            Engine::Ninja => plan.ninja(&edges),
-            Engine::Make => plan.make(&edges),
+            CommandEngine::Ninja => plan.ninja(&edges),
+            CommandEngine::Make => plan.make(&edges),
         })
     }
 
@@ -97,8 +89,8 @@ impl Draft {
         for c in Self::plain(text)?.chars() {
             match (self.engine, c) {
                 (_, '$') => out.push_str("$$"),
-                (Engine::Ninja, ' ' | ':') => out.extend(['$', c]),
-                (Engine::Make, ' ' | '#' | ':' | '%') => out.extend(['\\', c]),
+                (CommandEngine::Ninja, ' ' | ':') => out.extend(['$', c]),
+                (CommandEngine::Make, ' ' | '#' | ':' | '%') => out.extend(['\\', c]),
                 _ => out.push(c),
             }
         }
@@ -177,51 +169,30 @@ impl Plan {
     }
 }
 
-impl Args {
-    /// The part of the work that only fills the cache.
-    pub(super) fn shard(&self) -> Option<Shard> {
-        self.shard.or(self.pace.shard())
+/// A rule, and one without a recipe per prerequisite, so that one that is gone does not stop `make`.
+pub fn rule(target: &str, prerequisites: &[String]) -> String {
+    let mut text = format!("{target}:");
+    for name in prerequisites {
+        let _ = write!(text, " \\\n  {name}");
     }
-
-    /// Has a plan written in place of an output.
-    ///
-    /// # Errors
-    /// `Usage` for what the plan does itself.
-    pub fn plan(&mut self, draft: Draft) -> Result<()> {
-        if self.dry_run
-            || self.shard().is_some()
-            || self.stamp.is_some()
-            || self.depend.asked()
-            || self.output.is_none()
-        {
-            let message = "a plan compiles nothing, and has stamps, dependencies and parts of its own, and an output";
-            return Err(Error::new(ErrorKind::Usage, message).with_remedy("give it what `build -o FILE` would get"));
-        }
-        (self.dry_run, self.draft) = (true, Some(draft));
-        Ok(())
+    text.push('\n');
+    for name in prerequisites {
+        let _ = write!(text, "\n{name}:\n");
     }
+    text
+}
 
-    /// Writes the commands that do the work.
-    pub(super) fn write_plan(
-        &self,
-        draft: &Draft,
-        work: &Work<'_, '_>,
-        jobs: &[Job<'_>],
-        inputs: &[PathBuf],
-    ) -> Result<Exit> {
-        let clones: HashSet<Unit> = self.trial(&Batch { parts: vec![(0, *work)] }, jobs).folded.into_iter().collect();
-        let edge = |job: &Job<'_>| Edge {
-            unit: format!("{}:{}", work.numbers.shown(job.image), work.target(job.target)),
-            label: work.label(job.unit()),
-            bytes: job.il.len(),
-        };
-        let edges = jobs.iter().filter(|job| !clones.contains(&job.unit())).map(edge).collect();
-        let text = draft.text(edges, inputs, self.output.as_deref().unwrap_or(Path::new("")))?;
-        match &draft.to {
-            Some(path) => write_atomically(path, text.as_bytes(), None).map(|_| Exit::Done),
-            None => output::schema(&text),
+/// As GCC escapes: blanks and `#` by a backslash, `$` doubled.
+pub fn escaped(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match c {
+            ' ' | '\t' | '#' => out.extend(['\\', c]),
+            '$' => out.push_str("$$"),
+            _ => out.push(c),
         }
     }
+    out
 }
 
 #[cfg(test)]
@@ -235,5 +206,14 @@ mod tests {
         let script = format!("for w in {line}; do printf '%s\\n' \"$w\"; done");
         let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap(), words.join("\n") + "\n");
+    }
+
+    /// Escapes names for `make`; `tests/real/build_systems.rs` asks a real one.
+    #[test]
+    fn names_are_escaped_and_may_be_gone() {
+        let names = ["in put.so", "a$b.so", "c#d.so"].map(escaped);
+        let expected =
+            "out.so: \\\n  in\\ put.so \\\n  a$$b.so \\\n  c\\#d.so\n\nin\\ put.so:\n\na$$b.so:\n\nc\\#d.so:\n";
+        assert_eq!(rule("out.so", &names), expected);
     }
 }

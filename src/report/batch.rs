@@ -1,28 +1,26 @@
 //! What did a build do, by the names and numbers that the user knows?
 
-use super::compile::{Binary, CompileResults};
-use super::plans::Plans;
-use super::run::shown;
-use super::targets::Wanted;
-use super::watch::Watch;
-use crate::cli::global::Global;
+use super::built::{Built, Failed, Skipped, Slowest, Staying, TargetCounts, describe_module};
+use super::costs::{BinaryOrigin, Costs, ImageCost, KernelResources, Watch};
+use super::evidence::Names;
+use super::json::SchemaVersion;
+use super::name::shorten;
+use crate::build::compile::{Binary, CompileResults};
+use crate::build::plan::Plan;
+use crate::build::plans::{Numbers, Plans};
+use crate::build::target::{CPU_SPEC, Target};
+use crate::build::wanted::Wanted;
+use crate::build::{Failure, Job, Unit};
+use crate::bundle::Bundle;
+use crate::compat::examine::Examined;
+use crate::compat::native::Stay;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use sycl_bundle::build::plan::Plan;
-use sycl_bundle::build::target::{CPU_SPEC, Target};
-use sycl_bundle::build::{Failure, Job, Unit};
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::compat::examine::Examined;
-use sycl_bundle::compat::native::Stay;
-use sycl_bundle::files::sources::Numbers;
-use sycl_bundle::report::built::{Built, Failed, Skipped, Slowest, Staying, TargetCounts, describe_module};
-use sycl_bundle::report::costs::BinaryOrigin;
-use sycl_bundle::report::name::shorten;
 
 /// The selected images and targets of a build, for its report.
 #[derive(Clone, Copy)]
 pub struct Work<'w, 'a> {
-    /// The options of all verbs.
-    pub global: &'w Global,
+    /// The form of kernels' names.
+    pub names: Names,
     /// The targets.
     pub wanted: &'w [Wanted],
     /// The selected images.
@@ -134,6 +132,42 @@ impl<'w, 'a> Batch<'w, 'a> {
         self.find(unit).map(|(work, own)| work.numbers.file(own.0).to_owned()).unwrap_or_default()
     }
 
+    /// The costs of all images.
+    pub fn costs(&self, watch: &Watch<'_>, done: &CompileResults, inputs: Vec<String>) -> Costs {
+        let about = |unit: Unit| {
+            let cost = watch.costs.get(&unit);
+            let how = cost.map_or(BinaryOrigin::Compiled, |cost| cost.how);
+            ImageCost {
+                image: self.shown(unit),
+                file: self.file(unit),
+                target: self.target(unit),
+                how,
+                module_bytes: watch.modules.get(&unit).map_or(0, |(bytes, _)| *bytes),
+                options: watch.modules.get(&unit).map(|(_, options)| options.clone()).unwrap_or_default(),
+                native_bytes: None,
+                seconds: cost.and_then(|cost| cost.seconds),
+                attempts: cost.and_then(|cost| cost.attempts),
+                cause: None,
+                kernels: Vec::new(),
+            }
+        };
+        let compiled = done.compiled.iter().map(|binary| {
+            let native = binary.native();
+            let parts = native.iter().flat_map(|native| &native.parts);
+            let kernels = parts.flat_map(|part| part.kernels.iter().map(KernelResources::new)).collect();
+            ImageCost { native_bytes: Some(binary.bytes.len() as u64), kernels, ..about(binary.unit()) }
+        });
+        let failed = done.failures.iter().map(|failure| ImageCost {
+            how: BinaryOrigin::Failed,
+            attempts: Some(failure.attempts),
+            cause: Some(failure.to_string()),
+            ..about(failure.unit())
+        });
+        let mut images: Vec<ImageCost> = compiled.chain(failed).collect();
+        images.sort_by(|a, b| (&a.file, a.image, &a.target).cmp(&(&b.file, b.image, &b.target)));
+        Costs { schema_version: SchemaVersion, inputs, images }
+    }
+
     /// The image that took longest to compile in this run.
     pub fn slowest(&self, watch: &Watch<'_>) -> Option<Slowest> {
         let compiled = watch.costs.iter().filter(|(_, cost)| cost.how == BinaryOrigin::Compiled);
@@ -168,7 +202,7 @@ impl<'w, 'a> Work<'w, 'a> {
 
     /// An image in a message.
     pub fn name(&self, (image, _): Unit) -> String {
-        let kernel = self.first_kernel(image).map(|name| shown(self.global, &name)).unwrap_or_default();
+        let kernel = self.first_kernel(image).map(|name| self.names.show(&name)).unwrap_or_default();
         format!("image {} {}", self.numbers.shown(image), shorten(&kernel, 60)).trim_end().to_owned()
     }
 
