@@ -6,6 +6,8 @@
 //! Sizes have the same grammar on the command line, in environment variables and in policies: `64KiB`, `64 k`, `1.5 MiB`,
 //! computed exactly. The crates for sizes (bytesize, parse-size) round fractions or read `k` as another unit.
 
+pub mod draft;
+
 use crate::error::{Error, Result};
 
 /// Returns bytes as hexadecimal digits.

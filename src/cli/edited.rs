@@ -6,6 +6,7 @@ use crate::cli::global::Summary;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bytes::draft::Draft;
 use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::error::Exit;
@@ -104,7 +105,7 @@ pub struct Linked {
     name: String,
     input: Input,
     /// The file without its signature, where it had one.
-    unsigned: Option<Vec<u8>>,
+    unsigned: Option<Draft>,
 }
 
 impl Linked {
@@ -296,8 +297,8 @@ impl Linked {
 }
 
 /// The file from before all earlier runs that added images; none where no run did.
-fn restored(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-    let mut restored: Option<Vec<u8>> = None;
+fn restored(bytes: &[u8]) -> Result<Option<Draft>> {
+    let mut restored: Option<Draft> = None;
     loop {
         let before = {
             let host = Host::read(restored.as_deref().unwrap_or(bytes))?;

@@ -49,7 +49,9 @@ mod wrap;
 use global::{Global, GlobalArgs};
 use memory::Pages;
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Exit, Result};
+use sycl_bundle::files::spaces::keep_drafts_in;
 use sycl_bundle::files::write::{before_writing, remove_begun};
 use sycl_bundle::files::{input, table};
 
@@ -83,6 +85,16 @@ Exit status:
   4  some image did not build
   5  the machine lacks something: an OpenCL loader, a driver, a device, space
   6  the files are sound but hold no device code";
+
+/// Folder for large files while they are made: `TMPDIR`, else `/var/tmp`, as `/tmp` may be memory.
+fn folder_for_drafts() -> PathBuf {
+    let var = Path::new("/var/tmp");
+    match std::env::var_os("TMPDIR").filter(|named| !named.is_empty()) {
+        Some(named) => named.into(),
+        None if var.is_dir() => var.to_owned(),
+        None => std::env::temp_dir(),
+    }
+}
 
 impl Cli {
     /// The command line, with the options that every compiler spells with one dash (`-MD`, `-MF`, `-MT`).
@@ -124,6 +136,7 @@ impl Cli {
         }
         before_writing(|| interrupt::before_the_end(remove_begun));
         memory::threads_that_can_be_had();
+        keep_drafts_in(folder_for_drafts());
         if self.global.no_mmap {
             input::read_all();
         }

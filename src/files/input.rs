@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::limits;
-use memmap2::{Mmap, UncheckedAdvice};
+use memmap2::{Mmap, MmapMut, UncheckedAdvice};
 use rustix::fs::OFlags;
 use std::fs::File;
 use std::io::Read as _;
@@ -284,6 +284,13 @@ impl AsRef<[u8]> for Spooled {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
+}
+
+/// The bytes of an open file of this process alone, mapped to be changed.
+#[allow(unsafe_code, reason = "copies of gigabytes are changed in place, outside of memory")]
+pub fn mapped_mut(file: &File) -> std::io::Result<MmapMut> {
+    // SAFETY: the file has no name, so that nobody else changes it or cuts it short.
+    unsafe { MmapMut::map_mut(file) }
 }
 
 /// Maps a whole file, read-only and private.

@@ -10,6 +10,7 @@ pub mod gather;
 pub mod input;
 pub mod package;
 pub mod sources;
+pub mod spaces;
 pub mod table;
 pub mod write;
 

@@ -5,6 +5,7 @@
 use super::input::Input;
 use super::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
+use crate::bytes::draft::Draft;
 use crate::container::{Host, Kind, package};
 use crate::error::{Error, ErrorKind, Reporter, Result};
 use crate::rewrite::embed::record::Record;
@@ -15,7 +16,7 @@ pub struct Source {
     /// Path as the user knows it.
     name: String,
     input: Input,
-    restored: Option<Vec<u8>>,
+    restored: Option<Draft>,
     /// The files that a table names, or a bare module with what lies beside it.
     parts: Option<Parts>,
 }

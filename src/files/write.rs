@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::collections::HashSet;
 use std::fs::{File, Permissions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -28,6 +28,8 @@ const STALE: Duration = Duration::from_secs(60);
 const READER: Duration = Duration::from_secs(10);
 /// The time between two looks for a reader.
 const LOOK: Duration = Duration::from_millis(50);
+/// Bytes of a file that are compared at a time.
+const BLOCK: usize = 256 << 10;
 /// Name of the list of a set's files in its temporary folder.
 const LISTING: &str = ".files";
 
@@ -55,7 +57,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<
             return written.map(|()| true).map_err(|error| failed(&error));
         }
         let same_mode = mode.is_none_or(|mode| metadata.mode() & 0o7777 == mode & 0o7777);
-        if same_mode && metadata.len() == bytes.len() as u64 && std::fs::read(&target).is_ok_and(|old| old == bytes) {
+        if same_mode && metadata.len() == bytes.len() as u64 && holds(&target, bytes) {
             return Ok(false);
         }
     }
@@ -71,6 +73,15 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<
     }
     file.persist(&target).map_err(|error| failed(&error.error))?;
     Ok(true)
+}
+
+/// Whether a file holds these bytes.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let Ok(mut file) = File::open(path) else { return false };
+    let mut block = vec![0; BLOCK];
+    bytes.chunks(BLOCK).all(|chunk| {
+        block.get_mut(..chunk.len()).is_some_and(|old| file.read_exact(old).is_ok() && old == chunk)
+    })
 }
 
 /// Makes an empty file, or sets the time of one that is there.

@@ -14,6 +14,7 @@ use super::specialize::RecordedValues;
 use crate::bundle::Bundle;
 use crate::bundle::image::Image;
 use crate::bundle::property_sets::{key, set};
+use crate::bytes::draft::Draft;
 use crate::container::{Host, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
@@ -23,7 +24,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 #[derive(Debug)]
 pub struct Edited {
     /// Edited file.
-    pub bytes: Vec<u8>,
+    pub bytes: Draft,
     /// Bytes of payloads that were overwritten with zeros, and are still there.
     pub zeroed: u64,
     /// Bytes of pages that left the file.
@@ -82,11 +83,11 @@ pub fn edit_in(
         restored.map(|bytes| (bytes, record.notes))
     };
     let natives_layer = lift(&host, Layer::Native);
-    let middle_bytes = natives_layer.as_ref().map_or(file, |(bytes, _)| bytes);
+    let middle_bytes = natives_layer.as_ref().map_or(file, |(bytes, _)| &**bytes);
     let middle_host = Host::read(middle_bytes)?;
     let middle = Bundle::read(&middle_host)?;
     let images_layer = lift(&middle_host, Layer::Images);
-    let base_bytes = images_layer.as_ref().map_or(middle_bytes, |(bytes, _)| bytes);
+    let base_bytes = images_layer.as_ref().map_or(middle_bytes, |(bytes, _)| &**bytes);
     let base_host = Host::read(base_bytes)?;
     let base = Bundle::read(&base_host)?;
 
@@ -140,7 +141,7 @@ pub fn edit_in(
     let of_natives = natives_layer.as_ref().map_or(&[][..], |(_, notes)| notes);
     let untouched = base_drop.is_empty() && add.is_empty() && orphans == 0 && gone == 0;
     let lower = if untouched {
-        Lower { bytes: middle_bytes.to_vec(), zeroed: 0, cut: 0, left: 0 }
+        Lower { bytes: Draft::copy_of(middle_bytes, 0)?, zeroed: 0, cut: 0, left: 0 }
     } else {
         let mut all: Vec<(String, String)> = notes.to_vec();
         for note in earlier.iter().chain(of_natives.iter().filter(|_| orphans > 0)) {
@@ -168,7 +169,7 @@ struct Plan<'p, 'a> {
 }
 
 struct Lower {
-    bytes: Vec<u8>,
+    bytes: Draft,
     zeroed: u64,
     cut: u64,
     left: u64,
@@ -197,11 +198,15 @@ impl Plan<'_, '_> {
             let bytes = forget(pruned.bytes)?;
             return Ok(Lower { bytes, zeroed: pruned.zeroed, cut: pruned.cut, left: pruned.left });
         }
-        let mut lower = Lower { bytes: host.bytes.to_vec(), zeroed: 0, cut: 0, left: 0 };
-        if !drop.is_empty() {
-            let pruned = prune(host, base, drop, self.layout)?;
-            lower = Lower { bytes: pruned.bytes, zeroed: pruned.zeroed, cut: pruned.cut, left: pruned.left };
+        if drop.is_empty() {
+            let bytes = match self.standalone.as_slice() {
+                [] => Draft::copy_of(host.bytes, 0)?,
+                images => add_images(host, base, images, notes)?,
+            };
+            return Ok(Lower { bytes, zeroed: 0, cut: 0, left: 0 });
         }
+        let pruned = prune(host, base, drop, self.layout)?;
+        let mut lower = Lower { bytes: pruned.bytes, zeroed: pruned.zeroed, cut: pruned.cut, left: pruned.left };
         if !self.standalone.is_empty() {
             let host = Host::read(&lower.bytes)?;
             lower.bytes = add_images(&host, &Bundle::read(&host)?, &self.standalone, notes)?;
@@ -210,7 +215,7 @@ impl Plan<'_, '_> {
     }
 
     /// Returns the file with the native images on top.
-    fn upper(&self, lower: &[u8], places: &Places<'_, '_>, notes: &[(String, String)]) -> Result<Vec<u8>> {
+    fn upper(&self, lower: &[u8], places: &Places<'_, '_>, notes: &[(String, String)]) -> Result<Draft> {
         let host = Host::read(lower)?;
         let bundle = Bundle::read(&host)?;
         let own = below(&bundle, places.base);
@@ -260,7 +265,7 @@ fn add_images(
     bundle: &Bundle<'_>,
     images: &[OutImage<'_>],
     notes: &[(String, String)],
-) -> Result<Vec<u8>> {
+) -> Result<Draft> {
     match host.kind {
         Kind::Pe => pe::embed_images(host, bundle, images, notes),
         _ => embed::embed_images(host, bundle, images, notes),
@@ -268,7 +273,7 @@ fn add_images(
 }
 
 /// Removes the record of the images from elsewhere from a file, so that no later run tries to take them off.
-fn forget(mut bytes: Vec<u8>) -> Result<Vec<u8>> {
+fn forget(mut bytes: Draft) -> Result<Draft> {
     let host = Host::read(&bytes)?;
     let place = Record::locate(&host, Layer::Images).and_then(|(_, address)| host.addresses.file_offset(address));
     let at = place.and_then(|at| usize::try_from(at).ok());

@@ -4,7 +4,7 @@
 //! gets the new sizes and hashes, by the rules of the binary distribution format (PEP 427, PEP 376): SHA-256, base64 with the
 //! URL's alphabet and no padding. Signatures of `RECORD` would be wrong and are left out.
 
-use crate::container::package::shown_name;
+use crate::container::package::{duplicates, shown_name};
 use crate::error::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -41,6 +41,9 @@ struct Recorded {
 /// `Input` where the wheel is malformed or has no `RECORD`, `Io` where it cannot be written, and those of `contents`.
 pub fn repack(wheel: &[u8], contents: &NewContents<'_>, out: impl Write + Seek) -> Result<Repacked> {
     let mut archive = ZipArchive::new(Cursor::new(wheel)).map_err(|error| malformed(&error))?;
+    if let Some(name) = duplicates(wheel, &archive).first() {
+        return Err(malformed(&format!("two members are called {}", shown_name(name))));
+    }
     let mut writer = ZipWriter::new(out);
     let mut repacked = Repacked::default();
     let (mut recorded, mut before): (BTreeMap<String, Recorded>, BTreeMap<String, Recorded>) = Default::default();

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::folder::Folder;
 use super::host::{Fixture, Loaded, LoadedImage, fnv1a, load};
 use sycl_bundle::bundle::Bundle;
+use sycl_bundle::bytes::draft::Draft;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Result;
 use sycl_bundle::rewrite::embed::{Addition, FORMAT_NATIVE, embed, possible};
@@ -59,7 +60,7 @@ pub fn notes() -> Vec<(String, String)> {
 pub fn try_embedded(file: &[u8], natives: &[Native]) -> Result<Vec<u8>> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
-    embed(&host, &bundle, &additions(natives), &notes())
+    embed(&host, &bundle, &additions(natives), &notes()).map(Draft::into_vec)
 }
 
 /// What is said of it before any image is compiled.

@@ -8,7 +8,6 @@ use super::earlier::{self, Earlier};
 use super::stem_and_folder;
 use super::write::{self};
 use crate::cli::global::Global;
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use sycl_bundle::build::target::CPU_SPEC;
@@ -16,6 +15,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::bundle::format::{Declared, Format};
 use sycl_bundle::bundle::image::Image;
 use sycl_bundle::bundle::property_sets::set;
+use sycl_bundle::bytes::draft::Draft;
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::compat::fit::spec;
 use sycl_bundle::container::arena::Arena;
@@ -66,15 +66,13 @@ pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &P
             Some(level) => compressed(&arena, compiled.additions, level)?,
             None => compiled.additions.to_vec(),
         };
-        let bytes = if additions.is_empty() {
+        if additions.is_empty() {
             // Nothing can be native: the copy is the file as it is.
-            Cow::Borrowed(compiled.host.bytes)
-        } else {
-            let bytes = embed(compiled.host, compiled.bundle, &additions, &notes(compiled))?;
-            let bytes = if compiled.drop_spirv.is_empty() { bytes } else { without(compiled, bytes)? };
-            one_march(&bytes)?;
-            Cow::Owned(bytes)
-        };
+            return write::to(path, compiled.host.bytes, mode);
+        }
+        let bytes = embed(compiled.host, compiled.bundle, &additions, &notes(compiled))?;
+        let bytes = if compiled.drop_spirv.is_empty() { bytes } else { without(compiled, &bytes)? };
+        one_march(&bytes)?;
         return write::to(path, &bytes, mode);
     }
     let arena = Arena::with_limit(u64::MAX);
@@ -181,8 +179,8 @@ fn is_unlinked(compiled: &Compiled<'_, '_>) -> bool {
 
 /// Takes the SPIR-V of images out of a rewritten file. What was compiled of them gets tables of its own, and the bytes of
 /// their modules become zeros.
-fn without(compiled: &Compiled<'_, '_>, bytes: Vec<u8>) -> Result<Vec<u8>> {
-    let host = Host::read(&bytes)?;
+fn without(compiled: &Compiled<'_, '_>, bytes: &[u8]) -> Result<Draft> {
+    let host = Host::read(bytes)?;
     let bundle = Bundle::read(&host)?;
     let sources = original_indexes(&bundle, compiled.bundle);
     let is_unlinked = |image: &&Image<'_>| {
@@ -190,7 +188,7 @@ fn without(compiled: &Compiled<'_, '_>, bytes: Vec<u8>) -> Result<Vec<u8>> {
             && sources.get(&image.index).is_some_and(|own| compiled.drop_spirv.contains(own))
     };
     let drop = bundle.images.iter().filter(is_unlinked).map(|image| image.index).collect();
-    layers::edit(&bytes, &drop, &[], &notes(compiled)).map(|edited| edited.bytes)
+    layers::edit(bytes, &drop, &[], &notes(compiled)).map(|edited| edited.bytes)
 }
 
 /// Additions with their payloads as zstd frames, where these are smaller.

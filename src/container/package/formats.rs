@@ -6,14 +6,15 @@
 //! GiB, whose size only an extension header holds, is beyond the limit anyway; it ends the walk with a problem.
 
 use super::stream::{self, Bounded};
-use super::{HEAD, PackageLocation, Walk, is_useless, unreadable};
-use crate::bytes::slice_at;
+use super::{HEAD, PackageLocation, Walk, ahead, is_useless, may_inflate, unreadable, whole};
+use crate::bytes::draft::Draft;
+use crate::bytes::{slice_at, u16_at, u32_at};
 use crate::error::{Error, Result};
 use crate::limits;
 use flate2::Crc;
 use object::read::archive::ArchiveFile;
 use std::collections::HashSet;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, Read, Seek};
 use tar::{Archive, Entries, Entry, EntryType, PaxExtensions};
 use zip::read::ZipFile;
 use zip::{CompressionMethod, ZipArchive};
@@ -54,7 +55,12 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
     if let Ok(true) = archive.has_overlapping_files() {
         return walk.damaged(place.path, broken(&"its members overlap"));
     }
-    let mut starts = HashSet::new();
+    for name in duplicates(bytes, &archive) {
+        let error = Error::input("two members have this name, and the last is read: programs differ in which they take");
+        walk.damaged(&place.join(name), error)?;
+    }
+    let (mut plan, mut starts) = (Vec::new(), HashSet::new());
+    let mut left = walk.budget.get();
     for index in 0..archive.len() {
         let error = match archive.by_index(index) {
             Ok(file) if file.is_dir() || file.is_symlink() => continue,
@@ -62,42 +68,119 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
                 Error::input("the member shares its bytes with another")
             }
             Ok(file) => {
-                member(walk, place, file, bytes)?;
+                plan.extend(planned(file, index, bytes, &mut left));
                 continue;
             }
             Err(error) => Error::input(error.to_string()),
         };
         let name = archive.name_for_index(index).and_then(std::result::Result::ok);
-        let path = name.map_or_else(|| place.path.to_owned(), |name| place.join(name.as_bytes()));
-        walk.damaged(&path, error)?;
+        plan.push((name.map(|name| name.as_bytes().to_vec()), Planned::Damaged(error)));
     }
-    Ok(())
+    walk.budget.set(left);
+    // Members that are in the archive unchanged need no thread.
+    let inflate = |number: usize| match plan.get(number) {
+        Some((_, Planned::Inflate { index, size })) => {
+            let file = archive.clone();
+            Some(inflated(file, *index, *size))
+        }
+        _ => None,
+    };
+    ahead::in_order(plan.len(), inflate, |number, inflated| {
+        let Some((name, planned)) = plan.get(number) else { return Ok(()) };
+        let path = || name.as_ref().map_or_else(|| place.path.to_owned(), |name| place.join(name));
+        let named = name.as_deref().unwrap_or_default();
+        match (planned, inflated) {
+            (Planned::Damaged(error), _) => walk.damaged(&path(), error.clone()),
+            (_, Some(Err(error))) => walk.damaged(&path(), error),
+            (Planned::Stored(at, data), _) => walk.member(place, named, data, Some(*at)),
+            (_, Some(Ok(bytes))) => walk.member(place, named, &bytes, None),
+            (Planned::Inflate { .. }, None) => Ok(()),
+        }
+    })
 }
 
-fn member<R: Read>(walk: &mut Walk<'_>, place: PackageLocation<'_>, file: ZipFile<'_, R>, bytes: &[u8]) -> Result<()> {
-    let name = file.name_raw().to_vec();
+/// Use of a member of a zip archive.
+enum Planned<'z> {
+    Damaged(Error),
+    /// Bytes that are in the archive unchanged, and where.
+    Stored(u64, &'z [u8]),
+    /// Member to inflate to this many bytes.
+    Inflate {
+        index: usize,
+        size: u64,
+    },
+}
+
+/// Returns what is to be done with a member, with its name; several where it is also damaged. `left` is how much all
+/// members may still inflate to.
+fn planned<'z, R: Read>(
+    mut file: ZipFile<'_, R>,
+    index: usize,
+    bytes: &'z [u8],
+    left: &mut u64,
+) -> Vec<(Option<Vec<u8>>, Planned<'z>)> {
+    let name = Some(file.name_raw().to_vec());
+    let one = |planned| vec![(name.clone(), planned)];
     if file.compression() != CompressionMethod::Stored {
         let size = file.size();
         let ceiling = file.compressed_size().saturating_mul(limits::MAX_INFLATED_RATIO).max(limits::MAX_INFLATED_FLOOR);
-        let reader = Bounded::new(file, walk.budget);
-        return walk.inflated(place, &name, reader, Some(size), ceiling);
+        let mut head = Vec::new();
+        if let Err(error) = file.by_ref().take(HEAD as u64).read_to_end(&mut head) {
+            return one(Planned::Damaged(unreadable(&error)));
+        }
+        if is_useless(&head, size) {
+            return Vec::new();
+        }
+        if let Err(error) = may_inflate(size, ceiling.min(limits::MAX_MEMBER), *left) {
+            return one(Planned::Damaged(error));
+        }
+        *left = left.saturating_sub(size);
+        return one(Planned::Inflate { index, size });
     }
     // The bytes of a stored member are in the archive unchanged.
     let range = file.data_start().and_then(|at| Some((usize::try_from(at).ok()?, file.compressed_size())));
     let data = range.and_then(|(at, size)| slice_at(bytes, at, usize::try_from(size).ok()?));
     let (Some((at, _)), Some(data)) = (range, data) else {
-        return walk.damaged(&place.join(&name), Error::input("the member passes the end of the zip archive"));
+        return one(Planned::Damaged(Error::input("the member passes the end of the zip archive")));
     };
-    if super::is_useless(data, data.len() as u64) {
-        return Ok(());
+    if is_useless(data, data.len() as u64) {
+        return Vec::new();
     }
     let mut crc = Crc::new();
     crc.update(data);
+    let mut all = Vec::new();
     if crc.sum() != file.crc32() {
         // The contents may be valid nevertheless.
-        walk.damaged(&place.join(&name), Error::input("the checksum of the member is wrong"))?;
+        all.extend(one(Planned::Damaged(Error::input("the checksum of the member is wrong"))));
     }
-    walk.member(place, &name, data, Some(at as u64))
+    all.extend(one(Planned::Stored(at as u64, data)));
+    all
+}
+
+/// Inflates a member of a zip archive.
+fn inflated<R: Read + Seek>(mut archive: ZipArchive<R>, index: usize, size: u64) -> Result<Draft> {
+    let file = archive.by_index(index).map_err(|error| Error::input(error.to_string()))?;
+    whole(file, Some(size), limits::MAX_MEMBER)
+}
+
+/// Returns the names that several members have, of which the reader of zip archives knows the last.
+pub(crate) fn duplicates<'z, R>(bytes: &'z [u8], archive: &ZipArchive<R>) -> Vec<&'z [u8]>
+where
+    R: Read + Seek,
+{
+    const SIGNATURE: u32 = 0x0201_4b50;
+    let (mut seen, mut twice) = (HashSet::new(), Vec::new());
+    let mut at = usize::try_from(archive.central_directory_start()).unwrap_or(usize::MAX);
+    while u32_at(bytes, at) == Some(SIGNATURE) {
+        let field = |offset: usize| u16_at(bytes, at.saturating_add(offset)).map_or(0, usize::from);
+        let (name, extra, comment) = (field(28), field(30), field(32));
+        let Some(text) = slice_at(bytes, at.saturating_add(46), name) else { break };
+        if !seen.insert(text) && twice.len() < limits::MAX_PROBLEMS {
+            twice.push(text);
+        }
+        at = at.saturating_add(46).saturating_add(name).saturating_add(extra).saturating_add(comment);
+    }
+    twice
 }
 
 pub(super) fn walk_tar(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &[u8]) -> Result<()> {

@@ -1,8 +1,9 @@
 //! Which libraries are inside this package?
 //!
-//! Packages are archives, zip files (wheels, conda packages) and tar archives, also inside each other. Nothing is
-//! written to disk, and one member at a time is inflated, so that memory use follows the largest member. The first
-//! bytes of a member show its kind: a member whose kind holds no device code is not inflated further.
+//! Packages are archives, zip files (wheels, conda packages) and tar archives, also inside each other. Members are visited in
+//! order, while threads inflate the next ones of a zip; a large one lies where the program keeps drafts
+//! ([`draft`](crate::bytes::draft)). The first bytes of a member show its kind: a member whose kind holds no device code is
+//! not inflated further.
 //!
 //! | form | what it is |
 //! |---|---|
@@ -11,14 +12,18 @@
 //! | Debian package | an archive of `.tar.xz`, `.tar.zst` or `.tar.gz` |
 //! | static library | an archive |
 
+mod ahead;
 mod formats;
 mod stream;
 
+pub(crate) use formats::duplicates;
+
 use super::Kind;
+use crate::bytes::draft::Draft;
 use crate::error::{Error, Result};
 use crate::limits;
 use std::cell::Cell;
-use std::io::Read;
+use std::io::{Cursor, Read};
 
 /// Member of a package.
 #[derive(Debug)]
@@ -73,6 +78,9 @@ pub fn members(path: &str, bytes: &[u8], kind: Kind, visit: &mut dyn FnMut(Membe
 
 /// Number of bytes that identify a member.
 const HEAD: usize = 1024;
+
+/// Number of bytes that are inflated at a time.
+const BLOCK: usize = 256 << 10;
 
 /// Walk through a package and all packages in it.
 struct Walk<'w> {
@@ -178,46 +186,19 @@ impl Walk<'_> {
         declared: Option<u64>,
         ceiling: u64,
     ) -> Result<()> {
-        let ceiling = ceiling.min(limits::MAX_MEMBER);
-        let mut bytes = Vec::new();
-        if let Err(error) = reader.by_ref().take(HEAD as u64).read_to_end(&mut bytes) {
+        let mut head = Vec::new();
+        if let Err(error) = reader.by_ref().take(HEAD as u64).read_to_end(&mut head) {
             return self.damaged(&place.join(name), unreadable(&error));
         }
-        if is_useless(&bytes, declared.unwrap_or(u64::MAX)) {
+        if is_useless(&head, declared.unwrap_or(u64::MAX)) {
             return Ok(());
         }
+        let ceiling = ceiling.min(limits::MAX_MEMBER);
         let left = self.budget.get().saturating_add(HEAD as u64);
-        if let Some(size) = declared.filter(|size| *size > ceiling.min(left)) {
-            let error = if size > ceiling {
-                format!("it declares {size} bytes inflated; the limit of a member is {ceiling}")
-            } else {
-                format!("it declares {size} bytes inflated, and of the limit for the whole package {left} are left")
-            };
-            return self.damaged(&place.join(name), Error::input(error));
-        }
-        let expected = declared.unwrap_or(0).saturating_sub(bytes.len() as u64);
-        let reserved = bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(usize::MAX));
-        if reserved.is_err() {
-            return self
-                .damaged(&place.join(name), Error::input(format!("there is no memory for its {expected} bytes")));
-        }
-        let most = declared.unwrap_or(ceiling);
-        let rest = most.saturating_sub(bytes.len() as u64).saturating_add(1);
-        if let Err(error) = reader.take(rest).read_to_end(&mut bytes) {
-            return self.damaged(&place.join(name), unreadable(&error));
-        }
-        let size = bytes.len() as u64;
-        let error = match declared {
-            Some(declared) if size != declared => {
-                let what = if size > declared { "holds more than" } else { "ends before" };
-                Some(format!("it {what} the {declared} bytes it declares"))
-            }
-            None if size > ceiling => Some(format!("it inflates beyond the limit of {ceiling} bytes")),
-            _ => None,
-        };
-        match error {
-            Some(error) => self.damaged(&place.join(name), Error::input(error)),
-            None => self.member(place, name, &bytes, None),
+        let bytes = declared.map_or(Ok(()), |size| may_inflate(size, ceiling, left));
+        match bytes.and_then(|()| whole(Cursor::new(head).chain(reader), declared, ceiling)) {
+            Ok(bytes) => self.member(place, name, &bytes, None),
+            Err(error) => self.damaged(&place.join(name), error),
         }
     }
 
@@ -246,6 +227,45 @@ impl Walk<'_> {
             }
             std::cmp::Ordering::Less => (self.visit)(Member { path, content: Content::Damaged(error) }),
         }
+    }
+}
+
+/// Checks the declared size of a member against the most that it may inflate to, and what is left for the whole package.
+fn may_inflate(size: u64, ceiling: u64, left: u64) -> Result<()> {
+    if size > ceiling {
+        return Err(Error::input(format!("it declares {size} bytes inflated; the limit of a member is {ceiling}")));
+    }
+    if size > left {
+        let limit = format!("of the limit for the whole package {left} are left");
+        return Err(Error::input(format!("it declares {size} bytes inflated, and {limit}")));
+    }
+    Ok(())
+}
+
+/// Reads a whole member, which must have the size that it declares and at most `ceiling` bytes.
+fn whole(mut reader: impl Read, declared: Option<u64>, ceiling: u64) -> Result<Draft> {
+    // A byte more tells that there is more.
+    let most = usize::try_from(declared.unwrap_or(ceiling).saturating_add(1)).unwrap_or(usize::MAX);
+    let mut bytes = Draft::with_capacity(declared.map_or(0, |_| most))?;
+    let mut len = 0usize;
+    loop {
+        bytes.resize(len.saturating_add(BLOCK).min(most))?;
+        match reader.read(bytes.get_mut(len..).unwrap_or_default()) {
+            Ok(0) => break,
+            Ok(read) => len = len.saturating_add(read),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(&error)),
+        }
+    }
+    bytes.truncate(len);
+    let size = len as u64;
+    match declared {
+        Some(declared) if size != declared => {
+            let what = if size > declared { "holds more than" } else { "ends before" };
+            Err(Error::input(format!("it {what} the {declared} bytes it declares")))
+        }
+        None if size > ceiling => Err(Error::input(format!("it inflates beyond the limit of {ceiling} bytes"))),
+        _ => Ok(bytes),
     }
 }
 

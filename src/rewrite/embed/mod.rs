@@ -25,6 +25,7 @@ use crate::bundle::format::Format;
 use crate::bundle::image::{Image, Origin};
 use crate::bundle::property::Value;
 use crate::bundle::property_sets::{key, set};
+use crate::bytes::draft::Draft;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use arrays::source;
@@ -73,7 +74,7 @@ pub fn embed(
     bundle: &Bundle<'_>,
     additions: &[Addition<'_>],
     notes: &[(String, String)],
-) -> Result<Vec<u8>> {
+) -> Result<Draft> {
     let elf = host.elf.as_ref().ok_or_else(|| {
         Error::input("only a linked ELF file has a list of images of its own").with_remedy("use --emit shared or table")
     })?;
@@ -98,7 +99,7 @@ pub fn embed_images(
     bundle: &Bundle<'_>,
     images: &[OutImage<'_>],
     notes: &[(String, String)],
-) -> Result<Vec<u8>> {
+) -> Result<Draft> {
     let elf = host.elf.as_ref().ok_or_else(|| Error::input("this is no linked ELF file"))?;
     let standalone = StandaloneImages::new(bundle, images)?;
     let new = New { additions: &[], standalone: Some(&standalone), layer: Layer::Images, replacing: &[] };

@@ -10,6 +10,7 @@
 //! of the file with the images; u64 length of the original's tail, which stays at the end of that file; for each patch
 //! u64 file offset and u64 original word; then the text, lines of `key=value`.
 
+use crate::bytes::draft::Draft;
 use crate::bytes::{self, slice_at, u32_at, u64_at};
 use crate::container::Host;
 use crate::error::{Error, Result};
@@ -181,7 +182,7 @@ impl Record {
     /// # Errors
     /// `Input` where the file was changed later (stripped, patched, appended to), so that the original cannot be
     /// recovered.
-    pub fn restore(&self, embedded: &[u8]) -> Result<Vec<u8>> {
+    pub fn restore(&self, embedded: &[u8]) -> Result<Draft> {
         let changed = || {
             Error::input("the file was changed since native images were embedded; the original cannot be restored")
                 .with_remedy("build from the original file")
@@ -194,7 +195,8 @@ impl Record {
         let tail = usize::try_from(self.tail).map_err(|_| changed())?;
         let head = len.checked_sub(tail).and_then(|head| embedded.get(..head)).ok_or_else(changed)?;
         let tail = embedded.len().checked_sub(tail).and_then(|start| embedded.get(start..)).ok_or_else(changed)?;
-        let mut original = [head, tail].concat();
+        let mut original = Draft::copy_of(head, tail.len())?;
+        original.extend(tail)?;
         for patch in &self.patches {
             let at = usize::try_from(patch.offset).map_err(|_| changed())?;
             if !bytes::put_u64(&mut original, at, patch.original) {

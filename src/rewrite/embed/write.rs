@@ -7,6 +7,7 @@
 use super::plan::{PAYLOAD_ALIGN, Plan, kept_headers, segment_align};
 use super::record::Patch;
 use crate::bytes;
+use crate::bytes::draft::Draft;
 use crate::container::Host;
 use crate::container::elf::Elf;
 use crate::error::{Error, Result};
@@ -14,6 +15,9 @@ use object::elf::{self, FileHeader64, PF_R, PF_W, PT_LOAD, PT_PHDR, ProgramHeade
 use object::pod::bytes_of;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian as LE, U32, U64};
+
+/// Bytes for which room is made behind the segment: section names and headers of most files.
+const HEADERS_ROOM: usize = 64 << 10;
 
 impl Plan<'_> {
     /// Returns the file offset of an address in the segment.
@@ -25,9 +29,10 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// `Input` where the file has no room for a change.
-    pub fn write(mut self, host: &Host<'_>, elf: &Elf<'_>) -> Result<Vec<u8>> {
-        let mut out = host.bytes.to_vec();
-        out.resize(index(self.at(self.end))?, 0);
+    pub fn write(mut self, host: &Host<'_>, elf: &Elf<'_>) -> Result<Draft> {
+        let len = index(self.at(self.end))?;
+        let mut out = Draft::copy_of(host.bytes, len.saturating_sub(host.bytes.len()).saturating_add(HEADERS_ROOM))?;
+        out.resize(len)?;
         let sections = self.sections();
         let moved = self.table.old_address().map(|old_address| Moved {
             old_address,
@@ -201,7 +206,7 @@ pub struct Table {
 ///
 /// # Errors
 /// `Input` where the header table has no room for more (the count is a 16-bit field).
-pub fn append(out: &mut Vec<u8>, original: &[u8], moved: Option<&Moved>, new: &[New]) -> Result<Option<Table>> {
+pub fn append(out: &mut Draft, original: &[u8], moved: Option<&Moved>, new: &[New]) -> Result<Option<Table>> {
     let Ok(header) = FileHeader64::<LE>::parse(original) else { return Ok(None) };
     let (Ok(sections), Ok(names_at)) = (header.section_headers(LE, original), header.shstrndx(LE, original)) else {
         return Ok(None);
@@ -216,17 +221,19 @@ pub fn append(out: &mut Vec<u8>, original: &[u8], moved: Option<&Moved>, new: &[
             .with_remedy("strip the section headers, or use --emit shared"));
     }
     let names_offset = out.len() as u64;
-    out.extend_from_slice(names);
+    let mut names = names.to_vec();
     let mut added = Vec::new();
     for section in new {
-        let name = u32::try_from((out.len() as u64).saturating_sub(names_offset)).unwrap_or(0);
-        out.extend_from_slice(section.name.as_bytes());
-        out.push(0);
+        let name = u32::try_from(names.len()).unwrap_or(0);
+        names.extend_from_slice(section.name.as_bytes());
+        names.push(0);
         added.push(describe(section, name));
     }
-    let names_size = (out.len() as u64).saturating_sub(names_offset);
+    out.extend(&names)?;
+    let names_size = names.len() as u64;
     let offset = bytes::align_up(out.len() as u64, 8).unwrap_or(u64::MAX);
-    out.resize(usize::try_from(offset).unwrap_or(out.len()), 0);
+    out.resize(usize::try_from(offset).unwrap_or(out.len()))?;
+    let mut table = Vec::new();
     for (index, section) in sections.iter().enumerate() {
         let mut copy = *section;
         if index == names_at as usize {
@@ -242,11 +249,10 @@ pub fn append(out: &mut Vec<u8>, original: &[u8], moved: Option<&Moved>, new: &[
             copy.sh_offset = U64::new(LE, moved.offset);
             copy.sh_size = U64::new(LE, moved.size);
         }
-        out.extend_from_slice(bytes_of(&copy));
+        table.extend_from_slice(bytes_of(&copy));
     }
-    for section in &added {
-        out.extend_from_slice(bytes_of(section));
-    }
+    added.iter().for_each(|section| table.extend_from_slice(bytes_of(section)));
+    out.extend(&table)?;
     Ok(Some(Table { offset, count: u16::try_from(total).unwrap_or(0) }))
 }
 

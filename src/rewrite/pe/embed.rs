@@ -8,6 +8,7 @@
 use super::{BASE_RELOCATIONS, BaseRelocation, CERTIFICATES, DEBUG, DIR64, Headers, SECTION, update_checksum};
 use crate::bundle::Bundle;
 use crate::bytes;
+use crate::bytes::draft::Draft;
 use crate::container::Host;
 use crate::error::{Context, Error, Result};
 use crate::rewrite::embed::arrays::{self, Structure};
@@ -30,7 +31,7 @@ pub fn embed_images(
     bundle: &Bundle<'_>,
     images: &[OutImage<'_>],
     notes: &[(String, String)],
-) -> Result<Vec<u8>> {
+) -> Result<Draft> {
     let roomy = super::make_header_room(host.bytes)?;
     let file: &[u8] = &roomy;
     let headers = Headers::parse(file)?;
@@ -259,7 +260,7 @@ fn finish(
     mut edits: Edits,
     overlay: u64,
     notes: &[(String, String)],
-) -> Result<Vec<u8>> {
+) -> Result<Draft> {
     let start = usize::try_from(overlay).map_err(|_| too_large())?;
     let (sections, behind) = file.split_at_checked(start).ok_or_else(too_large)?;
     let u32_in = |at: usize| bytes::u32_at(file, headers.optional.saturating_add(at)).unwrap_or(0);
@@ -316,15 +317,16 @@ fn finish(
     edits.put(headers.optional.saturating_add(8), &u32_in(8).saturating_add(to_u32(raw_size)?).to_le_bytes());
     edits.put(headers.optional.saturating_add(56), &to_u32(image_size)?.to_le_bytes());
 
-    let mut out = sections.to_vec();
+    let index = |at: u64| usize::try_from(at).map_err(|_| too_large());
+    let more = new.bytes.len().saturating_add(behind.len()).saturating_add(headers.file_align as usize * 2);
+    let mut out = Draft::copy_of(sections, more)?;
     for (at, bytes) in &edits.0 {
         done &= bytes::put(&mut out, *at, bytes);
     }
-    let index = |at: u64| usize::try_from(at).map_err(|_| too_large());
-    out.resize(index(new.raw)?, 0);
-    out.extend_from_slice(&new.bytes);
-    out.resize(index(raw_end)?, 0);
-    out.extend_from_slice(behind);
+    out.resize(index(new.raw)?)?;
+    out.extend(&new.bytes)?;
+    out.resize(index(raw_end)?)?;
+    out.extend(behind)?;
     update_checksum(&mut out)?;
     if done { Ok(out) } else { Err(too_large()) }
 }

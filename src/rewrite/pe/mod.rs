@@ -16,6 +16,7 @@
 
 mod embed;
 
+use crate::bytes::draft::Draft;
 use crate::bytes::{self, u16_at, u32_at, u64_at};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -287,16 +288,16 @@ pub fn size(file: &[u8]) -> Result<u64> {
 ///
 /// # Errors
 /// `Input` where they are elsewhere.
-pub fn remove(file: &[u8]) -> Result<Vec<u8>> {
+pub fn remove(file: &[u8]) -> Result<Draft> {
     let headers = Headers::parse(file)?;
-    let Some((offset, size)) = headers.directory(file, CERTIFICATES) else { return Ok(file.to_vec()) };
+    let Some((offset, size)) = headers.directory(file, CERTIFICATES) else { return Draft::copy_of(file, 0) };
     let at_end = u64::from(offset).checked_add(size.into()) == Some(file.len() as u64);
     let sections = headers.sections.iter().map(Section::raw_end).max().unwrap_or(0);
     let directory = headers.directory_at(CERTIFICATES).unwrap_or(usize::MAX);
     if !at_end || u64::from(offset) < sections {
         return Err(Error::at(directory as u64, "the certificates are not at the end of the file"));
     }
-    let mut out = file.get(..offset as usize).unwrap_or_default().to_vec();
+    let mut out = Draft::copy_of(file.get(..offset as usize).unwrap_or_default(), 0)?;
     if !bytes::put_u64(&mut out, directory, 0) {
         return Err(Error::input("the PE headers are cut short"));
     }

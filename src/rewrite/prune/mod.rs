@@ -26,6 +26,7 @@ use crate::bundle::Bundle;
 use crate::bundle::descriptor::listed_in_tgtimg;
 use crate::bundle::image::Image;
 use crate::bytes;
+use crate::bytes::draft::Draft;
 use crate::container::{Host, Kind};
 use crate::error::{Context, Error, Result};
 use compact::Compaction;
@@ -58,7 +59,7 @@ trait Relocated {
 #[derive(Debug)]
 pub struct Pruned {
     /// The file.
-    pub bytes: Vec<u8>,
+    pub bytes: Draft,
     /// Bytes of payloads that were overwritten with zeros, and are still there.
     pub zeroed: u64,
     /// Bytes of pages that left the file.
@@ -87,7 +88,7 @@ pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, layout
             (0..u64::from(descriptor.count)).map(at).filter(|address| !gone.contains(address)).collect()
         })
         .collect();
-    let mut out = host.bytes.to_vec();
+    let mut out = Draft::copy_of(host.bytes, 0)?;
     let Zeroed { mut zeroed, left, ranges } = zero(host, bundle, drop, &mut out);
     let gone: HashSet<u64> = ranges.iter().map(|range| range.start).collect();
     let mut compaction = Compaction::default();
@@ -120,13 +121,11 @@ pub fn prune(host: &Host<'_>, bundle: &Bundle<'_>, drop: &HashSet<usize>, layout
     for size in arrays::unlisted(host, bundle, &kept) {
         put(host, &mut out, size, 0)?;
     }
-    if layout != Layout::Keep
-        && host.elf.is_some()
-        && let Some(smaller) = shrink(&out, &compaction, &gone)?
-    {
-        cut = (out.len() as u64).saturating_sub(smaller.len() as u64);
+    if layout != Layout::Keep && host.elf.is_some() {
+        let before = out.len() as u64;
+        shrink(&mut out, &compaction, &gone)?;
+        cut = before.saturating_sub(out.len() as u64);
         zeroed = zeroed.saturating_sub(cut);
-        out = smaller;
     }
     if host.kind == Kind::Pe {
         pe_headers::update_checksum(&mut out)?;

@@ -10,6 +10,7 @@
 
 use super::compact::{Compaction, Shift};
 use crate::bytes;
+use crate::bytes::draft::Draft;
 use crate::container::elf::{Elf, Machine};
 use crate::error::{Error, Result};
 use crate::rewrite::embed::plan::{check, is_executable, kept_headers};
@@ -57,19 +58,61 @@ impl Hole {
     }
 }
 
-/// Returns the file without the pages that are free, or nothing where it has none that can be cut out.
+/// Cuts the pages that are free out of a file, where it has any that can be cut out.
 ///
 /// # Errors
 /// `Input` where the file's headers contradict each other.
-pub fn shrink(file: &[u8], compaction: &Compaction, gone: &HashSet<u64>) -> Result<Option<Vec<u8>>> {
+pub fn shrink(file: &mut Draft, compaction: &Compaction, gone: &HashSet<u64>) -> Result<()> {
     let (elf, _) = Elf::parse(file)?;
     if check(file, &elf).is_err() || elf.section_problem.is_some() || is_executable(&elf) {
-        return Ok(None);
+        return Ok(());
     }
-    let sections = elf.header.section_headers(LE, file).unwrap_or_default();
-    let Some((holes, table)) = holes(&elf, sections, &compaction.free) else { return Ok(None) };
-    let cut = Cut { elf: &elf, file, holes, table };
-    cut.write(&compaction.shifts, gone)
+    let sections = elf.header.section_headers(LE, &**file).unwrap_or_default();
+    let Some((holes, table)) = holes(&elf, sections, &compaction.free) else { return Ok(()) };
+    let changes = Cut { elf: &elf, file, holes, table }.changes(&compaction.shifts, gone)?;
+    changes.map_or(Ok(()), |changes| changes.apply(file))
+}
+
+/// Changes that cut pages out of a file.
+struct Changes {
+    /// Bytes to overwrite before that, by offset.
+    before: Vec<(usize, Vec<u8>)>,
+    /// Offsets that are cut out, in order.
+    cut: Vec<Range<usize>>,
+    /// Length of what stays.
+    len: usize,
+    /// Bytes to append, at a multiple of eight.
+    appended: Vec<u8>,
+    /// Bytes to overwrite after that, by offset.
+    after: Vec<(usize, Vec<u8>)>,
+}
+
+impl Changes {
+    fn apply(self, file: &mut Draft) -> Result<()> {
+        let put = |file: &mut Draft, (at, bytes): &(usize, Vec<u8>)| {
+            if bytes::put(file, *at, bytes) { Ok(()) } else { Err(no_room()) }
+        };
+        self.before.iter().try_for_each(|change| put(file, change))?;
+        let mut to = 0usize;
+        let ends = self.cut.iter().map(|cut| cut.start).chain([file.len()]);
+        for (from, end) in std::iter::once(0).chain(self.cut.iter().map(|cut| cut.end)).zip(ends) {
+            // Ranges are in order and within the file, so that each moves down.
+            let kept = end.checked_sub(from).filter(|_| end <= file.len() && to <= from).ok_or_else(no_room)?;
+            file.copy_within(from..end, to);
+            to = to.saturating_add(kept);
+        }
+        file.truncate(to.min(self.len));
+        if !self.appended.is_empty() {
+            file.resize(self.len.next_multiple_of(8))?;
+            file.extend(&self.appended)?;
+        }
+        self.after.iter().try_for_each(|change| put(file, change))
+    }
+}
+
+#[cold]
+fn no_room() -> Error {
+    Error::input("the file has no room for its changed headers")
 }
 
 /// Returns the holes, by address, and the address of the new program headers.
@@ -134,52 +177,49 @@ struct Cut<'c> {
 }
 
 impl Cut<'_> {
-    fn write(&self, shifts: &[Shift], gone: &HashSet<u64>) -> Result<Option<Vec<u8>>> {
+    fn changes(&self, shifts: &[Shift], gone: &HashSet<u64>) -> Result<Option<Changes>> {
         let (Some(table), headers) = (self.table_offset(), self.program_headers()) else { return Ok(None) };
         let sections = self.elf.header.section_headers(LE, self.file).unwrap_or_default();
         let Some((sections, parts)) = self.sections(sections) else { return Ok(None) };
-        let mut patched = self.file.to_vec();
-        self.symbols(&mut patched, &parts, shifts, gone);
-        let mut out = Vec::new();
-        let mut from = 0usize;
+        let index = |at: u64| usize::try_from(at).map_err(|_| no_room());
+        let mut cut = Vec::new();
         for hole in &self.holes {
-            let offsets = hole.offsets();
-            let (Ok(start), Ok(end)) = (usize::try_from(offsets.start), usize::try_from(offsets.end)) else {
-                return Ok(None);
-            };
-            out.extend_from_slice(patched.get(from..start).unwrap_or_default());
-            from = end;
+            cut.push(index(hole.offsets().start)?..index(hole.offsets().end)?);
         }
-        out.extend_from_slice(patched.get(from..).unwrap_or_default());
-        drop(patched);
-
-        let refuse = || Error::input("the file has no room for its changed headers");
-        let count = u64::try_from(headers.len()).unwrap_or(u64::MAX).checked_div(HEADER).unwrap_or(0);
-        let count = u16::try_from(count).map_err(|_| refuse())?;
-        let mut done = bytes::put(&mut out, usize::try_from(table).map_err(|_| refuse())?, &headers);
-        done &= bytes::put_u64(&mut out, 32, table);
-        done &= bytes::put(&mut out, 56, &count.to_le_bytes());
-        if !sections.is_empty() {
-            let shentsize = size_of::<SectionHeader64<LE>>();
-            let old = self.offset(self.elf.header.e_shoff(LE));
-            let old = usize::try_from(old).map_err(|_| refuse())?;
-            let old_len = usize::from(self.elf.header.e_shnum(LE)).saturating_mul(shentsize);
-            // In most files the table is the last.
-            if old.saturating_add(old_len) == out.len() {
-                out.truncate(old);
-            } else if sections.len() == usize::from(self.elf.header.e_shnum(LE)) {
-                let bytes: Vec<u8> = sections.iter().flat_map(|section| bytes_of(section).to_vec()).collect();
-                done &= bytes::put(&mut out, old, &bytes) && bytes::put_u64(&mut out, 40, old as u64);
-                return if done { Ok(Some(out)) } else { Err(refuse()) };
-            }
-            out.resize(out.len().next_multiple_of(8), 0);
-            let at = out.len() as u64;
-            sections.iter().for_each(|section| out.extend_from_slice(bytes_of(section)));
-            let number = u16::try_from(sections.len()).ok().filter(|number| *number < 0xff00).ok_or_else(refuse)?;
-            done &= bytes::put_u64(&mut out, 40, at);
-            done &= bytes::put(&mut out, 60, &number.to_le_bytes());
+        let len = index(self.offset(self.file.len() as u64))?;
+        let count = headers.len().checked_div(size_of::<ProgramHeader64<LE>>()).and_then(|count| u16::try_from(count).ok());
+        let count = count.ok_or_else(no_room)?;
+        let mut changes = Changes {
+            before: self.symbols(&parts, shifts, gone),
+            cut,
+            len,
+            appended: Vec::new(),
+            after: vec![
+                (index(table)?, headers),
+                (32, table.to_le_bytes().to_vec()),
+                (56, count.to_le_bytes().to_vec()),
+            ],
+        };
+        if sections.is_empty() {
+            return Ok(Some(changes));
         }
-        if done { Ok(Some(out)) } else { Err(refuse()) }
+        let old = index(self.offset(self.elf.header.e_shoff(LE)))?;
+        let old_len = usize::from(self.elf.header.e_shnum(LE)).saturating_mul(size_of::<SectionHeader64<LE>>());
+        let bytes: Vec<u8> = sections.iter().flat_map(|section| bytes_of(section).to_vec()).collect();
+        let mut at = old;
+        // In most files the table is the last.
+        let is_last = old.saturating_add(old_len) == len;
+        if !is_last && sections.len() == usize::from(self.elf.header.e_shnum(LE)) {
+            changes.after.push((old, bytes));
+        } else {
+            changes.len = if is_last { old } else { len };
+            at = changes.len.next_multiple_of(8);
+            changes.appended = bytes;
+            let number = u16::try_from(sections.len()).ok().filter(|number| *number < 0xff00).ok_or_else(no_room)?;
+            changes.after.push((60, number.to_le_bytes().to_vec()));
+        }
+        changes.after.push((40, (at as u64).to_le_bytes().to_vec()));
+        Ok(Some(changes))
     }
 
     /// Returns the offset in the new file of an offset in the old one.
@@ -288,14 +328,14 @@ impl Cut<'_> {
         Some((all, parts))
     }
 
-    /// Corrects symbols of payloads: they follow what moves, and those of what is gone are empty.
+    /// Returns corrected symbols of payloads, by offset: they follow what moves, and those of what is gone are empty.
     fn symbols(
         &self,
-        out: &mut [u8],
         parts: &HashMap<usize, Vec<(Range<u64>, usize)>>,
         shifts: &[Shift],
         gone: &HashSet<u64>,
-    ) {
+    ) -> Vec<(usize, Vec<u8>)> {
+        let mut changed = Vec::new();
         let moved: HashMap<u64, u64> = shifts.iter().map(|shift| (shift.from, shift.to)).collect();
         let sections = self.elf.header.section_headers(LE, self.file).unwrap_or_default();
         for table in sections.iter().filter(|section| matches!(section.sh_type(LE), elf::SHT_SYMTAB | elf::SHT_DYNSYM))
@@ -320,8 +360,11 @@ impl Cut<'_> {
                 if let Some((_, number)) = parts.iter().find(|(part, _)| part.contains(&value)) {
                     new.st_shndx = U16::new(LE, elf::SymbolSection(u16::try_from(*number).unwrap_or(0)));
                 }
-                let _ = bytes::put(out, at, bytes_of(&new));
+                if bytes_of(&new) != bytes_of(symbol) {
+                    changed.push((at, bytes_of(&new).to_vec()));
+                }
             }
         }
+        changed
     }
 }

@@ -181,3 +181,18 @@ fn thin_archives_lead_nowhere_twice() {
     let path = file(&folder, "in.zip", &make::zip(Stored, &[("thin.a", &inner)]));
     assert_eq!(inspect(&path).problems.len(), 1);
 }
+
+#[test]
+fn two_members_of_one_name_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = make::zip(Deflated, &[("a.spv", &module()), ("b.spv", &module())]);
+    // In the header of the member and in the directory.
+    while let Some(at) = bytes.windows(5).position(|window| window == b"b.spv") {
+        bytes[at] = b'a';
+    }
+    let path = file(&folder, "twice.zip", &bytes);
+    let seen = inspect(&path);
+    assert_eq!((seen.code, seen.names(&path)), (3, vec!["!a.spv".to_owned()]));
+    let (told, error) = &seen.problems[0];
+    assert!(told.ends_with("!a.spv") && error.contains("two members have this name"), "{:?}", seen.problems);
+}

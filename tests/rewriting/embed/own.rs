@@ -45,7 +45,7 @@ fn rewritten(file: &[u8]) -> (Vec<u8>, Vec<Native>) {
     let all = additions(&bundle);
     assert!(!all.is_empty());
     possible(&host, &bundle, &borrowed(&all)).unwrap();
-    (embed(&host, &bundle, &borrowed(&all), &notes()).unwrap(), all)
+    (embed(&host, &bundle, &borrowed(&all), &notes()).unwrap().into_vec(), all)
 }
 
 /// The device that an image names, and its property sets without that.

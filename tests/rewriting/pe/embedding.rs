@@ -51,14 +51,14 @@ fn image(number: usize) -> OutImage<'static> {
 
 fn joined(file: &[u8], count: usize) -> Result<Vec<u8>> {
     let images: Vec<OutImage> = (0..count).map(image).collect();
-    layers::edit(file, &HashSet::new(), &images, &notes()).map(|edited| edited.bytes)
+    layers::edit(file, &HashSet::new(), &images, &notes()).map(|edited| edited.bytes.into_vec())
 }
 
 pub fn undone(file: &[u8], count: usize) -> Vec<u8> {
     let host = Host::read(file).unwrap();
     let first = usize::from(Bundle::read(&host).unwrap().descriptors[0].count);
     let gone: HashSet<usize> = (first - count..first).collect();
-    layers::edit(file, &gone, &[], &notes()).unwrap().bytes
+    layers::edit(file, &gone, &[], &notes()).unwrap().bytes.into_vec()
 }
 
 fn check(original: &[u8], count: usize) -> Vec<u8> {
@@ -220,7 +220,7 @@ fn damaged_headers_are_survived() {
             let mut file = original.clone();
             file[at..at + 4].copy_from_slice(&value.to_le_bytes());
             let gone = HashSet::from([0]);
-            for result in [joined(&file, 1), layers::edit(&file, &gone, &[], &[]).map(|edited| edited.bytes)] {
+            for result in [joined(&file, 1), layers::edit(&file, &gone, &[], &[]).map(|edited| edited.bytes.into_vec())] {
                 match result {
                     Ok(bytes) => {
                         assert!(bytes.len() < original.len() + (1 << 20), "{at:#x} {value:#x}: {}", bytes.len());
