@@ -79,9 +79,9 @@ pub fn write_atomically(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<
 fn holds(path: &Path, bytes: &[u8]) -> bool {
     let Ok(mut file) = File::open(path) else { return false };
     let mut block = vec![0; BLOCK];
-    bytes.chunks(BLOCK).all(|chunk| {
-        block.get_mut(..chunk.len()).is_some_and(|old| file.read_exact(old).is_ok() && old == chunk)
-    })
+    bytes
+        .chunks(BLOCK)
+        .all(|chunk| block.get_mut(..chunk.len()).is_some_and(|old| file.read_exact(old).is_ok() && old == chunk))
 }
 
 /// Makes an empty file, or sets the time of one that is there.

@@ -96,18 +96,26 @@ mod tests {
     fn values_come_in_order_and_an_error_ends_it() {
         for count in [0, 1, 2, 50] {
             let mut seen = Vec::new();
-            in_order(count, |number| number * 3, |number, value| {
-                seen.push((number, value));
-                Ok(())
-            })
+            in_order(
+                count,
+                |number| number * 3,
+                |number, value| {
+                    seen.push((number, value));
+                    Ok(())
+                },
+            )
             .unwrap();
             assert_eq!(seen, (0..count).map(|number| (number, number * 3)).collect::<Vec<_>>());
         }
         let mut last = 0;
-        let ended = in_order(100, |number| number, |number, _| {
-            last = number;
-            if number == 7 { Err(Error::input("enough")) } else { Ok(()) }
-        });
+        let ended = in_order(
+            100,
+            |number| number,
+            |number, _| {
+                last = number;
+                if number == 7 { Err(Error::input("enough")) } else { Ok(()) }
+            },
+        );
         assert!(ended.is_err() && last == 7);
     }
 }

@@ -56,7 +56,8 @@ pub(super) fn walk_zip(walk: &mut Walk<'_>, place: PackageLocation<'_>, bytes: &
         return walk.damaged(place.path, broken(&"its members overlap"));
     }
     for name in duplicates(bytes, &archive) {
-        let error = Error::input("two members have this name, and the last is read: programs differ in which they take");
+        let error =
+            Error::input("two members have this name, and the last is read: programs differ in which they take");
         walk.damaged(&place.join(name), error)?;
     }
     let (mut plan, mut starts) = (Vec::new(), HashSet::new());

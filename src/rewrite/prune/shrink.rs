@@ -187,7 +187,8 @@ impl Cut<'_> {
             cut.push(index(hole.offsets().start)?..index(hole.offsets().end)?);
         }
         let len = index(self.offset(self.file.len() as u64))?;
-        let count = headers.len().checked_div(size_of::<ProgramHeader64<LE>>()).and_then(|count| u16::try_from(count).ok());
+        let count =
+            headers.len().checked_div(size_of::<ProgramHeader64<LE>>()).and_then(|count| u16::try_from(count).ok());
         let count = count.ok_or_else(no_room)?;
         let mut changes = Changes {
             before: self.symbols(&parts, shifts, gone),

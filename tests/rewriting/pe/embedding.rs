@@ -220,7 +220,8 @@ fn damaged_headers_are_survived() {
             let mut file = original.clone();
             file[at..at + 4].copy_from_slice(&value.to_le_bytes());
             let gone = HashSet::from([0]);
-            for result in [joined(&file, 1), layers::edit(&file, &gone, &[], &[]).map(|edited| edited.bytes.into_vec())] {
+            for result in [joined(&file, 1), layers::edit(&file, &gone, &[], &[]).map(|edited| edited.bytes.into_vec())]
+            {
                 match result {
                     Ok(bytes) => {
                         assert!(bytes.len() < original.len() + (1 << 20), "{at:#x} {value:#x}: {}", bytes.len());
