@@ -32,25 +32,36 @@ pub enum ErrorKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Done, or yes. A broken pipe too: whoever read has read enough.
-    Done = 0,
+    Done,
     /// Ran well, and the answer is no.
-    No = 1,
+    No,
     /// The command line makes no sense.
-    Usage = 2,
+    Usage,
     /// An input cannot be read or is malformed.
-    Input = 3,
+    Input,
     /// Some image did not build.
-    Build = 4,
+    Build,
     /// The machine lacks something.
-    Environment = 5,
+    Environment,
     /// The input is sound but holds no device code.
-    NoDeviceCode = 6,
+    NoDeviceCode,
+    /// The status of a program that was run.
+    Program(u8),
 }
 
 impl Exit {
     /// The number that the process returns.
     pub fn code(self) -> u8 {
-        self as u8
+        match self {
+            Exit::Done => 0,
+            Exit::No => 1,
+            Exit::Usage => 2,
+            Exit::Input => 3,
+            Exit::Build => 4,
+            Exit::Environment => 5,
+            Exit::NoDeviceCode => 6,
+            Exit::Program(status) => status,
+        }
     }
 
     /// The code for an error.

@@ -50,6 +50,8 @@ pub struct Selector {
     pub aspects: Vec<String>,
     /// Conditions, all of which must hold.
     pub conditions: Vec<Predicate>,
+    /// Digests of the images' contents; all images where there is no list.
+    pub digests: Option<HashSet<[u8; 32]>>,
 }
 
 /// Glob as the user wrote it. `*` and `?` match any character, `[...]` a class, `{a,b}` alternatives.
@@ -163,7 +165,15 @@ impl Selector {
     /// Whether everything is selected.
     pub fn is_all(&self) -> bool {
         let none = self.images.is_empty() && self.kernels.is_empty() && self.states.is_empty();
-        none && self.targets.is_empty() && self.aspects.is_empty() && self.conditions.is_empty()
+        none && self.targets.is_empty()
+            && self.aspects.is_empty()
+            && self.conditions.is_empty()
+            && self.digests.is_none()
+    }
+
+    /// Whether it asks for digests, which not every verb computes.
+    pub fn needs_digests(&self) -> bool {
+        self.digests.is_some() || self.conditions.iter().any(|condition| condition.text().contains("blake3"))
     }
 
     /// Whether an image is selected.
@@ -182,6 +192,7 @@ impl Selector {
             )
             && any(self.kernels.is_empty(), image.kernels.iter().any(|name| self.takes_kernel(name)))
             && self.conditions.iter().all(|condition| condition.holds(image))
+            && self.digests.as_ref().is_none_or(|digests| digests.contains(&image.blake3))
     }
 
     /// Whether a kernel is selected, by its mangled or demangled name.
@@ -231,6 +242,7 @@ impl Selector {
         parts.extend(self.targets.iter().map(|pattern| format!("--target '{}'", pattern.text)));
         parts.extend(self.aspects.iter().map(|aspect| format!("--aspect {aspect}")));
         parts.extend(self.conditions.iter().map(|condition| format!("--where '{}'", condition.text())));
+        parts.extend(self.digests.iter().map(|_| "--profile".to_owned()));
         parts.join(" ")
     }
 }

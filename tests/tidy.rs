@@ -67,7 +67,14 @@ const HOMES: &[(&str, &[&str])] = &[
     ("globset", &["src/select.rs"]),
     (
         "blake3",
-        &["src/build/nvidia/library.rs", "src/compat/", "src/rewrite/embed/", "src/build/cache.rs", "src/build/cache/"],
+        &[
+            "src/build/nvidia/library.rs",
+            "src/compat/",
+            "src/rewrite/embed/",
+            "src/build/cache.rs",
+            "src/build/cache/",
+            "src/build/record.rs",
+        ],
     ),
     (
         "rayon",

@@ -113,6 +113,8 @@ pub struct CompileResults {
     pub apart: BTreeMap<Apart, usize>,
     /// Modules that belong to other shards.
     pub elsewhere: Vec<Unit>,
+    /// Binaries that a driver made while a program ran.
+    pub harvested: Vec<Unit>,
     /// Files of the compilers, as far as they are known.
     pub libraries: Vec<PathBuf>,
     /// Number of binaries that were put into the cache.

@@ -24,6 +24,8 @@
 //! | [`query`] | what does a device answer about a kernel, and what does SYCL make of it? |
 //! | [`probe`] | what does a live device really take? |
 //! | [`cache`] | has this module been compiled before? |
+//! | [`harvest`] | which code that drivers made while a program ran is what a build wants? |
+//! | [`record`] | what did the runtime compile just in time, and is the driver's code that of an image? |
 //! | [`opencl`] | how does the driver compile one module? |
 //! | [`nvidia`] | how is code for NVIDIA GPUs made of SPIR-V, where no compiler takes it? |
 //! | [`ocloc`] | how does Intel's offline compiler make code for a GPU that is not there? |
@@ -34,6 +36,7 @@ pub mod commands;
 pub mod compile;
 pub mod failure;
 pub mod fold;
+pub mod harvest;
 pub mod inventory;
 mod memory;
 #[cfg(feature = "drivers")]
@@ -50,6 +53,7 @@ pub mod probe;
 pub mod process;
 pub mod protocol;
 pub mod query;
+pub mod record;
 pub mod serve;
 pub mod target;
 pub mod wanted;

@@ -59,6 +59,10 @@ pub struct Args {
     /// Write nothing, and fail, unless all selected images become native for all targets
     #[arg(long)]
     all_or_nothing: bool,
+    /// Compile nothing: take the code that the drivers made while `record` wrote the --profile. Without -t for the CPU and
+    /// the GPUs that it is for; other images stay SPIR-V
+    #[arg(long, requires = "profile", conflicts_with_all = ["shard", "cache_only"])]
+    harvest: bool,
     /// Leave out the SPIR-V of images that have native code for every target that can run them, and that no other image
     /// imports from: their kernels then run on the targets' devices and on no other, not through another driver's
     /// just-in-time compiler either
@@ -127,6 +131,10 @@ kernels of its image, and (of OpenCL drivers) is taken back by its driver.
 Wheels, folders and several libraries are built one by one, with one pool of workers: -o names a
 folder (or the new wheel), --in-place changes them where they are. A wheel is packed again.
 
+With --profile (`sycl-bundle record --help`) only the images that a program compiled just in time
+are compiled; without -t for the devices that it ran on. --harvest takes what the driver made of
+them then, where it is of the same modules and options, for the target, and has all kernels.
+
 What a target cannot run (by `check` and `filter`) is skipped, and what must stay SPIR-V (imported
 symbols that no other image defines, specialization constants without values; for CPUs also
 explicit SIMD, requirements no CPU meets) or does not build stays; both are named. SPIR-V stays
@@ -180,6 +188,7 @@ Examples:
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so -MD --stamp out/libfoo.stamp
   sycl-bundle build foo-1.0-cp311-cp311-linux_x86_64.whl -t spir64_x86_64,pvc -o out/
   sycl-bundle build site-packages/foo -t spir64_x86_64 --in-place
+  sycl-bundle build foo-1.0-cp311-cp311-linux_x86_64.whl --profile app.profile --harvest -o out/
   sycl-bundle build libfoo.so -t spir64_x86_64 --shard 1/8
   sycl-bundle build libfoo.so -t pvc -o out/libfoo.so --report out.json --time-trace trace.json
 

@@ -1,8 +1,9 @@
 //! How does a signal end a process that has something to lose, or something to say?
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use rustix::process::{Pid, Signal};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use sycl_bundle::error::Exit;
 
@@ -56,6 +57,71 @@ pub fn interrupted() -> Arc<AtomicBool> {
     raised
 }
 
+/// Passes signals on to another process, until it is dropped.
+#[derive(Debug)]
+pub struct Forwarding {
+    /// The process; 0 once it has ended, as its number may be another's then.
+    pid: Arc<AtomicI32>,
+}
+
+impl Forwarding {
+    /// Begins; signals that come before the process is known are dropped. What the terminal sends to a whole foreground group,
+    /// the process gets without this.
+    pub fn begin() -> Forwarding {
+        IN_ORDER.store(true, Ordering::Relaxed);
+        let pid = Arc::new(AtomicI32::new(0));
+        let forwarding = Forwarding { pid: Arc::clone(&pid) };
+        let signals = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
+        let came = signals.map(|signal| (signal, Arc::new(AtomicBool::new(false))));
+        // Where any of this cannot be had, signals keep their own effect.
+        let Ok((mut read, write)) = std::os::unix::net::UnixStream::pair() else { return forwarding };
+        for (signal, flag) in &came {
+            let _ = flag::register(*signal, Arc::clone(flag));
+            if let Ok(write) = write.try_clone() {
+                let _ = signal_hook::low_level::pipe::register(*signal, write);
+            }
+        }
+        let pass_on = move || {
+            let mut byte = [0];
+            while std::io::Read::read_exact(&mut read, &mut byte).is_ok() {
+                for (signal, flag) in &came {
+                    let by_terminal = matches!(*signal, SIGINT | SIGQUIT) && is_in_foreground();
+                    let target = Pid::from_raw(pid.load(Ordering::SeqCst));
+                    let signal = Signal::from_named_raw(*signal);
+                    if flag.swap(false, Ordering::SeqCst)
+                        && !by_terminal
+                        && let (Some(target), Some(signal)) = (target, signal)
+                    {
+                        let _ = rustix::process::kill_process(target, signal);
+                    }
+                }
+            }
+        };
+        let _ = std::thread::Builder::new().spawn(pass_on);
+        forwarding
+    }
+
+    /// Names the process.
+    pub fn to(&self, pid: u32) {
+        self.pid.store(i32::try_from(pid).unwrap_or(0), Ordering::SeqCst);
+    }
+}
+
+impl Drop for Forwarding {
+    /// Ends. What came was the other's, and does not end this process.
+    fn drop(&mut self) {
+        self.pid.store(0, Ordering::SeqCst);
+        CAME.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Whether this process is of its terminal's foreground group.
+fn is_in_foreground() -> bool {
+    let terminal = std::fs::File::open("/dev/tty");
+    let group = terminal.ok().and_then(|terminal| rustix::termios::tcgetpgrp(terminal).ok());
+    group.is_some_and(|group| group == rustix::process::getpgrp())
+}
+
 /// Ends the process as the signal would have that came, if one did: shells and `make` go by how a command died, and not by
 /// what it returned.
 pub fn end_as_signalled() {
@@ -71,7 +137,7 @@ pub fn end_where_inputs_are_cut_short() {
     let end = || {
         let text = b"error: another process cut an input short while it was read\n";
         let _ = rustix::io::write(rustix::stdio::stderr(), text);
-        signal_hook::low_level::exit(Exit::Input as i32);
+        signal_hook::low_level::exit(i32::from(Exit::Input.code()));
     };
     // SAFETY: the handler makes two system calls, `write` and `_exit`, which may be made in signal handlers.
     let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, end) };

@@ -39,6 +39,7 @@ mod policy_file;
 mod progress;
 mod props;
 mod prune;
+mod record;
 mod selection;
 mod split;
 mod targets;
@@ -193,6 +194,7 @@ verbs! {
     wrap => Wrap,
     embed => Embed,
     prune => Prune,
+    record => Record,
     cache => Cache,
     doctor => Doctor,
     completions => Completions,

@@ -1,7 +1,11 @@
 //! How does the user say which images are meant?
 
+use std::collections::HashSet;
+use std::path::PathBuf;
 use sycl_bundle::bundle::image::State;
-use sycl_bundle::error::Result;
+use sycl_bundle::error::{Context as _, Result};
+use sycl_bundle::files::input::Input;
+use sycl_bundle::report::profile::Profile;
 use sycl_bundle::select::predicate::Predicate;
 use sycl_bundle::select::{Pattern, Selector, aspect, range};
 
@@ -34,6 +38,9 @@ pub struct Selection {
     /// alone asks whether there is a value (`not imports`).
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Vec<String>,
+    /// Only images that a program compiled just in time while `record` wrote this profile (repeatable)
+    #[arg(long, value_name = "FILE")]
+    profile: Vec<PathBuf>,
 }
 
 /// A state, as the command line names it.
@@ -72,7 +79,32 @@ impl Selection {
             targets: globs(&self.target)?,
             aspects: self.aspect.iter().map(|name| aspect(name)).collect::<Result<Vec<_>>>()?,
             conditions: self.condition.iter().map(|text| Predicate::new(text)).collect::<Result<Vec<_>>>()?,
+            digests: self.digests()?,
         })
+    }
+
+    /// The images that profiles list; none where no profile is given.
+    fn digests(&self) -> Result<Option<HashSet<[u8; 32]>>> {
+        if self.profile.is_empty() {
+            return Ok(None);
+        }
+        let mut digests = HashSet::new();
+        for (path, profile) in self.profile.iter().zip(self.profiles()?) {
+            digests.extend(profile.digests().context(|| path.display().to_string())?);
+        }
+        Ok(Some(digests))
+    }
+
+    /// The profiles that are given.
+    ///
+    /// # Errors
+    /// What cannot be read, and what is no profile.
+    pub fn profiles(&self) -> Result<Vec<Profile>> {
+        let read = |path: &PathBuf| {
+            let profile = Input::open(path).and_then(|input| Profile::parse(input.bytes()));
+            profile.context(|| path.display().to_string())
+        };
+        self.profile.iter().map(read).collect()
     }
 
     /// Whether images are asked for by number.

@@ -25,6 +25,13 @@ pub const TASKS: &[Task] = &[
         what: "put native code into a wheel",
         commands: &["sycl-bundle build foo-1.0-py3-none-linux_x86_64.whl -t spir64_x86_64 -o out/"],
     },
+    Task {
+        what: "make native what a program compiles just in time",
+        commands: &[
+            "sycl-bundle record -o app.profile --march avx2 -- ./app",
+            "sycl-bundle build libfoo.so --profile app.profile --harvest -o out/libfoo.so",
+        ],
+    },
     Task { what: "say why a launch failed", commands: &["./app 2>&1 | sycl-bundle explain app libfoo.so --message -"] },
     Task { what: "compare two releases", commands: &["sycl-bundle diff foo-2024.whl foo-2026.whl"] },
     Task { what: "list what takes the space", commands: &["sycl-bundle inspect libfoo.so --sizes"] },

@@ -43,6 +43,8 @@ pub enum Stay {
     WorkGroupSize(u64),
     /// The image does what no NVIDIA GPU, or none of its compilers, does.
     Nvidia(String),
+    /// The profile has no code of the driver's that would do: the reason.
+    NotRecorded(String),
 }
 
 impl fmt::Display for Stay {
@@ -83,6 +85,7 @@ impl fmt::Display for Stay {
                 )
             }
             Stay::Nvidia(what) => write!(f, "it {what}, which cannot be made for NVIDIA GPUs"),
+            Stay::NotRecorded(why) => f.write_str(why),
         }
     }
 }
@@ -102,6 +105,7 @@ impl Stay {
             Stay::SubGroupSize(_) => "sub-group size",
             Stay::WorkGroupSize(_) => "work-group size",
             Stay::Nvidia(_) => "Intel GPUs alone",
+            Stay::NotRecorded(_) => "no code of the driver's",
         }
     }
 }

@@ -218,6 +218,14 @@ fn mapping(line: &str) -> Option<Mapping<'_>> {
     path.starts_with('/').then_some(Mapping { range, executable: permissions.contains('x'), path })
 }
 
+/// Files that a process has mapped as code, but for deleted ones; none where it is gone.
+pub fn mapped_code(pid: u32) -> Vec<PathBuf> {
+    let maps = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let maps = String::from_utf8_lossy(&maps);
+    let code = maps.lines().filter_map(mapping).filter(|mapping| mapping.executable);
+    code.filter(|mapping| !mapping.path.ends_with(" (deleted)")).map(|mapping| PathBuf::from(mapping.path)).collect()
+}
+
 impl Expansion<'_, '_> {
     /// Hands on each library of a process.
     fn process(&mut self, argument: &Path, pid: &str) -> Result<()> {

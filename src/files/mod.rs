@@ -14,6 +14,7 @@ pub mod spaces;
 pub mod table;
 pub mod write;
 
+pub use self::expand::mapped_code;
 use self::expand::{Form, Leaf, expand};
 use self::table::{Beside, Files as Parts};
 use crate::bundle::Bundle;
@@ -112,7 +113,7 @@ pub fn each_file_with(
         reporter,
         selector,
         lazy: options.lazy && selector.is_all(),
-        skip_hash: options.skip_hash,
+        skip_hash: options.skip_hash && !selector.needs_digests(),
         sidecars: options.sidecars,
         silent: options.silent,
         eager_free: options.eager_free,

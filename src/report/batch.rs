@@ -82,6 +82,9 @@ impl<'w, 'a> Batch<'w, 'a> {
         for (image, target) in done.folded {
             give(image, &mut |share, image| share.folded.push((image, target)));
         }
+        for (image, target) in done.harvested {
+            give(image, &mut |share, image| share.harvested.push((image, target)));
+        }
         for (image, target) in done.elsewhere {
             give(image, &mut |share, image| share.elsewhere.push((image, target)));
         }
@@ -289,6 +292,7 @@ impl<'w, 'a> Work<'w, 'a> {
             cached: done.cached.len(),
             folded: done.folded.len(),
             elsewhere: done.elsewhere.len(),
+            harvested: done.harvested.len(),
             native_bytes: targets.iter().map(|target| target.native_bytes).sum(),
             targets,
             staying: self.staying(plans, done, embeds),

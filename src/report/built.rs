@@ -53,6 +53,8 @@ pub struct Built {
     pub apart: Vec<Alone>,
     /// Images that another shard compiles.
     pub elsewhere: usize,
+    /// Native images that a driver made while a program ran, with `--harvest`; `compiled` counts them too.
+    pub harvested: usize,
     /// Whether this was a trial, which compiles and writes nothing.
     pub dry_run: bool,
     /// Images that stay as they are.
@@ -314,6 +316,7 @@ impl Built {
             (&mut self.cached, file.cached),
             (&mut self.folded, file.folded),
             (&mut self.elsewhere, file.elsewhere),
+            (&mut self.harvested, file.harvested),
         ];
         for (own, other) in counts {
             *own = own.saturating_add(other);
@@ -362,6 +365,9 @@ impl Built {
         }
         if self.cached > 0 && self.targets.len() < 2 {
             lines.push(format!("  {} of them out of the cache", self.cached));
+        }
+        if self.harvested > 0 {
+            lines.push(format!("  {} of them made by the driver while the program ran", self.harvested));
         }
         if self.folded > 0 {
             lines.push(format!("  {} of them folded: the code of another under their kernel's name", self.folded));

@@ -12,7 +12,7 @@ use crate::error::{Error, Problem, Result};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -146,6 +146,15 @@ pub struct SchemaVersion;
 impl Serialize for SchemaVersion {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(SCHEMA_VERSION)
+    }
+}
+
+impl<'de> Deserialize<'de> for SchemaVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            SCHEMA_VERSION => Ok(SchemaVersion),
+            other => Err(serde::de::Error::custom(format!("form {other} is not known"))),
+        }
     }
 }
 

@@ -25,6 +25,7 @@ pub mod kernels;
 pub mod link;
 pub mod name;
 pub mod page;
+pub mod profile;
 pub mod props;
 pub mod sizes;
 pub mod table;

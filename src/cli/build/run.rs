@@ -15,7 +15,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use sycl_bundle::build::commands::{Draft, Edge};
-use sycl_bundle::build::compile::{self, CompileOptions, CompileResults, Shard};
+use sycl_bundle::build::compile::{self, Binary, CompileOptions, CompileResults, Shard};
+use sycl_bundle::build::harvest::Harvest;
 use sycl_bundle::build::plans::{self, Numbers, plans};
 use sycl_bundle::build::target::{Backend, Target};
 use sycl_bundle::build::wanted::{self, Asked, Wanted};
@@ -33,6 +34,7 @@ use sycl_bundle::report::built::{self, Alone, Built};
 use sycl_bundle::report::costs::Watch;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
+use sycl_bundle::report::profile::Profile;
 use sycl_bundle::rewrite::embed::{Addition, possible};
 use sycl_bundle::rewrite::pe;
 
@@ -50,12 +52,19 @@ impl Args {
         }
         let table = self.configs.table(global)?;
         let recipes = self.recipe.load(global, &table)?;
+        let profiles = self.selection.profiles()?;
+        let recorded = || profiles.iter().map(Profile::recorded).collect::<Result<Vec<_>>>();
+        let harvest = self.harvest.then(|| Harvest::new(recorded()?.concat())).transpose()?;
         let by_policy = self.targets.is_empty() && self.devices.is_empty();
         let targets = if by_policy { &recipes.rules.targets } else { &self.targets };
+        let ran_on = match by_policy && targets.is_empty() {
+            true => profiles.iter().flat_map(Profile::targets).collect(),
+            false => Vec::new(),
+        };
         let asked = Asked {
-            targets,
+            targets: if ran_on.is_empty() { targets } else { &ran_on },
             devices: &|march| self.live_targets(global, march),
-            march: self.march.as_deref(),
+            march: self.march.as_deref().or(harvest.as_ref().and_then(Harvest::march)),
             ptx: self.ptx,
         };
         let mut wanted = wanted::wanted(global, &table, &asked)?;
@@ -111,8 +120,10 @@ impl Args {
             embedded.push(host.as_ref().map(Bundle::read).transpose()?);
         }
         let (images, totals) = self.selected(&bundles, &embedded, &mut numbers)?;
-        let wanted =
-            if self.dry_run { wanted } else { wanted::known(global, wanted, &|target| engine(target, &self.offline))? };
+        let wanted = match self.dry_run || harvest.is_some() {
+            true => wanted,
+            false => wanted::known(global, wanted, &|target| engine(target, &self.offline))?,
+        };
         let mut kept = Vec::new();
         for ((images, bundle), embedded) in images.iter().zip(&bundles).zip(&embedded) {
             kept.push(match emit {
@@ -163,6 +174,13 @@ impl Args {
         }
         let begun = Instant::now();
         let batch = Batch::new(works, &bundles);
+        let mut harvested = Vec::new();
+        if let Some(harvest) = &harvest {
+            for ((start, work), plans) in batch.parts.iter().zip(&mut all_plans) {
+                harvested.extend(harvest.take(*start, &wanted, plans));
+                self.all_or_nothing(work, plans.left_out())?;
+            }
+        }
         let mut jobs = batch.jobs(&mut all_plans);
         if let (Some(unit), Some(numbers)) = (&self.pace.unit, numbers.first()) {
             jobs.retain(|job| numbers.shown(job.image) == unit.image);
@@ -177,7 +195,9 @@ impl Args {
         let done =
             if self.dry_run { Ok(self.trial(&batch, &jobs)) } else { self.compile(global, &batch, jobs, &mut watch) };
         let recorded = self.record.traced(&mut watch);
-        let done = done?;
+        let mut done = done?;
+        done.harvested = harvested.iter().map(Binary::unit).collect();
+        done.compiled.extend(harvested);
         recorded?;
         let seconds = begun.elapsed().as_secs_f64();
         let inputs: Vec<String> = self.files.iter().map(|path| path.display().to_string()).collect();

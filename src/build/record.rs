@@ -1,0 +1,290 @@
+//! What did the SYCL runtime compile just in time, and is the driver's code that of an image?
+//!
+//! libsycl keeps what it compiles in a persistent cache: `N.src` says of what a program was made, `N.bin` holds what the
+//! driver made of it (`sycl/source/detail/persistent_device_code_cache.cpp` of intel/llvm; read from files of libsycl
+//! 2026.2). `N.src` is four parts, each behind its length as a 64-bit number: the device, the options, the values of
+//! specialization constants, and SPIR-V, one module after the other where several were linked. `N.bin` is the number of
+//! binaries, and each behind its length.
+
+use super::options::{Given, for_cpu, for_gpu};
+use super::target::{Backend, CPU_SPEC, GPU_SPEC, Target};
+use super::{Job, Step};
+use crate::bytes::{slice_at, u32_at, u64_at};
+use crate::device::cpu::CpuArch;
+use crate::error::{Error, Result};
+use crate::native::Native;
+use crate::{bundle::format::Format, container::place::Place};
+use std::collections::BTreeSet;
+
+/// First word of a SPIR-V module.
+const MAGIC: u32 = 0x0723_0203;
+/// Bytes of a module's header.
+const HEADER: usize = 20;
+/// Bytes of a word.
+const WORD: usize = 4;
+
+/// Entry of the runtime's cache.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Platform, device, version and driver.
+    pub device: [String; 4],
+    /// Options that the compiler got.
+    pub options: String,
+    /// Values of specialization constants.
+    pub constants: &'a [u8],
+    /// Modules that the program was made of.
+    pub modules: Vec<&'a [u8]>,
+    /// Binaries that the driver made, one for each device.
+    pub binaries: Vec<&'a [u8]>,
+}
+
+impl<'a> Entry<'a> {
+    /// Reads the two files of an entry.
+    ///
+    /// # Errors
+    /// `Input` where one of them is cut short or malformed.
+    pub fn read(source: &'a [u8], binary: &'a [u8]) -> Result<Entry<'a>> {
+        let mut at = 0;
+        let mut part = || part(source, &mut at);
+        let (device, options, constants, code) = (part()?, part()?, part()?, part()?);
+        if at != source.len() {
+            return Err(Error::at(at as u64, "there are bytes behind the SPIR-V of the program"));
+        }
+        let padding = |letter: char| letter.is_whitespace() || letter == '\0';
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_matches(padding).to_owned();
+        Ok(Entry {
+            device: device_parts(&text(device)),
+            options: text(options),
+            constants,
+            modules: modules(code)?,
+            binaries: binaries(binary)?,
+        })
+    }
+}
+
+/// Reads the next part, which stands behind its length.
+fn part<'a>(data: &'a [u8], at: &mut usize) -> Result<&'a [u8]> {
+    let found = u64_at(data, *at).and_then(|length| {
+        let begin = at.checked_add(8)?;
+        let part = slice_at(data, begin, usize::try_from(length).ok()?)?;
+        Some((part, begin.checked_add(part.len())?))
+    });
+    let (part, end) = found.ok_or_else(|| Error::at(*at as u64, "a part is longer than the file"))?;
+    *at = end;
+    Ok(part)
+}
+
+fn binaries(data: &[u8]) -> Result<Vec<&[u8]>> {
+    let count = u64_at(data, 0).ok_or_else(|| Error::at(0, "there is no number of binaries"))?;
+    let (mut at, mut all) = (8, Vec::new());
+    for _ in 0..count {
+        all.push(part(data, &mut at)?);
+    }
+    Ok(all)
+}
+
+/// Parts the text `PLATFORM/DEVICE/VERSION/DRIVER`.
+fn device_parts(text: &str) -> [String; 4] {
+    let (platform, rest) = text.split_once('/').unwrap_or(("", text));
+    let mut last = rest.rsplitn(3, '/');
+    let (driver, version, name) = (last.next(), last.next(), last.next());
+    match name {
+        Some(name) => [platform, name, version.unwrap_or_default(), driver.unwrap_or_default()].map(str::to_owned),
+        None => [platform, rest, "", ""].map(str::to_owned),
+    }
+}
+
+/// Parts modules that stand one after the other. Code of another kind is one piece.
+///
+/// A module does not say how long it is; but no instruction begins with the word that a module begins with.
+fn modules(code: &[u8]) -> Result<Vec<&[u8]>> {
+    let cut = |at: usize| Error::at(at as u64, "an instruction of a module is longer than the program");
+    if u32_at(code, 0) != Some(MAGIC) {
+        return Ok(vec![code]);
+    }
+    let (mut modules, mut begin, mut at) = (Vec::new(), 0usize, 0usize);
+    while at < code.len() {
+        let word = u32_at(code, at).ok_or_else(|| cut(at))?;
+        let length = if word == MAGIC { HEADER } else { usize::try_from(word >> 16).unwrap_or(0).saturating_mul(WORD) };
+        if word == MAGIC && at > begin {
+            modules.extend(code.get(begin..at));
+            begin = at;
+        }
+        let end = at.checked_add(length).filter(|end| *end > at && *end <= code.len());
+        at = end.ok_or_else(|| cut(at))?;
+    }
+    modules.extend(code.get(begin..));
+    Ok(modules)
+}
+
+/// Code that a driver made while a program ran, and of what.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// BLAKE3 digests of the modules that it was made of.
+    pub modules: BTreeSet<[u8; 32]>,
+    /// Options that the compiler got.
+    pub options: String,
+    /// Whether the program had set specialization constants.
+    pub has_constants: bool,
+    /// Device binary.
+    pub binary: Vec<u8>,
+}
+
+impl Recorded {
+    /// The target that the binary is for, as its own words tell: CPUs with their instruction set, or one Intel GPU.
+    pub fn target(&self) -> Option<RecordedTarget> {
+        if let Some(march) = CpuArch::of_binary(&self.binary) {
+            return Some(RecordedTarget::Cpu(march));
+        }
+        let native = Native::read(&self.binary, Format::sniff(&self.binary), Place::file(0))?;
+        match native.devices().as_slice() {
+            [only] if only.starts_with("intel_gpu_") => Some(RecordedTarget::Gpu((*only).to_owned())),
+            _ => None,
+        }
+    }
+
+    /// Whether it is what a compiler would make of a job for a target; where not, the reason. It must be of the job's modules
+    /// alone, with its options, without set constants, for the target's devices, and hold all of its kernels.
+    ///
+    /// # Errors
+    /// The reason, as the end of a sentence.
+    pub fn fits(&self, job: &Job<'_>, target: &Target) -> std::result::Result<(), String> {
+        if self.modules != digests(job) {
+            return Err("the program was made of other modules".to_owned());
+        }
+        if self.has_constants {
+            return Err("the program had set specialization constants".to_owned());
+        }
+        match (&target.backend, self.target()) {
+            (Backend::Cpu(march), Some(RecordedTarget::Cpu(own))) if own == *march => {}
+            (Backend::Cpu(march), Some(RecordedTarget::Cpu(own))) => {
+                return Err(format!("the driver's code is for {own}, not for {march}"));
+            }
+            (_, Some(RecordedTarget::Gpu(own))) if target.compile_target.as_deref() == Some(&own) => {}
+            _ => return Err(format!("the driver's code is not for {}", target.name)),
+        }
+        let (own, asked) = (plain(&self.options, target), plain(&options_of(job), target));
+        if own != asked {
+            let shown = |words: BTreeSet<String>| match words.len() {
+                0 => "no options".to_owned(),
+                _ => format!("`{}`", words.into_iter().collect::<Vec<_>>().join(" ")),
+            };
+            return Err(format!("the program was compiled with {}, the image asks for {}", shown(own), shown(asked)));
+        }
+        job.flaw(&self.binary).map_or(Ok(()), Err)
+    }
+}
+
+/// Devices that recorded code is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordedTarget {
+    /// CPUs with an instruction set.
+    Cpu(CpuArch),
+    /// An Intel GPU, by its name in the device configuration.
+    Gpu(String),
+}
+
+/// Digest of a job's own module.
+pub fn digest(job: &Job<'_>) -> [u8; 32] {
+    *blake3::hash(&job.il).as_bytes()
+}
+
+/// Digests of the modules that a job compiles.
+fn digests(job: &Job<'_>) -> BTreeSet<[u8; 32]> {
+    let linked = match &job.step {
+        Step::Link(modules) => modules.as_slice(),
+        Step::Build | Step::Offline(_) | Step::Compile => &[],
+    };
+    std::iter::once(&job.il).chain(linked).map(|module| *blake3::hash(module).as_bytes()).collect()
+}
+
+fn options_of(job: &Job<'_>) -> String {
+    format!("{} {}", job.compile_options, job.link_options)
+}
+
+/// Options that make a difference to the code, in any order: the level of optimization is the compiler's own unless it is
+/// none, and each backend of the runtime spells it in its own way.
+fn plain(options: &str, target: &Target) -> BTreeSet<String> {
+    const LEVELS: [&str; 3] = ["-ze-opt-level=1", "-ze-opt-level=2", "-ze-opt-level=3"];
+    let given = Given { own: "", trusted: options };
+    let kept = match target.spec {
+        CPU_SPEC => for_cpu(given).kept,
+        GPU_SPEC => {
+            let device = match &target.backend {
+                Backend::Ocloc { device } => Some(device.as_str()),
+                Backend::Cpu(_) | Backend::Nvidia { .. } | Backend::Live { .. } => None,
+            };
+            for_gpu(given, device, None).kept
+        }
+        _ => options.to_owned(),
+    };
+    kept.split_whitespace().filter(|word| !LEVELS.contains(word)).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(parts: &[&[u8]]) -> Vec<u8> {
+        parts.iter().flat_map(|part| [&(part.len() as u64).to_le_bytes()[..], part].concat()).collect()
+    }
+
+    fn module(extra: &[u32]) -> Vec<u8> {
+        let head = [MAGIC, 0x0001_0000, 0, 9, 0, 0x0002_0011, 4];
+        head.iter().chain(extra).flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn an_entry_is_read_to_its_modules() {
+        let (one, two) = (module(&[]), module(&[0x0002_0011, 6]));
+        let device = b"Intel(R) OpenCL/AMD EPYC/OpenCL 3.1 (Build 0)/2026.22";
+        let source = parts(&[device, b" -g ", b"", &[one.clone(), two.clone()].concat()]);
+        let binary = [&1u64.to_le_bytes()[..], &parts(&[b"\x7fELF"])].concat();
+        let entry = Entry::read(&source, &binary).unwrap();
+        assert_eq!(entry.device, ["Intel(R) OpenCL", "AMD EPYC", "OpenCL 3.1 (Build 0)", "2026.22"]);
+        assert_eq!((entry.options.as_str(), entry.constants), ("-g", &b""[..]));
+        assert_eq!(entry.modules, [&one[..], &two[..]]);
+        assert_eq!(entry.binaries, [b"\x7fELF"]);
+        for cut in 0..source.len() {
+            assert!(Entry::read(&source[..cut], &binary).is_err(), "{cut}");
+        }
+        for cut in 0..binary.len() {
+            assert!(Entry::read(&source, &binary[..cut]).is_err(), "{cut}");
+        }
+        assert!(Entry::read(&source, &u64::MAX.to_le_bytes()).is_err());
+    }
+
+    #[test]
+    fn devices_may_have_slashes_in_their_names() {
+        assert_eq!(device_parts("P/a/b/1/2"), ["P", "a/b", "1", "2"]);
+        assert_eq!(device_parts("P/a"), ["P", "a", "", ""]);
+    }
+
+    #[test]
+    fn code_fits_a_job_of_its_modules_options_and_set() {
+        let mut binary = vec![0; 64];
+        binary[..16].copy_from_slice(b"\x7fELF\x02\x01\0\0\0\0\0\0\0\0\0\0");
+        binary[16..20].copy_from_slice(&[0x04, 0xff, 62, 0]);
+        binary[48] = 3;
+        let il = module(&[]);
+        let recorded = Recorded {
+            modules: BTreeSet::from([*blake3::hash(&il).as_bytes()]),
+            options: "-ze-opt-level=2 -cl-fast-relaxed-math".to_owned(),
+            has_constants: false,
+            binary,
+        };
+        let job = Job { il: il.into(), compile_options: "-cl-fast-relaxed-math".to_owned(), ..Job::default() };
+        let target = Target::cpu(CpuArch::Avx2);
+        assert_eq!(recorded.fits(&job, &target), Ok(()));
+        let why = |recorded: &Recorded, job: &Job<'_>, target: &Target| recorded.fits(job, target).unwrap_err();
+        assert!(why(&recorded, &job, &Target::cpu(CpuArch::Avx512)).contains("for avx2, not for avx512"));
+        assert!(why(&recorded, &Job { compile_options: String::new(), ..job.clone() }, &target).contains("no options"));
+        assert!(
+            why(&recorded, &Job { il: module(&[0x0002_0011, 6]).into(), ..job.clone() }, &target).contains("modules")
+        );
+        let set = Recorded { has_constants: true, ..recorded.clone() };
+        assert!(why(&set, &job, &target).contains("constants"));
+        let linked = Job { step: Step::Link(vec![module(&[0x0002_0011, 7]).into()]), ..job };
+        assert!(why(&recorded, &linked, &target).contains("modules"));
+    }
+}

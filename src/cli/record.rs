@@ -1,0 +1,270 @@
+//! `record`: what does a program's runtime compile just in time?
+//!
+//! The program runs with the persistent cache of its runtime in an empty folder; what is there in the end was compiled. The
+//! files that its processes have mapped as code are looked up from time to time meanwhile, to tell which of them hold it.
+
+use super::global::Global;
+use super::interrupt::Forwarding;
+use super::output;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+use sycl_bundle::build::record::{Entry, Recorded};
+use sycl_bundle::bundle::Bundle;
+use sycl_bundle::compat::examine::examine;
+use sycl_bundle::container::Host;
+use sycl_bundle::device::cpu::CpuArch;
+use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
+use sycl_bundle::files::input::Input;
+use sycl_bundle::files::mapped_code;
+use sycl_bundle::files::write::{Scratch, write_atomically};
+use sycl_bundle::files::{ReadOptions, each_file_with};
+use sycl_bundle::report::json::SchemaVersion;
+use sycl_bundle::report::profile::{self, Device, Native, Place, Profile, Program, RecordedImage, digest_text};
+use sycl_bundle::select::Selector;
+
+const AFTER_HELP: &str = "\
+The program runs as it would alone: with its input and output, its signals and its exit status,
+which is the exit status here too. Only its SYCL runtime (libsycl of 2023 or newer) gets a folder
+of its own for its persistent cache, so that what it compiles just in time stands there in the end;
+its other caches are left alone. Processes that it starts are recorded too.
+
+The profile is JSON: for each program of the runtime its device, options and images, by digest and
+kernel, with the files that hold them, among the libraries that the processes had mapped and those
+of --in; and the driver's code. Every verb with selectors reads it:
+  sycl-bundle build foo.whl --profile app.profile -t spir64_x86_64 -o out/   compiles these alone
+  sycl-bundle build foo.whl --profile app.profile --harvest -o out/          takes the driver's code
+  sycl-bundle inspect libfoo.so --profile app.profile --html used.html       shows them
+
+The CPU driver's code is for the machine's own instruction set, and not for older machines; with
+--march avx2 it is portable, and the program runs with that meanwhile. Images that were native
+already are not compiled, and not recorded.
+
+Examples:
+  sycl-bundle record -o app.profile -- ./app --size 100
+  sycl-bundle record -o app.profile --in foo-1.0-py3-none-linux_x86_64.whl -- python3 app.py
+  sycl-bundle record -o app.profile --march avx2 -- python3 -m pytest tests
+
+Exit status:
+  that of the program, or 128 and the number of the signal that ended it; and
+  2  the command line makes no sense
+  5  the program cannot be run, or the profile not be written";
+
+/// Run a program and write which images its runtime compiles just in time
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// The program and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        required_unless_present = "schema",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<OsString>,
+    /// The profile to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", required_unless_present = "schema")]
+    output: Option<PathBuf>,
+    /// Look for the images in this file, package or folder too (repeatable)
+    #[arg(long = "in", value_name = "FILE")]
+    within: Vec<PathBuf>,
+    /// The instruction set that the CPU driver compiles for meanwhile, by the names of `build --march`
+    #[arg(long, value_name = "NAME", value_parser = CpuArch::parse)]
+    march: Option<CpuArch>,
+    /// Do not keep the driver's code: the profile is small, and `build --harvest` cannot take it
+    #[arg(long)]
+    no_code: bool,
+    /// Print the JSON Schema of the profile and end
+    #[arg(long)]
+    schema: bool,
+}
+
+/// Settings of the runtime's cache, which would hide what is compiled.
+const CACHE_SETTINGS: [&str; 6] = [
+    "SYCL_CACHE_DISABLE_PERSISTENT",
+    "SYCL_CACHE_THRESHOLD",
+    "SYCL_CACHE_MAX_SIZE",
+    "SYCL_CACHE_MIN_DEVICE_IMAGE_SIZE",
+    "SYCL_CACHE_MAX_DEVICE_IMAGE_SIZE",
+    "SYCL_CACHE_EVICTION_DISABLE",
+];
+
+impl Args {
+    /// Runs the verb.
+    pub fn run(self, global: &Global) -> Result<Exit> {
+        let Some(output) = self.output.as_ref().filter(|_| !self.schema) else {
+            return output::schema(&profile::schema());
+        };
+        let temporary = Scratch::temporary()?;
+        let begun = Instant::now();
+        let (status, mapped) = self.run_program(temporary.path())?;
+        let status = status.code().or_else(|| status.signal().and_then(|signal| signal.checked_add(128)));
+        let status = status.and_then(|status| u8::try_from(status).ok()).unwrap_or(u8::MAX);
+        let mut profile = Profile {
+            schema_version: SchemaVersion,
+            command: self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            seconds: begun.elapsed().as_secs_f64(),
+            exit_status: status,
+            programs: programs(global, temporary.path(), !self.no_code)?,
+        };
+        let files = self.within.iter().cloned().chain(mapped).collect::<Vec<_>>();
+        find_files(global, &files, &mut profile)?;
+        write_atomically(output, profile.to_json().as_bytes(), None)?;
+        if !global.quiet {
+            output::say(&profile.summary(global.width()));
+            if profile.programs.is_empty() {
+                global.note("all of it was native, the program launched nothing, or its runtime is older than 2023");
+            }
+        }
+        Ok(Exit::Program(status))
+    }
+
+    /// Runs the program, and tells how it ended and which files its processes had mapped as code.
+    fn run_program(&self, cache: &Path) -> Result<(ExitStatus, BTreeSet<PathBuf>)> {
+        let Some((program, arguments)) = self.command.split_first() else {
+            return Err(Error::new(ErrorKind::Usage, "no program is named"));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).env("SYCL_CACHE_PERSISTENT", "1").env("SYCL_CACHE_DIR", cache);
+        CACHE_SETTINGS.iter().for_each(|name| _ = command.env_remove(name));
+        if let Some(march) = self.march {
+            command.env("CL_CONFIG_CPU_TARGET_ARCH", march.driver_name());
+        }
+        let forwarding = Forwarding::begin();
+        let mut child = command.spawn().map_err(|error| {
+            let name = program.to_string_lossy();
+            let failed = Error::new(ErrorKind::Environment, format!("cannot run `{name}`: {error}"));
+            failed.with_remedy("name a program as a shell would find it: `sycl-bundle record -o app.profile -- ./app`")
+        })?;
+        forwarding.to(child.id());
+        let (status, mapped) = watch(&mut child);
+        drop(forwarding);
+        let status = status
+            .map_err(|error| Error::new(ErrorKind::Environment, format!("cannot wait for the program: {error}")))?;
+        Ok((status, mapped))
+    }
+}
+
+/// Longest pause between two looks at what the processes have mapped: libraries stay mapped for long, and a look costs a
+/// part of a millisecond.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Waits for a process, and collects the files that it and those it starts map as code.
+fn watch(child: &mut Child) -> (std::io::Result<ExitStatus>, BTreeSet<PathBuf>) {
+    let (pid, ended) = (child.id(), AtomicBool::new(false));
+    let look = || {
+        let (mut mapped, mut pause) = (BTreeSet::new(), Duration::from_millis(2));
+        while !ended.load(Ordering::Acquire) {
+            processes(pid).into_iter().for_each(|process| mapped.extend(mapped_code(process)));
+            std::thread::park_timeout(pause);
+            pause = pause.saturating_mul(2).min(PAUSE);
+        }
+        mapped
+    };
+    std::thread::scope(|scope| {
+        let looking = scope.spawn(look);
+        let status = child.wait();
+        ended.store(true, Ordering::Release);
+        looking.thread().unpark();
+        (status, looking.join().unwrap_or_default())
+    })
+}
+
+/// A process and those that it has started, as far as they live.
+fn processes(first: u32) -> Vec<u32> {
+    let (mut found, mut at) = (vec![first], 0);
+    while let Some(pid) = found.get(at) {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let children = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+        let children: Vec<u32> = children
+            .flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+            .collect();
+        found.extend(children);
+        at = at.saturating_add(1);
+    }
+    found
+}
+
+/// Reads what the runtime left in its cache, in the order in which it was written.
+fn programs(global: &Global, cache: &Path, keep: bool) -> Result<Vec<Program>> {
+    let mut sources: Vec<(SystemTime, PathBuf)> = Vec::new();
+    let mut folders = vec![cache.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
+            if metadata.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "src") {
+                sources.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), path));
+            }
+        }
+    }
+    sources.sort();
+    let mut programs = Vec::new();
+    for (_, source) in sources {
+        match program(&source, keep) {
+            Ok(program) => programs.push(program),
+            // A process that was ended while it wrote leaves a part.
+            Err(error) => global.note(&format!("an entry of the runtime's cache cannot be read: {error}")),
+        }
+    }
+    Ok(programs)
+}
+
+/// Reads an entry of the runtime's cache.
+fn program(source: &Path, keep: bool) -> Result<Program> {
+    let binary = Input::open(&source.with_extension("bin"))?;
+    let source = Input::open(source)?;
+    let entry = Entry::read(source.bytes(), binary.bytes())?;
+    let [platform, name, version, driver] = entry.device;
+    let (mut images, mut digests) = (Vec::new(), BTreeSet::new());
+    for module in &entry.modules {
+        let host = Host::read(module)?;
+        let bundle = Bundle::read(&host)?;
+        for image in examine(&bundle) {
+            digests.insert(image.blake3);
+            let (blake3, size) = (digest_text(&image.blake3), image.size);
+            images.push(RecordedImage { blake3, size, kernels: image.kernels, files: Vec::new() });
+        }
+    }
+    let recorded = entry.binaries.first().map(|binary| Recorded {
+        modules: digests,
+        options: entry.options.clone(),
+        has_constants: !entry.constants.is_empty(),
+        binary: binary.to_vec(),
+    });
+    Ok(Program {
+        device: Device { platform, name, version, driver },
+        options: entry.options,
+        constant_bytes: entry.constants.len(),
+        images,
+        seconds: None,
+        native: recorded.map(|recorded| Native::new(&recorded, keep)).transpose()?,
+    })
+}
+
+/// Looks for the images of a profile in files.
+fn find_files(global: &Global, files: &[PathBuf], profile: &mut Profile) -> Result<()> {
+    let digests: HashSet<[u8; 32]> = profile.digests()?.into_iter().collect();
+    if digests.is_empty() {
+        return Ok(());
+    }
+    let selector = Selector { digests: Some(digests), ..Selector::default() };
+    let options = ReadOptions { silent: true, eager_free: true, ..ReadOptions::default() };
+    let mut places: HashMap<String, Vec<Place>> = HashMap::new();
+    each_file_with(global, files, &selector, options, |facts| {
+        for image in &facts.images {
+            let place = Place { file: facts.path.to_owned(), image: image.image.index };
+            places.entry(digest_text(&image.blake3)).or_default().push(place);
+        }
+        Ok(())
+    })?;
+    for image in profile.programs.iter_mut().flat_map(|program| &mut program.images) {
+        image.files = places.get(&image.blake3).cloned().unwrap_or_default();
+    }
+    Ok(())
+}
