@@ -78,7 +78,7 @@ fn alternatives_are_told_from_what_holds_together() {
     }
 }
 
-/// What draws a command line, calls drivers or maps files is the program's: whoever uses the library builds none of it.
+/// Dependencies that draw a command line, call drivers or map files are the program's: whoever uses the library builds none.
 #[test]
 fn the_library_alone_has_no_command_line() {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());

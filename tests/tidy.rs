@@ -1,7 +1,6 @@
 //! Does the tree keep its own rules? Each failure says what to do.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -285,37 +284,15 @@ fn no_file_is_too_long() {
     }
 }
 
-/// Lines that break a rule which new code keeps: names of one kind of line, and whether a line is one.
-type Debt = (&'static str, fn(&[&str], usize) -> bool, &'static str);
-
-/// Old code is allowed what `tests/tidy.txt` counts, by folder; that may only become less.
-const DEBTS: [Debt; 2] = [
-    (
-        "fn-of",
-        is_fn_of,
-        "a function called `of`: name it by what it returns, for example `Reader::new` or `kernels_of_image`",
-    ),
-    (
-        "riddle",
-        is_riddle,
-        "a doc comment that begins with a pronoun or question word: begin with a verb in the third person or a noun",
-    ),
-];
-
-fn is_fn_of(lines: &[&str], at: usize) -> bool {
-    lines[at].contains("fn of(") || lines[at].contains("fn of<")
-}
-
 /// First words that leave open what a comment is about.
 const RIDDLES: [&str; 20] = [
     "It", "Its", "They", "Their", "Those", "These", "This", "That", "There", "What", "Which", "Who", "Whose", "Whom",
     "Why", "Where", "When", "How", "Such", "So",
 ];
 
-/// The first line of a doc comment of an item, with one of these words.
+/// Whether a doc comment of an item begins here, with one of these words.
 fn is_riddle(lines: &[&str], at: usize) -> bool {
-    let text = |line: &str| line.trim_start().strip_prefix("/// ").map(str::to_owned);
-    let Some(first) = text(lines[at]) else { return false };
+    let Some(first) = lines[at].trim_start().strip_prefix("/// ") else { return false };
     if at > 0 && lines[at - 1].trim_start().starts_with("///") {
         return false;
     }
@@ -323,57 +300,17 @@ fn is_riddle(lines: &[&str], at: usize) -> bool {
     RIDDLES.contains(&word) || first.starts_with("The same")
 }
 
-/// Where a file's debts are counted: the module in `src`, and the folder elsewhere.
-fn folder_of(path: &str) -> String {
-    let parts: Vec<&str> = path.split('/').collect();
-    let depth = if parts[0] == "src" { 2 } else { 1 };
-    parts.iter().take(depth).map(|part| part.trim_end_matches(".rs")).collect::<Vec<_>>().join("/")
-}
-
 #[test]
-fn debts_only_become_less() {
-    let file = root().join("tests/tidy.txt");
-    let written = fs::read_to_string(&file).unwrap();
-    let mut now: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+fn names_and_comments_say_what_they_are_about() {
     for (path, text) in DIRS.iter().flat_map(|dir| sources(dir)).filter(|(path, _)| path != "tests/tidy.rs") {
         let lines: Vec<&str> = text.lines().collect();
-        for (at, (name, is_one, _)) in (0..lines.len()).flat_map(|at| DEBTS.iter().map(move |debt| (at, debt))) {
-            if is_one(&lines, at) {
-                let found = now.entry(((*name).to_owned(), folder_of(&path))).or_default();
-                found.push(format!("{path}:{}: {}", at + 1, lines[at].trim()));
-            }
+        for (at, line) in lines.iter().enumerate() {
+            let place = format!("{path}:{}: {}", at + 1, line.trim());
+            assert!(
+                !line.contains("fn of(") && !line.contains("fn of<"),
+                "{place}\nname it by what it returns, for example `Reader::new` or `kernels_of_image`"
+            );
+            assert!(!is_riddle(&lines, at), "{place}\nbegin with a verb in the third person or a noun");
         }
-    }
-    let known: BTreeMap<(String, String), usize> = written
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| {
-            let [name, folder, count] = line.split(' ').collect::<Vec<_>>()[..] else {
-                panic!("tests/tidy.txt: {line}")
-            };
-            ((name.to_owned(), folder.to_owned()), count.parse().unwrap())
-        })
-        .collect();
-    for (key, found) in &now {
-        let allowed = known.get(key).copied().unwrap_or(0);
-        let (_, _, what) = DEBTS.iter().find(|(name, ..)| *name == key.0).unwrap();
-        assert!(
-            found.len() <= allowed,
-            "{}: {} where {allowed} are left from before; {what}:\n{}",
-            key.1,
-            found.len(),
-            found.join("\n")
-        );
-    }
-    let header = written.lines().take_while(|line| line.starts_with('#')).map(|line| format!("{line}\n"));
-    let lines = now.iter().map(|((name, folder), found)| format!("{name} {folder} {}\n", found.len()));
-    let current: String = header.chain(lines).collect();
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&file, &current).unwrap();
-    } else {
-        assert!(
-            written == current,
-            "less is left than tests/tidy.txt says: `BLESS=1 cargo test --test tidy` lowers it"
-        );
     }
 }

@@ -79,7 +79,7 @@ fn a_verb_is_everywhere() {
     assert!(missing.is_empty(), "{}\nsrc/docs/adding_a_verb.md says what belongs to a verb", missing.join("\n"));
 }
 
-/// What the program offers a shell for the last of the words.
+/// Candidates that the program offers a shell for the last of the words.
 fn offered(words: &[&str]) -> Vec<String> {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sycl-bundle"));
     command.env("SYCL_BUNDLE_COMPLETE", "bash").env("_CLAP_IFS", "\n").arg("--").args(words);
@@ -124,7 +124,7 @@ fn values_complete_as_verbs_and_options_do() {
     has(&["sycl-bundle", "inspect", module, "--image", ""], "0");
 }
 
-/// What names in a page begin with that are of files here.
+/// First parts of names in a page that are of files here.
 const OF_TREE: &str =
     "src/ tests/ fuzz/ benches/ man/ completions/ fixtures/ device-configs .ci/ .github/ README CHANGELOG Cargo.";
 

@@ -17,9 +17,9 @@ use sycl_bundle::build::serve::{Asked, Compiler};
 use sycl_bundle::build::{Device, Inventory, Offline, Open};
 use sycl_bundle::error::{Error, ErrorKind, Result};
 
-/// Where a worker leaves its process id and its traces.
+/// Variable with the folder in which a worker leaves its process id and its traces.
 pub const DIR: &str = "BUILD_POOL_TEST_DIR";
-/// How it behaves at the start.
+/// Variable with the worker's behaviour at the start.
 pub const START: &str = "BUILD_POOL_TEST_START";
 
 /// The compiler.

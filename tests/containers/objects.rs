@@ -87,7 +87,7 @@ fn fat(triple: &str, name: &str, parts: &[(&str, &[u8])], sizes: bool) -> Recipe
     assemble(recipe.input(&source, text), triple, &source, &object)
 }
 
-/// What `ld` makes of outputs of recipes.
+/// Output of `ld` from outputs of recipes.
 fn link(name: &str, option: &str, inputs: &[(&Recipe, &str)]) -> Vec<u8> {
     let mut recipe = Recipe::new(name);
     let mut words = vec!["ld", option, "-o", "linked"];

@@ -3,7 +3,7 @@
 //! Each is a well-formed executable in which tables overlap: thousands of structures share one long string, one table,
 //! one payload. A reader that pays for every mention takes minutes or gigabytes.
 
-/// Where the file is loaded; the body follows the headers at 0x1000.
+/// Address at which the file is loaded; the body follows the headers at 0x1000.
 const BASE: u64 = 0x40_0000;
 const BODY: u64 = 0x1000;
 /// Length of the string that everybody names.

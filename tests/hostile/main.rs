@@ -25,7 +25,7 @@ use sycl_bundle::container::Host;
 use sycl_bundle::error::{Error, ErrorKind};
 use sycl_bundle::spirv::Module;
 
-/// How a reading ended.
+/// Ending of a reading.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 enum Ending {
     Sound,
@@ -71,7 +71,7 @@ fn placed(error: &Error) {
 /// A library with many images.
 fn sample() -> Vec<u8> {
     let every = samples::every_property();
-    let more = ["add_one", "add_constant", "count", "halve", "twice_half"].map(samples::of).to_vec();
+    let more = ["add_one", "add_constant", "count", "halve", "twice_half"].map(samples::image).to_vec();
     std::fs::read(Fixture::new("hurt").images(every).images(more).build()).unwrap()
 }
 
@@ -81,7 +81,7 @@ fn a_file_cut_anywhere_is_refused_or_read_with_problems() {
     let mut meter = Meter::new();
     assert_eq!(examine(&file), Ending::Sound);
     // All loadable bytes and what finds them end here; behind are section headers, which reading does not need.
-    let needed = Regions::of(&file).loaded_end;
+    let needed = Regions::read(&file).loaded_end;
     for cut in 0..4096 {
         let length = file.len() * cut / 4096;
         let ending = meter.run(&format!("cut to {length} bytes"), length, || examine(&file[..length]));
@@ -92,7 +92,7 @@ fn a_file_cut_anywhere_is_refused_or_read_with_problems() {
 #[test]
 fn a_file_mutated_where_it_hurts_is_survived() {
     let original = sample();
-    let regions = Regions::of(&original);
+    let regions = Regions::read(&original);
     let mut file = original.clone();
     let mut random = regions::Random::new(0x5359_434c);
     let mut meter = Meter::new();

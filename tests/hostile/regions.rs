@@ -7,13 +7,13 @@ use goblin::elf::Elf;
 /// The ranges of a file that a reader of device code depends on.
 pub struct Regions {
     ranges: Vec<std::ops::Range<usize>>,
-    /// Where the last loadable segment ends in the file.
+    /// Offset at which the last loadable segment ends in the file.
     pub loaded_end: usize,
 }
 
 impl Regions {
     /// Finds them in a sound ELF file.
-    pub fn of(file: &[u8]) -> Regions {
+    pub fn read(file: &[u8]) -> Regions {
         let elf = Elf::parse(file).unwrap();
         let header = &elf.header;
         let table = |at: u64, count: u16, size: u16| at as usize..at as usize + usize::from(count) * usize::from(size);

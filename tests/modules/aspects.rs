@@ -35,7 +35,7 @@ fn code(name: &str) -> Code {
     Code::read(&Index::read(&module_of("aspects", name)).unwrap())
 }
 
-/// The same module in the other byte order.
+/// Module of a fixture in the other byte order.
 fn swapped(name: &str) -> Vec<u8> {
     module_of("aspects", name).chunks_exact(4).flat_map(|word| [word[3], word[2], word[1], word[0]]).collect()
 }
@@ -242,7 +242,7 @@ const SPACE: &str = "%image = OpTypeImage %void 3D 0 0 0 0 Unknown ReadOnly";
 const SAMPLED: &str = "%sampled = OpTypeSampledImage %image";
 const BINDLESS: &str = "OpCapability BindlessImagesINTEL";
 
-/// What a module holds beside a kernel, and the kernel does, for each way in which an aspect shows.
+/// Lines of a module beside its kernel, and of the kernel, for each way in which an aspect shows.
 fn samples(aspect: Aspect) -> Vec<Vec<&'static str>> {
     const FETCH: &str = "%v = OpImageFetch %four %i %one";
     let fetched = |kind| vec![BINDLESS, kind, SAMPLED, "%s = OpUndef %sampled", "%i = OpImage %image %s", FETCH];

@@ -45,7 +45,7 @@ fn sets<'a>(parts: &'a [Vec<u8>], defaults: &'a [u8]) -> Properties<'a> {
     }
 }
 
-/// What comes of settings, and which of them were for a constant.
+/// Outcome of settings, and the settings that were for a constant.
 fn outcome(given: &[&str], defaults: bool) -> Result<(Outcome, BTreeSet<usize>), String> {
     let setting = |text: &&str| match text.starts_with(|c: char| c.is_ascii_digit()) {
         true => Setting::parse_id(text),

@@ -29,7 +29,7 @@ proptest! {
         for (kernels, functions) in graph.choices() {
             let ids: Vec<u32> = functions.iter().map(|function| graph.function_id(*function)).collect();
             let module = cutter.cut(&Keep { entry_points: &kernels, ids: &ids }).unwrap();
-            let seen = Seen::of(&module);
+            let seen = Seen::read(&module);
             let expected = graph.reached(&kernels, &functions);
             prop_assert_eq!(&seen.functions, &expected.functions, "functions");
             prop_assert_eq!(&seen.variables, &expected.variables, "variables");

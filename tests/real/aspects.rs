@@ -18,7 +18,7 @@ use sycl_bundle::spirv::index::Index;
 
 use crate::world::world;
 
-/// What the independent parser saw.
+/// Findings of the independent parser.
 #[derive(Default)]
 struct Seen {
     /// Widths of floating-point types, without those of other encodings.

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// How long the browser may take for anything.
+/// Time that the browser may take for anything.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A browser with one page.
@@ -19,7 +19,7 @@ pub struct Browser {
     said: Receiver<Value>,
     session: Option<String>,
     next: u64,
-    /// What the page asked for, and what went wrong in it.
+    /// Requests of the page, and errors in it.
     pub requests: Vec<String>,
     pub faults: Vec<String>,
     _profile: tempfile::TempDir,
@@ -139,7 +139,7 @@ impl Browser {
         value.as_str().unwrap_or_else(|| panic!("nothing is {selector}")).to_owned()
     }
 
-    /// How many elements a selector finds.
+    /// Number of elements that a selector finds.
     pub fn count(&mut self, selector: &str) -> u64 {
         self.eval(&format!("document.querySelectorAll({}).length", json!(selector))).as_u64().unwrap()
     }

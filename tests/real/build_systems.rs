@@ -197,7 +197,7 @@ fn a_trial_says_what_would_be_done_and_does_nothing() {
     succeed(command.arg("--dry-run").env("OCL_ICD_VENDORS", "/nowhere").env_remove("LD_LIBRARY_PATH"));
 }
 
-/// How many workers a process has.
+/// Number of workers that a process has.
 fn workers(of: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
     let children = tasks.map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());

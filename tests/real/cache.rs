@@ -68,7 +68,7 @@ fn counts(report: &Value) -> (u64, u64) {
     (report["compiled"].as_u64().unwrap(), report["cached"].as_u64().unwrap())
 }
 
-/// What is built without any cache.
+/// Output of a build without any cache.
 fn expected() -> Vec<u8> {
     let place = Place::new();
     assert_eq!(counts(&place.build(&["--no-cache"])), (20, 0));

@@ -17,11 +17,11 @@ pub struct Compiled {
     pub source: String,
     /// The text of the source.
     pub text: String,
-    /// What the compiler was told.
+    /// Options that the compiler was given.
     pub options: Vec<String>,
-    /// Where the images lie, with a table of them.
+    /// Folder of the images, with a table of them.
     pub folder: PathBuf,
-    /// What the compiler said.
+    /// Output of the compiler.
     pub log: String,
     /// The images in the compiler's order.
     pub images: Vec<Made>,
@@ -31,9 +31,9 @@ pub struct Compiled {
 pub struct Made {
     /// The SPIR-V module.
     pub module: Vec<u8>,
-    /// Its entries.
+    /// Entries of the image.
     pub symbols: Vec<String>,
-    /// Its properties, by set and name.
+    /// Properties of the image, by set and name.
     pub properties: BTreeMap<String, BTreeMap<String, Property>>,
 }
 
@@ -90,7 +90,7 @@ pub fn compiled() -> &'static [Compiled] {
     COMPILED.get_or_init(|| made(wanted("", ways)))
 }
 
-/// Those of a folder there whose names are wanted, with the optimiser.
+/// Compiles the sources of a folder there whose names are wanted, with the optimiser.
 pub fn optimised_of(folder: &str, names: impl Fn(&str) -> bool) -> Vec<Compiled> {
     let mut wanted = wanted(folder, ways);
     wanted.retain(|one| names(one.path.file_stem().unwrap().to_str().unwrap()));

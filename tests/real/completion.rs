@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::tools::needed;
 use crate::world::succeed;
 
-/// What a shell prints that runs a text with the tool in its PATH.
+/// Output of a shell that runs a text with the tool in its PATH.
 fn printed(shell: &str, text: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_sycl-bundle"));
     let search = std::env::join_paths([program.parent().unwrap(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();

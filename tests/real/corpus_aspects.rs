@@ -39,7 +39,7 @@ pub fn in_source(kernel: &str) -> &str {
 /// A kernel, an aspect and the reason why it differs.
 type Differs = (String, String, String);
 
-/// What the source says differs in this compilation.
+/// Differences that the source announces for this compilation.
 fn listed(one: &Compiled) -> BTreeSet<Differs> {
     let lines = one.text.lines().filter_map(|line| line.strip_prefix("// differs: "));
     let mut listed = BTreeSet::new();

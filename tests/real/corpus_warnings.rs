@@ -92,7 +92,7 @@ fn broken_promises_are_found_by_the_compilers_chain() {
     assert!(aspects.len() >= 3, "{aspects:?}");
 }
 
-/// Why a function of any module needs the aspect. The kernel that the compiler makes of a function calls it, or, where that
+/// Reason why a function of any module needs the aspect. The kernel that the compiler makes of a function calls it, or, where that
 /// was inlined, stands for it.
 fn evidence(graph: &Graph<'_>, function: &str, aspect: Aspect) -> Option<Evidence> {
     let wrapper = format!("__sycl_kernel_{function}");

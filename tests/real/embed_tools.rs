@@ -8,7 +8,7 @@ use crate::support::folder::Folder;
 use crate::support::host::{Fixture, ImageSpec, Linker, Loaded, load, load_result, matrix};
 use crate::support::tools::tool;
 
-/// What a tool complains of: the lines that a pattern accepts, without the file's name and with `#` for each number, since
+/// Complaints of a tool: the lines that a pattern accepts, without the file's name and with `#` for each number, since
 /// offsets and sizes differ.
 fn complaints(program: &str, arguments: &[&str], file: &Path, is_complaint: fn(&str) -> bool) -> Vec<String> {
     let output = Command::new(tool(program)).args(arguments).arg(file).output().unwrap();

@@ -44,7 +44,7 @@ const SOURCES: [&str; 20] = [
 const ERRC: [(&str, &str); 5] =
     [("1", "runtime"), ("4", "nd_range"), ("7", "build"), ("13", "kernel_not_supported"), ("3", "invalid")];
 
-/// What the runtime did.
+/// Result of a launch by the runtime.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
     Runs,
@@ -132,7 +132,7 @@ fn library(folder: &Path, one: &Compiled, more: &[&str]) -> PathBuf {
     output
 }
 
-/// What is wrong with what the tool says of a kernel; nothing where it is right.
+/// Error in what the tool says of a kernel; none where it is right.
 fn wrong(choice: &Value, outcome: &Outcome) -> Option<String> {
     let (verdict, throws) = (choice["verdict"].as_str().unwrap(), &choice["throws"]);
     let certain = throws["certain"] == true;
@@ -203,7 +203,7 @@ fn the_runtime_throws_what_is_told() {
     assert_eq!(kinds, all.map(str::to_owned).into(), "kinds of exceptions");
 }
 
-/// What `sycl::has_kernel_bundle` does for input, object and executable.
+/// Answers of `sycl::has_kernel_bundle` for input, object and executable.
 fn bundles(program: &Path, library: &Path, kernel: &str) -> Vec<String> {
     let output = succeed(world().command(program).arg(library).args([kernel, "has"]));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -10,7 +10,7 @@ use crate::judges::digest;
 use crate::tool::build;
 use crate::world::{WINDOW, succeed, tail, world};
 
-/// What packagers do to libraries. Each works on a copy.
+/// Treatments of libraries by packagers. Each works on a copy.
 const TREATMENTS: [(&str, &[&str]); 5] = [
     ("strip", &["strip", "--strip-all"]),
     ("llvm-strip", &["llvm-strip", "--strip-all"]),
@@ -83,7 +83,7 @@ fn checkers_say_no_more_than_of_the_original() {
     }
 }
 
-/// What a checker complains of, numbers aside, and how often. `readelf` lists on stdout and complains on stderr.
+/// Complaints of a checker, numbers aside, and how often. `readelf` lists on stdout and complains on stderr.
 fn complaints(checker: &[&str], file: &Path) -> BTreeMap<String, usize> {
     let output = Command::new(checker[0]).args(&checker[1..]).arg(file).output().unwrap();
     let lint = checker[0] == "eu-elflint";

@@ -30,7 +30,7 @@ fn unpack(folder: &Path) -> BTreeMap<String, Value> {
     recipes
 }
 
-/// What the tool's reader says of a file: the kind, and the images or why there are none.
+/// Facts that the tool's reader tells of a file: the kind, and the images or why there are none.
 fn told(bytes: &[u8]) -> String {
     match Host::read(bytes) {
         Err(error) => error.to_string(),

@@ -11,7 +11,7 @@ use crate::judges::{Seen, SeenImage, digest, seen};
 use crate::tool::{inspect, tool};
 use crate::world::{succeed, world};
 
-/// What the tool says of every library, in the order of [`seen`].
+/// Documents of the tool about every library, in the order of [`seen`].
 fn inspected() -> &'static Vec<Value> {
     static INSPECTED: std::sync::OnceLock<Vec<Value>> = std::sync::OnceLock::new();
     INSPECTED.get_or_init(|| seen().keys().collect::<Vec<_>>().par_iter().map(|library| inspect(library)).collect())
@@ -133,7 +133,7 @@ fn of_report(image: &Value) -> String {
     )
 }
 
-/// The same, as seen in memory.
+/// Text of an image as seen in memory.
 fn of_memory(image: &SeenImage) -> String {
     let facts = &image.facts;
     let properties = facts["properties"].as_array().unwrap().iter().map(|set| {
@@ -174,7 +174,7 @@ fn counted(items: &[String]) -> BTreeMap<&str, usize> {
     counts
 }
 
-/// What one side has and the other lacks, the first few of each; nothing where both have the same.
+/// Images that one side has and the other lacks, the first few of each; none where both have the same.
 fn difference(library: &Path, wanted: &[String], reported: &[String]) -> Option<String> {
     let (want, have) = (counted(wanted), counted(reported));
     let lacking = |a: &BTreeMap<&str, usize>, b: &BTreeMap<&str, usize>| -> Vec<String> {

@@ -48,7 +48,7 @@ impl Installation {
         self.traced(self.python().arg(scripts().join("windows.py"))).0
     }
 
-    /// The same with another library loaded first.
+    /// Traces the windows with another library loaded first.
     pub fn trace_windows_with(&self, side: &Path) -> Trace {
         self.traced(self.python().arg(scripts().join("windows.py")).arg(side)).0
     }

@@ -12,15 +12,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// What may be more than it was.
+/// Factor by which a count may be more than it was.
 const MORE: f64 = 1.05;
-/// The same where another compiler built the program, alone and against all others.
+/// Factor where another compiler built the program, alone and against all others.
 const MORE_OF_ANOTHER: f64 = 1.25;
 const MORE_THAN_OTHERS: f64 = 1.1;
-/// How often each module of the fixtures stands in a file.
+/// Number of times that each module of the fixtures stands in a file.
 const COPIES: usize = 24;
 
-/// What is counted: its name, the file it reads, and the command.
+/// Command that is counted: a name, the file it reads, and its arguments.
 type Case = (&'static str, &'static str, &'static [&'static str]);
 
 /// Each after the format or the reader that most of the work is in.
@@ -101,7 +101,7 @@ fn make(folder: &Path) {
     std::fs::copy(fixtures.join("native/kernels.ptx"), folder.join("kernels.ptx")).unwrap();
 }
 
-/// How many instructions a command executes. Its own threads are one, so that none spins.
+/// Number of instructions that a command executes. Its own threads are one, so that none spins.
 fn count(folder: &Path, arguments: &[&str]) -> u64 {
     let mut command = Command::new(crate::support::tools::tool("valgrind"));
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", env!("CARGO_BIN_EXE_sycl-bundle")]);
@@ -114,7 +114,7 @@ fn count(folder: &Path, arguments: &[&str]) -> u64 {
     total.unwrap_or_else(|| panic!("{arguments:?}: {said}")).trim().parse().unwrap()
 }
 
-/// What was counted of a case, and the bytes of its file.
+/// Instructions of a case, and the bytes of its file.
 #[derive(Clone, Copy)]
 struct Count {
     instructions: f64,
@@ -156,7 +156,7 @@ fn recorded(text: &str) -> (String, BTreeMap<String, Count>) {
     (compiler, counts.collect())
 }
 
-/// What costs too much. A file that grew may cost as much more.
+/// Cases that cost too much. A file that grew may cost as much more.
 fn excess(now: &BTreeMap<String, Count>, before: &BTreeMap<String, Count>, same_compiler: bool) -> Vec<String> {
     let growth = |name: &str, count: &Count| {
         let old = before.get(name).unwrap_or_else(|| panic!("tests/real/instructions.txt lacks {name}: write it anew"));

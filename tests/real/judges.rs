@@ -14,7 +14,7 @@ use crate::world::{scripts, succeed, world};
 
 /// An image as it lies in the memory of a process that loaded its library.
 pub struct SeenImage {
-    /// What `process_view.py` says of it.
+    /// Facts that `process_view.py` tells of the library.
     pub facts: Value,
     /// BLAKE3 of the payload, inflated where it is compressed.
     pub payload: String,
@@ -22,7 +22,7 @@ pub struct SeenImage {
     pub size: u64,
 }
 
-/// What the judges say of one library.
+/// Verdicts of the judges on one library.
 pub struct Seen {
     /// The images in order of registration.
     pub images: Vec<SeenImage>,

@@ -32,11 +32,11 @@ fn judge(folder: &Path) -> PathBuf {
     program
 }
 
-/// What the C program says of kernels, by file (what its name ends in: the image's number) and kernel: the rest of each
+/// Answers of the C program about kernels, by file (what its name ends in: the image's number) and kernel: the rest of each
 /// line by its first word.
 type Said = BTreeMap<(String, String), BTreeMap<String, String>>;
 
-/// What tells a file from others.
+/// Part of a file's name that tells it from others.
 fn end_of(path: &Path) -> String {
     path.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned()
 }
@@ -84,7 +84,7 @@ fn driver_says(program: &Path, mode: &str, files: &[PathBuf]) -> Said {
     found
 }
 
-/// What the tool says of the first images of a file, asking the device too.
+/// Kernels that the tool tells of the first images of a file, asking the device too.
 fn tool_says(library: &Path, count: usize) -> Vec<Value> {
     let mut command = tool();
     command.arg("kernels").arg(library).args(["--image", &format!("0-{}", count - 1)]);

@@ -20,7 +20,7 @@ const GROUPS: [usize; 3] = [50, 500, usize::MAX];
 /// Every so many importers of oneMKL one is compiled and linked by the driver.
 const STEP: usize = 450;
 
-/// What is to be the same: all that is said of a kernel, and its code without names.
+/// Facts that are to stay: all that is said of a kernel, and its code without names.
 #[derive(Debug, PartialEq)]
 struct Facts {
     arguments: String,
@@ -30,7 +30,7 @@ struct Facts {
     imports: Vec<String>,
     /// The opcodes of its functions.
     opcodes: Vec<u16>,
-    /// Its code with what it reaches and its decorations, ids numbered by first use.
+    /// Code with what it reaches and its decorations, ids numbered by first use.
     code: Option<Vec<u32>>,
 }
 
@@ -81,7 +81,7 @@ fn modules(library: &Path) -> Vec<(Vec<u8>, HashSet<String>)> {
         .collect()
 }
 
-/// What differs, without the rest.
+/// Difference between two kernels' facts, without the rest.
 fn difference(one: &Facts, other: &Facts) -> String {
     let pairs =
         [(&one.arguments, &other.arguments), (&one.attributes, &other.attributes), (&one.others, &other.others)];

@@ -31,7 +31,7 @@ const WITHOUT: &str = "dg1";
 const WITH: &str = "skl";
 const REFUSAL: &str = "Double type is not supported on this platform";
 
-/// What ocloc made of a module.
+/// Result of ocloc for a module.
 enum Verdict {
     Accepted,
     /// For want of double precision; the kernels that it names, as [`plain`], where it names them: not where the double is in
@@ -77,9 +77,9 @@ fn plain(name: &str) -> String {
 struct Candidate {
     name: String,
     module: Vec<u8>,
-    /// What the tool says: some kernel needs fp64.
+    /// Answer of the tool: some kernel needs fp64.
     needs: bool,
-    /// What the module declares, and the compiler recorded.
+    /// Declaration of the module, which the compiler recorded.
     declares: bool,
     recorded: bool,
 }
@@ -288,7 +288,7 @@ fn a_kernel_that_the_graphics_compiler_gives_up_leaves_no_file() {
     assert_eq!(names(folder.path()), ["out"]);
 }
 
-/// What the cache of GPU binaries goes by: without IGC's file a new one would be given what an old one made.
+/// Key of the cache of GPU binaries: without IGC's file a new one would be given what an old one made.
 #[test]
 fn doctor_names_the_library_and_its_graphics_compiler() {
     let output = Command::new(env!("CARGO_BIN_EXE_sycl-bundle")).args(["doctor", "--format", "json"]).output().unwrap();

@@ -10,7 +10,7 @@ use sycl_bundle::rewrite::layers;
 /// Few base relocations find room in the slack of `.reloc`, many do not.
 #[test]
 fn readers_complain_of_nothing() {
-    let original = std::fs::read(Fixture::new("slack").images(vec![samples::of("halve")]).build_dll()).unwrap();
+    let original = std::fs::read(Fixture::new("slack").images(vec![samples::image("halve")]).build_dll()).unwrap();
     for count in [1, 300] {
         let images = vec![samples::add_one(); count];
         let raw = raw_values(&images);

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::tool::tool;
 use crate::world::{scripts, succeed, world};
 
-/// What the probe's kernel for a capability declares besides, by number (SPIR-V unified1, "implicitly declares").
+/// Capabilities that the probe's kernel for one declares besides, by number (SPIR-V unified1, "implicitly declares").
 const IMPLIED: [(u64, &[u64]); 22] = [
     (12, &[11]),
     (14, &[13]),
@@ -38,7 +38,7 @@ const IMPLIED: [(u64, &[u64]); 22] = [
     (6230, &[6228]),
 ];
 
-/// Those of which the implied ones have extensions of their own.
+/// Capabilities of which the implied ones have extensions of their own.
 const MATRIX: [(u64, &[u64]); 4] =
     [(4213, &[4212, 6022]), (5114, &[5112, 6022]), (5117, &[5116]), (5118, &[5116, 6022])];
 

@@ -111,7 +111,7 @@ fn the_first_failure_ends_a_build_that_is_to_fail_fast_and_its_module_is_kept() 
     assert_eq!(said.matches("error: image ").count(), 1, "one was tried: {said}");
 }
 
-/// What did not all build is made again: its stamp does not appear, and the rule that `make` reads names both. Records never
+/// Outputs that did not all build are made again: no stamp appears, and the rule that `make` reads names both. Records never
 /// take the place of what is read or written.
 #[test]
 fn what_failed_leaves_no_stamp_and_records_replace_nothing() {

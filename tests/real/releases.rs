@@ -28,7 +28,7 @@ const RELEASES: [Release; 2] = [
     Release { versions: ["dpctl-0.22.1", "dpnp-0.20.0"], images: 17_727, fp64_on_windows: 17 },
 ];
 
-/// What the compiler adds to the options of images made on Linux.
+/// Option that the compiler adds to images made on Linux.
 const LINUX_OPTION: &str = "-ftarget-register-alloc-mode=pvc:-ze-intel-enable-auto-large-GRF-mode";
 
 fn wheels(release: &Release, platform: &str) -> Vec<PathBuf> {
@@ -45,7 +45,7 @@ fn wheels(release: &Release, platform: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What a library is called on every system, after its package.
+/// Name of a library on every system, after its package.
 fn library(path: &str) -> String {
     let (wheel, member) = path.rsplit_once('!').unwrap();
     let package = Path::new(wheel).file_name().unwrap().to_str().unwrap().split('-').next().unwrap();
@@ -82,7 +82,7 @@ fn kernels(file: &Value) -> BTreeMap<String, &Value> {
     kernels
 }
 
-/// How many images the libraries of a wheel list in `.tgtimg`: pairs of an address, which a relocation may hold, and a
+/// Number of images that the libraries of a wheel list in `.tgtimg`: pairs of an address, which a relocation may hold, and a
 /// size, which is there on both systems.
 fn listed(wheels: &[PathBuf]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();

@@ -48,7 +48,7 @@ pub fn whole() -> bool {
 #[derive(Debug, PartialEq)]
 struct Known {
     said: String,
-    /// Its code with all that it reaches, ids numbered by first use.
+    /// Code with all that it reaches, ids numbered by first use.
     code: Option<Vec<u32>>,
     capabilities: BTreeSet<u32>,
     requirements: String,
@@ -230,7 +230,7 @@ fn compare(
     }
 }
 
-/// What differs, without the rest.
+/// Difference between two kernels, without the rest.
 fn difference(before: &Known, now: &Known) -> String {
     let differs =
         |what: &str, before: String, now: String| (before != now).then(|| format!("{what}: {before} became {now}"));

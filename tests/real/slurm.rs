@@ -12,7 +12,7 @@ use crate::recipes::block;
 use crate::tool::build;
 use crate::world::{succeed, tail, world};
 
-/// How long starting a daemon, or all jobs, may take.
+/// Time that starting a daemon, or all jobs, may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The daemons of a cluster, which end with it.
@@ -94,7 +94,7 @@ impl Cluster {
         }
     }
 
-    /// What the daemons wrote.
+    /// Logs of the daemons.
     fn said(&self) -> String {
         let files = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path());
         let logs = files.filter(|path| path.extension().is_some_and(|kind| kind == "log" || kind == "said"));
@@ -148,7 +148,7 @@ fn a_job_array_fills_the_cache_and_the_last_job_assembles() {
     assert!(std::fs::read(at("out/libfoo.so")).unwrap() == std::fs::read(straight).unwrap());
 }
 
-/// What the jobs wrote.
+/// Logs of the jobs.
 fn logs(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("slurm-")).collect()

@@ -20,7 +20,7 @@ const CONSTANTS: [(&str, &[u32]); 4] = [
 ];
 const DEFAULTS: [u8; 21] = [2, 0, 0, 0, 0, 0, 0xc0, 0x3f, 7, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0];
 
-/// What the kernel makes of 0, 1, 2 and 3 with `gain` 2, 5 and 11: 15 and as many times the number.
+/// Results of the kernel for 0, 1, 2 and 3 with `gain` 2, 5 and 11: 15 and as many times the number.
 const USUAL: &str = "15 17 19 21";
 const FIVE: &str = "15 20 25 30";
 const ELEVEN: &str = "15 26 37 48";
@@ -64,7 +64,7 @@ fn program(folder: &Path) -> PathBuf {
     program
 }
 
-/// What each kind of launch gave.
+/// Result of each kind of launch.
 fn launches(program: &Path, library: &Path) -> Vec<(String, String)> {
     let output = world().command(program).arg(library).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

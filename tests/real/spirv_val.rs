@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use rayon::prelude::*;
 
-/// What is wrong with modules, by their place, in an environment such as `spv1.4`.
+/// Errors of modules, by their place, in an environment such as `spv1.4`.
 pub fn refused<'m>(
     environment: &str,
     modules: impl IndexedParallelIterator<Item = &'m [u8]>,

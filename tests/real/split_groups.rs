@@ -45,7 +45,7 @@ fn image<'k>(arena: &'k Arena, made: &Made) -> Image<'k> {
     image
 }
 
-/// What the runtime sees of an image.
+/// Facts of an image that the runtime sees.
 fn seen(image: &Image<'_>) -> BTreeMap<String, String> {
     let sets = image.properties.sets.iter();
     sets.flat_map(|set| set.properties.iter().map(move |one| (set.name, one)))
@@ -173,7 +173,7 @@ fn groups_and_properties_are_those_of_the_compiler() {
     assert!(failures.is_empty(), "{} differences:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// What is wrong, without the ids, which differ.
+/// Error without the ids, which differ.
 fn cause(message: &str) -> &str {
     message.split(['\'', '%', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).next().unwrap_or(message)
 }

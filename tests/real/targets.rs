@@ -37,7 +37,7 @@ fn build(output: &Path, more: &[&str]) -> Value {
     json(command.args(["-t", &GPUS.join(","), "--format", "json", "--no-cache"]).args(more))
 }
 
-/// What `check` says of a file on a target: the images that cannot run.
+/// Images that cannot run on a target, by `check`.
 fn refused(target: &str) -> BTreeSet<u64> {
     let output = tool().arg("check").arg(world().window()).args(["-t", target, "--format", "json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -108,7 +108,7 @@ fn eight_gpus_get_native_images_where_check_says_that_they_run() {
     assert_eq!(kernels.len(), gpu.len());
 }
 
-/// What ocloc itself says of every image on a GPU without double precision.
+/// Verdicts of ocloc itself on every image on a GPU without double precision.
 #[test]
 fn ocloc_refuses_what_check_says_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();

@@ -103,7 +103,7 @@ impl Place {
         (status.code(), format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr)))
     }
 
-    /// What a command says that has to succeed.
+    /// Output of a command that has to succeed.
     fn done(&self, line: &str) -> String {
         let (code, said) = self.run(line);
         assert_eq!(code, Some(0), "{line}: {said}");
@@ -145,7 +145,7 @@ fn tasks() -> Vec<(String, Vec<String>)> {
     tasks
 }
 
-/// What the commands of a task say, one after the other; the last may end with 1.
+/// Outputs of the commands of a task, one after the other; the last may end with 1.
 fn answer(place: &Place, task: &str, commands: &[String]) -> String {
     let mut said = String::new();
     for (at, command) in commands.iter().enumerate() {

@@ -12,7 +12,7 @@ pub fn tool() -> Command {
     world().command(env!("CARGO_BIN_EXE_sycl-bundle"))
 }
 
-/// What `inspect --format json` says of a file.
+/// Document of `inspect --format json` about a file.
 pub fn inspect(file: &Path) -> Value {
     let output = succeed(tool().arg("inspect").arg(file).args(["--format", "json"]));
     let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -12,9 +12,9 @@ pub struct Trace {
     pub from_il: BTreeSet<String>,
     /// Kernels of programs made from native code.
     pub from_binary: BTreeSet<String>,
-    /// How many programs were made from SPIR-V.
+    /// Number of programs made from SPIR-V.
     pub il_programs: usize,
-    /// How many programs were made from native code.
+    /// Number of programs made from native code.
     pub binary_programs: usize,
 }
 

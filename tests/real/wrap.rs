@@ -15,7 +15,7 @@ use crate::trace::Trace;
 use crate::world::{scripts, succeed, tail, world};
 
 const TEXT: &str = include_str!("../../fixtures/spirv/add_one.spvasm");
-/// How the runtime calls a free function `add_one`.
+/// Name that the runtime has for a free function `add_one`.
 const FREE: &str = "__sycl_kernel_add_one";
 
 /// The test's program as an object, compiled once; no SYCL compiler takes part.
@@ -194,7 +194,7 @@ fn native_images_in_every_form_that_runs() {
     native(run(&plain, folder, "add_one", &["syclbin", "native.syclbin"]));
 }
 
-/// What `filter` leaves goes on through `wrap` and `build`: the kernels that stay run, the driver takes the empty modules,
+/// Modules that `filter` leaves go on through `wrap` and `build`: the kernels that stay run, the driver takes the empty modules,
 /// and of a kernel that the device cannot run the runtime says so by its properties.
 #[test]
 fn filtered_tables_are_wrapped_built_and_run() {
@@ -239,7 +239,7 @@ fn filtered_tables_are_wrapped_built_and_run() {
     assert!(trace.from_binary.contains("add_one") && trace.from_il.is_empty(), "{trace:?}");
 }
 
-/// What must be the same of each image, whatever form it went through.
+/// Facts of each image that no form may change.
 fn facts(file: &Value, form: &str) -> Vec<Value> {
     assert_eq!(file["problems"], Value::Array(Vec::new()), "{form}");
     let mut facts = Vec::new();

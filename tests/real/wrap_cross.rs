@@ -16,7 +16,7 @@ use sycl_bundle::rewrite::shared::Machine;
 const WINDOWS: ObjectOptions<'static> = ObjectOptions { format: ObjectFormat::Coff, ..LINUX };
 const ARM: ObjectOptions<'static> = ObjectOptions { machine: Machine::Aarch64, ..LINUX };
 
-/// What our reader finds in a linked file is what the objects were made of.
+/// Checks that our reader finds in a linked file what the objects were made of.
 fn reads_back(bytes: &[u8], kind: Kind, units: usize) -> u64 {
     let host = Host::read(bytes).unwrap();
     let bundle = Bundle::read(&host).unwrap();

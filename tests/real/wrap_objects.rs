@@ -179,7 +179,7 @@ fn more_images_than_a_descriptor_holds_make_two() {
     assert!(loaded.images().iter().all(|image| *image == &expected.descriptors[0][0]));
 }
 
-/// The same by the verb.
+/// Objects of the verb `wrap` link as those of the library do.
 #[test]
 fn what_is_wrapped_links_and_registers() {
     let folder = Folder::new();

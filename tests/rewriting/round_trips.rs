@@ -98,7 +98,7 @@ impl Made {
     }
 }
 
-/// What must be the same.
+/// Facts that must stay as they were.
 #[derive(Debug, PartialEq)]
 struct Kept<'a> {
     payload: &'a [u8],
@@ -258,7 +258,7 @@ proptest! {
     }
 }
 
-/// What text cannot hold is refused by the forms that are text, and kept by the others.
+/// Names that text cannot hold are refused by the forms that are text, and kept by the others.
 #[test]
 fn values_of_unknown_types() {
     let properties = [

@@ -129,7 +129,7 @@ fn what_cannot_be_written_is_refused() {
 #[test]
 fn each_target_has_its_section() {
     // Equal payloads of different targets are stored once per target.
-    let images = vec![samples::add_one(), samples::add_one().of("spir64_gen", 2)];
+    let images = vec![samples::add_one(), samples::add_one().for_target("spir64_gen", 2)];
     let library = bytes(&images, &SharedOptions::new("libtwo.so"));
     let elf = Elf::parse(&library).unwrap();
     let sizes: Vec<_> = elf

@@ -9,7 +9,7 @@ use crate::support::spirv;
 use sycl_bundle::error::ErrorKind;
 use sycl_bundle::rewrite::object_file::{ObjectOptions, object_file};
 
-/// What a reader says of the images of a file, in order: digest, target, kernels, options and properties.
+/// Facts of the images of a file, in order: digest, target, kernels, options and properties.
 fn facts(folder: &Folder, file: &str) -> Vec<[Json; 5]> {
     let report: Json = serde_json::from_str(&said(&folder.tool(["inspect", file, "--format", "json"]))).unwrap();
     let file = &report["files"][0];
@@ -212,7 +212,7 @@ fn a_table_takes_its_old_parts_with_it() {
     assert_eq!(folder.read("out_77.txt"), b"mine");
 }
 
-/// What means nothing is refused, not ignored.
+/// Options that mean nothing are refused, not ignored.
 #[test]
 fn property_files_are_of_a_bare_module() {
     let folder = Folder::new();
@@ -301,8 +301,8 @@ fn what_is_wrapped_registers() {
 #[test]
 fn generations_are_not_mixed() {
     let folder = Folder::new();
-    let old = Fixture::new("old").version(2).images(vec![samples::of("count")]).build();
-    let new = Fixture::new("new").version(3).images(vec![samples::of("count")]).build();
+    let old = Fixture::new("old").version(2).images(vec![samples::image("count")]).build();
+    let new = Fixture::new("new").version(3).images(vec![samples::image("count")]).build();
     std::fs::copy(old, folder.path().join("old.so")).unwrap();
     std::fs::copy(new, folder.path().join("new.so")).unwrap();
     folder.tool(["wrap", "old.so", "-o", "out.so"]);
@@ -318,7 +318,7 @@ fn generations_are_not_mixed() {
     assert!(error.contains("number aspects differently"), "{error}");
 }
 
-/// What cannot be read is named and costs the exit code, not the rest.
+/// Files that cannot be read are named and cost the exit code, not the rest.
 #[test]
 fn damage_hides_nothing() {
     let folder = Folder::new();

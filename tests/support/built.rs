@@ -85,7 +85,7 @@ impl Recipe {
         format!("{}-{}", self.name, &hasher.finalize().to_hex()[..16])
     }
 
-    /// What is written beside the outputs, for the recipe to be followed again.
+    /// Document that is written beside the outputs, for the recipe to be followed again.
     fn document(&self) -> Value {
         let needs: Vec<Value> = self.needs.iter().map(|(recipe, output)| json!([recipe.key(), output])).collect();
         json!({ "needs": needs, "commands": self.commands, "outputs": self.outputs })

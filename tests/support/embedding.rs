@@ -63,7 +63,7 @@ pub fn try_embedded(file: &[u8], natives: &[Native]) -> Result<Vec<u8>> {
     embed(&host, &bundle, &additions(natives), &notes()).map(Draft::into_vec)
 }
 
-/// What is said of it before any image is compiled.
+/// Tells whether images can be embedded before any is compiled.
 pub fn foreseen(file: &[u8], natives: &[Native]) -> Result<()> {
     let host = Host::read(file)?;
     let bundle = Bundle::read(&host)?;
@@ -76,7 +76,7 @@ pub fn embedded(file: &[u8], natives: &[Native]) -> Vec<u8> {
     try_embedded(file, natives).unwrap()
 }
 
-/// What the runtime must see once `natives` are added to a file of which it sees `before`: an added image has all of
+/// View of the runtime once `natives` are added to a file of which it sees `before`: an added image has all of
 /// its source but target, format and payload.
 pub fn expected(before: &Loaded, natives: &[Native]) -> Loaded {
     let mut after = before.clone();
@@ -146,7 +146,7 @@ pub fn shrunk(file: &[u8], gone: &dyn Fn(usize, &str) -> bool) -> Edited {
     layers::edit_in(file, &images.map(|image| image.index).collect(), &[], &notes(), true).unwrap()
 }
 
-/// What the runtime must see without these images.
+/// View of the runtime without these images.
 pub fn without(before: &Loaded, gone: &dyn Fn(usize, &str) -> bool) -> Loaded {
     let mut after = before.clone();
     let mut index = 0;

@@ -15,7 +15,7 @@ impl Folder {
         Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -51,7 +51,7 @@ impl Folder {
     }
 }
 
-/// What a program said on its standard output.
+/// Standard output of a program as text.
 pub fn said(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }

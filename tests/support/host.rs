@@ -23,7 +23,7 @@ pub use ours::view;
 pub use out::{LINUX, object, out_images, raw_values};
 pub use toolchain::{RUNTIME, runtime};
 
-/// What kind of ELF file.
+/// Kind of ELF file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A shared library; `load` opens it.
@@ -34,7 +34,7 @@ pub enum Kind {
     NoPie,
 }
 
-/// Who links. GNU ld stores the addends of RELA relocations in place as well, lld stores zeros.
+/// Linker. GNU ld stores the addends of RELA relocations in place as well, lld stores zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Linker {
     /// GNU ld.
@@ -63,7 +63,7 @@ pub enum Symbols {
     Interposable,
 }
 
-/// How much is removed after linking.
+/// Amount that is removed after linking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strip {
     /// Nothing.
@@ -129,7 +129,7 @@ impl Fixture {
         Fixture { kind, ..self }
     }
 
-    /// Who links.
+    /// Sets the linker.
     pub fn linker(self, linker: Linker) -> Self {
         Fixture { linker, ..self }
     }
@@ -144,7 +144,7 @@ impl Fixture {
         Fixture { symbols, ..self }
     }
 
-    /// What is removed after linking.
+    /// Sets what is removed after linking.
     pub fn strip(self, strip: Strip) -> Self {
         Fixture { strip, ..self }
     }
@@ -213,7 +213,7 @@ impl Fixture {
         &self.units
     }
 
-    /// What the runtime must see when the file is loaded, registrations in the order of the units.
+    /// View of the runtime when the file is loaded, registrations in the order of the units.
     pub fn expected(&self) -> Loaded {
         Loaded::expected(&self.units, self.version, self.entries)
     }

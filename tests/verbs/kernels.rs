@@ -18,7 +18,7 @@ fn sources() -> Vec<PathBuf> {
     sources
 }
 
-/// What the tool says of the kernels of a source.
+/// Kernels of a source as the tool tells them.
 fn kernels(source: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(source.with_extension("spvasm")).unwrap();
     let module = spirv::assemble(&text).unwrap_or_else(|error| panic!("{}: {error}", source.display()));

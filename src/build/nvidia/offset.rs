@@ -101,7 +101,7 @@ fn operands(instruction: &Instruction<'_>) -> Vec<u32> {
     (0..instruction.len()).map(|at| instruction.word(at)).collect()
 }
 
-/// What asks for the offset.
+/// Variables and functions that need the offset.
 struct Asks {
     /// Variables that hold the global id.
     ids: HashSet<u32>,
@@ -173,7 +173,7 @@ impl Clones {
         Ok(id)
     }
 
-    fn of(&self, id: u32) -> u32 {
+    fn renamed(&self, id: u32) -> u32 {
         self.ids.get(&id).copied().unwrap_or(id)
     }
 }
@@ -244,7 +244,7 @@ fn put_annotation_of_clone(out: &mut Writer, clones: &Clones, instruction: &Inst
         op::DECORATE_ID | op::EXECUTION_MODE | op::EXECUTION_MODE_ID | op::ENTRY_POINT => {}
         _ => return,
     }
-    *id = clones.of(*id);
+    *id = clones.renamed(*id);
     if instruction.opcode == op::ENTRY_POINT {
         let (name, after) = instruction.string(2);
         let interface = words.split_off(after.min(words.len()));
@@ -279,7 +279,7 @@ impl Clone<'_, '_> {
             let mut words = operands(&instruction);
             index.for_each_id(&instruction, |at, role| {
                 if let Some(word) = words.get_mut(at).filter(|_| role != Role::ResultType) {
-                    *word = clones.of(*word);
+                    *word = clones.renamed(*word);
                 }
             });
             let in_body = labels > 0 && instruction.opcode != op::VARIABLE && instruction.opcode != Op::Line as u16;

@@ -10,7 +10,7 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::ErrorKind;
 
-/// What a test compares of an image.
+/// Facts of an image that a test compares.
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub struct Seen {
     /// The payload as stored.

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What one run of the program gave.
+/// Results of one run of the program.
 pub struct Run {
     /// The exit code.
     pub code: i32,
@@ -36,7 +36,7 @@ pub fn run(arguments: &[&OsStr]) -> Run {
     Run { code: output.status.code().unwrap(), stdout: output.stdout, stderr }
 }
 
-/// What `inspect` says of a path.
+/// Images and problems that `inspect` tells of a path.
 pub struct Seen {
     /// The exit code.
     pub code: i32,
@@ -44,7 +44,7 @@ pub struct Seen {
     pub files: Vec<(String, Vec<String>)>,
     /// The path of each file with a problem, and the problem.
     pub problems: Vec<(String, String)>,
-    /// Where each image is.
+    /// Place of each image.
     pub uris: Vec<Option<String>>,
     /// Standard error.
     pub stderr: String,
@@ -68,7 +68,7 @@ pub fn inspect(path: &Path) -> Seen {
     inspect_with(path, &[])
 }
 
-/// The same with more arguments.
+/// Runs `inspect` with more arguments.
 pub fn inspect_with(path: &Path, more: &[&str]) -> Seen {
     let mut arguments = vec![OsStr::new("inspect"), OsStr::new("--format"), OsStr::new("json"), path.as_os_str()];
     arguments.extend(more.iter().map(OsStr::new));

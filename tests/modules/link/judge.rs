@@ -10,9 +10,9 @@ use crate::support::spirv;
 /// A module as rspirv reads it, by names.
 #[derive(Debug, Default)]
 pub struct Judgement {
-    /// What each function calls, by kernel's name or `OpName`.
+    /// Callees of each function, by kernel's name or `OpName`.
     pub calls: BTreeMap<String, Vec<String>>,
-    /// Which variables each function loads.
+    /// Variables that each function loads.
     pub loads: BTreeMap<String, Vec<String>>,
     /// The interface of each kernel.
     pub interfaces: BTreeMap<String, Vec<String>>,

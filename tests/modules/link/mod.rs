@@ -341,7 +341,7 @@ fn damaged_modules_are_refused() {
     }
 }
 
-/// What the translator writes into every module that needs it is no contradiction.
+/// Functions that the translator writes into every module that needs them are no contradiction.
 #[test]
 fn helpers_of_the_translator_are_there_once() {
     let helper = |name: &str| {

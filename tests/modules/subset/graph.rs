@@ -18,12 +18,12 @@ pub struct Graph {
     exported: BTreeSet<usize>,
 }
 
-/// What there is of a program.
+/// Parts of a program.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     pub functions: BTreeSet<String>,
     pub variables: BTreeSet<String>,
-    /// Who calls whom and loads what.
+    /// Callees and loaded variables by function.
     pub calls: BTreeMap<String, BTreeSet<String>>,
     pub kernels: BTreeSet<String>,
     pub exports: BTreeSet<String>,
@@ -31,7 +31,7 @@ pub struct Seen {
     pub modes: BTreeSet<String>,
     pub pointers: bool,
     pub bound: u32,
-    /// How many ids are defined.
+    /// Number of ids that are defined.
     pub ids: usize,
 }
 
@@ -193,7 +193,7 @@ impl Graph {
 
 impl Seen {
     /// Reads a module that was made of a program.
-    pub fn of(module: &[u8]) -> Seen {
+    pub fn read(module: &[u8]) -> Seen {
         let words: Vec<u32> = module.chunks(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect();
         let string = |words: &[u32]| -> String {
             let bytes: Vec<u8> =

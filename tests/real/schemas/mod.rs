@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// What `fetch.py` makes.
+/// Folder that `fetch.py` makes.
 fn judges() -> &'static Path {
     static JUDGES: OnceLock<PathBuf> = OnceLock::new();
     JUDGES.get_or_init(|| {

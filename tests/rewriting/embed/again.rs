@@ -71,8 +71,9 @@ fn a_longer_or_shorter_file_is_not_restored() {
 /// Two descriptors list a kernel of the same name: what is replaced in one stays in the other.
 #[test]
 fn the_same_kernel_in_two_lists() {
-    let image = samples::of("halve");
-    let native = |text: &str| ImageSpec { payload: text.as_bytes().to_vec(), ..image.clone() }.of("spir64_x86_64", 1);
+    let image = samples::image("halve");
+    let native =
+        |text: &str| ImageSpec { payload: text.as_bytes().to_vec(), ..image.clone() }.for_target("spir64_x86_64", 1);
     let form = Fixture::new("twice")
         .images(vec![image.clone(), native("of the first")])
         .images(vec![image.clone(), native("of the second")]);
@@ -81,7 +82,7 @@ fn the_same_kernel_in_two_lists() {
     let rewritten = embedded(&original, &natives);
     let seen = load(&Folder::new().file("twice", &rewritten));
     assert_eq!(seen.descriptors[0], form.expected().descriptors[0]);
-    let new = ImageSpec { payload: b"new".to_vec(), ..image.clone() }.of("spir64_x86_64", 1);
+    let new = ImageSpec { payload: b"new".to_vec(), ..image.clone() }.for_target("spir64_x86_64", 1);
     let second = Fixture::new("second").images(vec![image, new]);
     assert_eq!(seen.descriptors[1], second.expected().descriptors[0]);
     with(&rewritten, |bundle| assert!(bundle.problems.is_empty(), "{:?}", bundle.problems));

@@ -21,7 +21,7 @@ fn refused(file: &[u8], natives: &[Native], reason: &str) {
 
 #[test]
 fn a_list_holds_65535_images() {
-    let file = Fixture::new("many").images(vec![samples::of("halve")]).build();
+    let file = Fixture::new("many").images(vec![samples::image("halve")]).build();
     let original = read(&file);
     let many = |count: u16| (0..count).map(|at| native(at.to_le_bytes().to_vec())).collect::<Vec<_>>();
     refused(&original, &many(65_535), "a list of images would hold 65536");
@@ -40,7 +40,7 @@ fn relocations_without_addends() {
 fn uninitialised_data_larger_than_the_hole() {
     let data = |size: u32| format!("char data[{size}u << 20]; char *volatile used = data;");
     for kind in [Kind::Pie, Kind::NoPie] {
-        let form = Fixture::new("bss").images(vec![samples::of("halve")]).kind(kind);
+        let form = Fixture::new("bss").images(vec![samples::image("halve")]).kind(kind);
         let natives = [native(b"code".to_vec())];
         refused(&read(&form.clone().source(&data(300)).build()), &natives, "a hole of over 256 MB");
         let file = form.source(&data(40)).build();
@@ -48,7 +48,7 @@ fn uninitialised_data_larger_than_the_hole() {
         assert_eq!(load(&Folder::new().file("bss", &rewritten)), expected(&load(&file), &natives));
     }
     // A library needs no hole, so its data may be as large as it likes.
-    let file = Fixture::new("bss").images(vec![samples::of("halve")]).source(&data(300)).build();
+    let file = Fixture::new("bss").images(vec![samples::image("halve")]).source(&data(300)).build();
     let original = read(&file);
     let rewritten = embedded(&original, &[native(b"code".to_vec())]);
     assert!(rewritten.len() < original.len() + 16_384);
@@ -64,7 +64,7 @@ fn a_bare_module_has_no_list() {
 #[test]
 fn alignments_without_measure() {
     for kind in [Kind::Shared, Kind::Pie, Kind::NoPie] {
-        let original = read(&Fixture::new("align").images(vec![samples::of("halve")]).kind(kind).build());
+        let original = read(&Fixture::new("align").images(vec![samples::image("halve")]).kind(kind).build());
         let elf = goblin::elf::Elf::parse(&original).unwrap();
         let load = elf.program_headers.iter().position(|header| header.p_type == 1).unwrap();
         let at = usize::try_from(elf.header.e_phoff).unwrap() + load * 56 + 48;
@@ -84,7 +84,7 @@ fn alignments_without_measure() {
 #[test]
 fn data_behind_the_end() {
     for strip in [Strip::Nothing, Strip::SectionHeaders] {
-        let original = read(&Fixture::new("behind").images(vec![samples::of("halve")]).strip(strip).build());
+        let original = read(&Fixture::new("behind").images(vec![samples::image("halve")]).strip(strip).build());
         let natives = [native(b"code".to_vec())];
         let with = |behind: &[u8]| [&original[..], behind].concat();
         refused(&with(&[b'x'; 100]), &natives, "100 bytes trail the ELF file");

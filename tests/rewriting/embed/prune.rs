@@ -118,7 +118,7 @@ fn an_undone_build_leaves_no_trace() {
     });
 }
 
-/// What was built from stays or goes without what was built, and the other way round.
+/// Sources of builds stay or go without what was built from them, and the other way round.
 #[test]
 fn native_images_outlive_what_they_were_built_from() {
     for form in matrix::loadable().iter().step_by(2) {

@@ -14,7 +14,7 @@ use sycl_bundle::error::Result;
 use sycl_bundle::rewrite::image_data::OutImage;
 use sycl_bundle::rewrite::{layers, pe};
 
-/// Where the loader may put a library: where it prefers, lower, and as Windows does.
+/// Addresses at which the loader may put a library: the preferred one, a lower one, and one as Windows chooses.
 pub const BASES: [Option<u64>; 3] = [None, Some(0x1_0000), Some(0x7ff6_1234_0000)];
 
 pub fn notes() -> Vec<(String, String)> {
@@ -105,7 +105,7 @@ fn every_version_and_form_of_entries() {
 /// Few relocations find room in the slack of `.reloc`, many do not.
 #[test]
 fn base_relocations_stay_or_move() {
-    let original = library(&Fixture::new("slack").images(vec![samples::of("halve")]));
+    let original = library(&Fixture::new("slack").images(vec![samples::image("halve")]));
     let (few, many) = (check(&original, 1), check(&original, 300));
     assert_eq!(directory(&few, 5).0, directory(&original, 5).0);
     assert_ne!(directory(&many, 5).0, directory(&original, 5).0);

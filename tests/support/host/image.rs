@@ -96,7 +96,7 @@ impl ImageSpec {
     }
 
     /// Sets the target and the format.
-    pub fn of(self, target: &str, format: u8) -> Self {
+    pub fn for_target(self, target: &str, format: u8) -> Self {
         ImageSpec { target: target.to_owned(), format, ..self }
     }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{Entries, ImageSpec, Value, toolchain};
 
-/// What one process presented to the runtime, from its start to its end.
+/// Registrations of one process with the runtime, from its start to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Loaded {
     /// The images of each descriptor, in order of registration.

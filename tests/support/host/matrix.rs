@@ -77,7 +77,7 @@ pub fn layouts() -> Vec<Fixture> {
     layouts
 }
 
-/// Those that this machine loads.
+/// Fixtures that this machine loads.
 pub fn loadable() -> Vec<Fixture> {
     forms().into_iter().filter(Fixture::loads).collect()
 }
@@ -101,7 +101,7 @@ fn shapes() -> Vec<Fixture> {
     shapes
 }
 
-/// Which combinations the tools make, and programs can have: see `toolchain::check`.
+/// Tells which combinations the tools make, and programs can have: see `toolchain::check`.
 fn exists(linker: Linker, kind: Kind, relocations: Relocations, symbols: Symbols) -> bool {
     let shared = kind == Kind::Shared;
     (shared || symbols == Symbols::Local)
@@ -120,7 +120,7 @@ pub fn units(form: Fixture, more: usize) -> Fixture {
     }
     if more > 1 {
         // The same kernel as in another unit, and an image without bytes.
-        form = form.images(vec![samples::of("halve"), ImageSpec::new(Vec::new()).of("spir64_gen", 0)]);
+        form = form.images(vec![samples::image("halve"), ImageSpec::new(Vec::new()).for_target("spir64_gen", 0)]);
     }
     form
 }

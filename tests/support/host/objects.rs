@@ -11,7 +11,7 @@ use crate::support::built::Recipe;
 
 const WINDOWS: &str = include_str!("../../../fixtures/host/registration-windows.s");
 
-/// What an object is for that is not for this machine.
+/// Machine of an object that is not for this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cross {
     /// COFF for x86-64, with the code that registers the images.
@@ -117,7 +117,7 @@ impl Fixture {
     }
 }
 
-/// The same directives in the dialect for COFF: read-only data is `.rdata`, symbols have neither type nor size, and
+/// Translates directives to the dialect for COFF: read-only data is `.rdata`, symbols have neither type nor size, and
 /// no comment names the compiler.
 fn windows(elf: &str) -> String {
     let elf = elf.split(".section .comment").next().unwrap();

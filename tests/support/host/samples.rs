@@ -13,7 +13,7 @@ pub fn add_one() -> ImageSpec {
 }
 
 /// The module of the same name, with what DPC++ 2026 says of it: aspects are numbers of that epoch.
-pub fn of(module: &str) -> ImageSpec {
+pub fn image(module: &str) -> ImageSpec {
     let image = ImageSpec::new(spirv::module(module));
     match module {
         "add_one" => add_one(),
@@ -36,7 +36,7 @@ pub fn of(module: &str) -> ImageSpec {
 /// Images that use every format, every property set and every type of property, options and none, entries and none.
 pub fn every_property() -> Vec<ImageSpec> {
     let everything = ImageSpec::new(spirv::module("halve"))
-        .of("spir64", 2)
+        .for_target("spir64", 2)
         .options("-ze-opt-large-register-file -O2", "-cl-denorms-are-zero")
         .entry("halve")
         .set(
@@ -71,14 +71,14 @@ pub fn every_property() -> Vec<ImageSpec> {
         .set("SYCL/exported symbols", &[("__devicelib_ConvertFToBF16INTEL", Value::U32(1))]);
     // No program of any device, but a sound header of one: what is damaged is told and costs the exit code.
     let header = [&b"\x7fELF\x02\x01\x01"[..], &[0; 9], &[2, 0, 62, 0, 1], &[0; 31], &[64], &[0; 11]].concat();
-    let native = ImageSpec::new(header).of("spir64_x86_64", 1).entry("add_one").aspects(&[]);
+    let native = ImageSpec::new(header).for_target("spir64_x86_64", 1).entry("add_one").aspects(&[]);
     let bare = ImageSpec::new(spirv::module("twice_half")).entry("twice_half");
     vec![
         everything,
         add_one(),
-        of("add_constant"),
-        of("calls_import"),
-        of("count").compressed(),
+        image("add_constant"),
+        image("calls_import"),
+        image("count").compressed(),
         devicelib,
         native,
         bare,

@@ -27,7 +27,7 @@ macro_rules! enumeration {
     }};
 }
 
-/// The same for a set of flags, written `A|B`; `None` is the empty set.
+/// Makes a parser for a set of flags, written `A|B`; `None` is the empty set.
 macro_rules! flags {
     ($self:ident, $kind:ident) => {{
         let mut value = spirv::$kind::empty();
