@@ -62,6 +62,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("serde_json", &["src/report/", "src/cli/"]),
     ("base64", &["src/report/", "src/bundle/property_text.rs", "src/rewrite/wheel.rs"]),
     ("sha2", &["src/rewrite/wheel.rs"]),
+    ("md5", &["src/bundle/offload_bundle.rs"]),
+    ("strsim", &["src/device/"]),
     ("cpp_demangle", &["src/demangle.rs", "src/demangle/"]),
     ("globset", &["src/select.rs"]),
     (

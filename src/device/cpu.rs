@@ -8,10 +8,9 @@
 //! `--offload-arch`. Measured on the drivers 2025.3.1 and 2026.2.0: of all these the variable takes only the nine
 //! values of [`CpuArch::driver_name`]; any other, or none, makes `clCreateContext` fail with -2 and every build after it.
 
-use std::fmt;
-
-use super::near::distance;
 use crate::error::{Error, ErrorKind, Result};
+use std::fmt;
+use strsim::levenshtein;
 
 /// An instruction set that the driver compiles for, oldest first: code for one runs where a later one is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,7 +89,7 @@ impl CpuArch {
         if let Some((_, arch)) = NAMES.iter().find(|(known, _)| *known == lower) {
             return Ok(*arch);
         }
-        let nearest = NAMES.iter().map(|(known, _)| (distance(&lower, known), *known)).min();
+        let nearest = NAMES.iter().map(|(known, _)| (levenshtein(&lower, known), *known)).min();
         let error = Error::new(ErrorKind::Usage, format!("`{name}` is no instruction set that the CPU driver knows"));
         Err(match nearest {
             Some((distance, known)) if distance <= 2 && !lower.is_empty() => {
