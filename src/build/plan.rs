@@ -56,20 +56,33 @@ pub struct For<'t> {
     pub rules: &'t str,
 }
 
-/// Plans the compilation of images. Those that import something stay as they are, unless they are linked with those of a
-/// bundle that define that.
+/// Code that images become.
+#[derive(Debug, Clone, Copy)]
+pub enum Goal<'b, 'a> {
+    /// Objects, with imports open and without kernels too.
+    Objects,
+    /// Executables; what one imports comes from the images of the bundle, where there is one.
+    Executables(Option<&'b Bundle<'a>>),
+}
+
+/// Plans the compilation of images. Executables of those that import something are linked with those of a bundle that
+/// define that; without one these images stay as they are.
 ///
 /// # Errors
 /// `Usage` for a value that a specialization constant cannot have.
-pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, linked: Option<&Bundle<'a>>) -> Result<Plan<'a>> {
-    match linked.filter(|_| wanted.links() && images.iter().any(|examined| !examined.imports.is_empty())) {
-        None => plan_images(images, wanted, None),
+pub fn plan<'a>(images: &[Examined<'_, 'a>], wanted: For<'_>, goal: Goal<'_, 'a>) -> Result<Plan<'a>> {
+    let imports = || wanted.links() && images.iter().any(|examined| !examined.imports.is_empty());
+    match goal {
+        Goal::Objects => plan_images(images, wanted, true, None),
         // Where all are selected, all have been looked at.
-        Some(bundle) if bundle.images.len() == images.len() => plan_images(images, wanted, Some(&Library::new(images))),
-        Some(bundle) => {
-            let all = examine(bundle);
-            plan_images(images, wanted, Some(&Library::new(&all)))
+        Goal::Executables(Some(bundle)) if imports() && bundle.images.len() == images.len() => {
+            plan_images(images, wanted, false, Some(&Library::new(images)))
         }
+        Goal::Executables(Some(bundle)) if imports() => {
+            let all = examine(bundle);
+            plan_images(images, wanted, false, Some(&Library::new(&all)))
+        }
+        Goal::Executables(_) => plan_images(images, wanted, false, None),
     }
 }
 
@@ -77,10 +90,6 @@ impl For<'_> {
     /// Whether its compiler links modules.
     fn links(&self) -> bool {
         !matches!(self.target.backend, Backend::Ocloc { .. } | Backend::Nvidia { .. })
-    }
-
-    fn is_gpu(&self) -> bool {
-        self.target.spec == GPU_SPEC
     }
 
     /// Returns the reason why no compiler can make an object of an image for this target.
@@ -97,35 +106,35 @@ impl For<'_> {
         };
         native::anywhere(examined).or_else(there)
     }
+}
 
-    /// The options of an image as the compiler takes them.
-    fn options(&self, image: &Image<'_>, recipe: &Recipe) -> (Options, Options) {
-        let compile = Given { own: &recipe.options, trusted: &recipe.trusted_options };
-        let link = Given { own: &recipe.link_options, trusted: &recipe.trusted_link_options };
-        let number = |name| image.properties.number(set::MISC, name);
-        if self.target.spec == NVIDIA_SPEC {
-            return (options::for_nvidia(&recipe.options), options::for_nvidia(&recipe.link_options));
-        }
-        if self.is_gpu() {
-            let device = match &self.target.backend {
-                Backend::Ocloc { device } => Some(device.as_str()),
-                Backend::Cpu(_) | Backend::Nvidia { .. } | Backend::Live { .. } => None,
-            };
-            let misc = Misc {
-                level: number("optLevel"),
-                grf_size: number("sycl-grf-size"),
-                large_grf: number("sycl-register-alloc-mode") == Some(2),
-                esimd: number(key::ESIMD) == Some(1),
-            };
-            return (options::for_gpu(compile, device, Some(&misc)), options::for_gpu(link, device, None));
-        }
-        let mut compile = options::for_cpu(compile);
-        // The runtime passes the level that the image was compiled with; the driver knows only "none".
-        if number("optLevel") == Some(0) && !compile.kept.contains("-cl-opt-disable") {
-            compile.kept = format!("{} -cl-opt-disable", compile.kept).trim_start().to_owned();
-        }
-        (compile, options::for_cpu(link))
+/// Returns the options for compiling and for linking an image as the compiler of a target takes them.
+pub fn options_for(target: &Target, image: &Image<'_>, recipe: &Recipe) -> (Options, Options) {
+    let compile = Given { own: &recipe.options, trusted: &recipe.trusted_options };
+    let link = Given { own: &recipe.link_options, trusted: &recipe.trusted_link_options };
+    let number = |name| image.properties.number(set::MISC, name);
+    if target.spec == NVIDIA_SPEC {
+        return (options::for_nvidia(&recipe.options), options::for_nvidia(&recipe.link_options));
     }
+    if target.spec == GPU_SPEC {
+        let device = match &target.backend {
+            Backend::Ocloc { device } => Some(device.as_str()),
+            Backend::Cpu(_) | Backend::Nvidia { .. } | Backend::Live { .. } => None,
+        };
+        let misc = Misc {
+            level: number("optLevel"),
+            grf_size: number("sycl-grf-size"),
+            large_grf: number("sycl-register-alloc-mode") == Some(2),
+            esimd: number(key::ESIMD) == Some(1),
+        };
+        return (options::for_gpu(compile, device, Some(&misc)), options::for_gpu(link, device, None));
+    }
+    let mut compile = options::for_cpu(compile);
+    // The runtime passes the level that the image was compiled with; the driver knows only "none".
+    if number("optLevel") == Some(0) && !compile.kept.contains("-cl-opt-disable") {
+        compile.kept = format!("{} -cl-opt-disable", compile.kept).trim_start().to_owned();
+    }
+    (compile, options::for_cpu(link))
 }
 
 /// The images that others may import from.
@@ -159,8 +168,11 @@ impl<'l, 'a> Library<'l, 'a> {
 fn plan_images<'a>(
     images: &[Examined<'_, 'a>],
     wanted: For<'_>,
+    objects: bool,
     library: Option<&Library<'_, 'a>>,
 ) -> Result<Plan<'a>> {
+    // An object needs neither a kernel nor what it imports.
+    let not_alone = |examined: &Examined<'_, '_>| if objects { None } else { native::not_alone(examined) };
     let mut plan = Plan::default();
     for examined in images {
         let image = examined.image;
@@ -169,12 +181,13 @@ fn plan_images<'a>(
             continue;
         }
         let mut step = match &wanted.target.backend {
+            _ if objects => Step::Compile,
             Backend::Ocloc { device } => Step::Offline(device.clone()),
             Backend::Nvidia { .. } => Step::Offline(wanted.target.architecture().into_owned()),
             Backend::Cpu(_) | Backend::Live { .. } => Step::Build,
         };
         let recipe = (wanted.recipe)(examined);
-        if !recipe.native && native::not_alone(examined).is_none() {
+        if !recipe.native && not_alone(examined).is_none() {
             plan.staying.push((image.index, Stay::Rule(wanted.rules.to_owned())));
             continue;
         }
@@ -194,7 +207,7 @@ fn plan_images<'a>(
         };
         let open = constants.as_ref().err().cloned();
         let cannot = || open.clone().or_else(|| wanted.has_no(examined));
-        if let Some(stay) = native::not_alone(examined).or_else(cannot) {
+        if let Some(stay) = not_alone(examined).or_else(cannot) {
             let imports = matches!(stay, Stay::Imports(_)) && cannot().is_none();
             let modules = library.filter(|_| imports).and_then(|library| library.modules(image.index, wanted));
             let Some(modules) = modules else {
@@ -228,7 +241,7 @@ fn plan_images<'a>(
         if let Some(specialized) = specialized {
             plan.specialized.insert(image.index, specialized);
         }
-        let (compile, link) = wanted.options(image, &recipe);
+        let (compile, link) = options_for(wanted.target, image, &recipe);
         for (options, counts) in [
             (compile.removed.into_iter().chain(link.removed), &mut plan.removed_options),
             (compile.refused.into_iter().chain(link.refused), &mut plan.refused_options),
@@ -245,7 +258,7 @@ fn plan_images<'a>(
             link_options: link.kept,
             step,
             target: wanted.number,
-            kernels: held(examined),
+            kernels: if objects { Vec::new() } else { held(examined) },
         });
     }
     Ok(plan)

@@ -1,7 +1,7 @@
 //! Which images are compiled for which targets, and which native images does the output get?
 
 use super::compile::Binary;
-use super::plan::{For, Plan, plan};
+use super::plan::{For, Goal, Plan, plan};
 use super::target::{GPU_SPEC, Target};
 use super::wanted::Wanted;
 use super::{Job, Unit};
@@ -47,8 +47,7 @@ pub struct Plans<'a> {
     pub set: BTreeSet<ConstantName>,
 }
 
-/// Plans. With a bundle, images that import something are linked with those of it that define that, where the target's
-/// compiler links.
+/// Plans what is compiled for each target.
 ///
 /// # Errors
 /// `Usage` for a value that a specialization constant cannot have.
@@ -56,7 +55,7 @@ pub fn plans<'a>(
     reporter: &dyn Reporter,
     wanted: &[Wanted],
     images: &[Examined<'_, 'a>],
-    linked: Option<&Bundle<'a>>,
+    goal: Goal<'_, 'a>,
     (recipes, numbers): (&Recipes, &Numbers),
 ) -> Result<Plans<'a>> {
     let judged = wanted.iter().any(|wanted| wanted.facts.is_some());
@@ -84,7 +83,7 @@ pub fn plans<'a>(
         let target = &wanted.target;
         let rules = &recipes.rules.file;
         let wanted = For { target, number, against: &against, recipe: &recipe, rules };
-        let mut own = plan(images, wanted, linked)?;
+        let mut own = plan(images, wanted, goal)?;
         plans.set.append(&mut own.set);
         plans.specialized.extend(own.specialized.drain().map(|(image, specialized)| ((image, number), specialized)));
         plans.counts.push(own.jobs.len());
@@ -259,6 +258,7 @@ impl Recipes {
 /// The numbers of images, for the user and within. A file that an earlier run embedded images into is restored first, so its
 /// images have two numberings: the file's, which `inspect` shows and selectors mean, and the restored file's, which
 /// everything is built from.
+#[derive(Default)]
 pub struct Numbers {
     /// Number in the file by number in the restored file.
     shown: HashMap<usize, usize>,

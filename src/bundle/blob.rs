@@ -10,6 +10,7 @@ use super::{hcf, offload_binary, offload_bundle, syclbin};
 use crate::bytes;
 use crate::container::Kind;
 use crate::container::arena::Arena;
+use crate::container::device_elf::{DeviceElf, SHT_OPENCL_SPIRV};
 use crate::container::place::Place;
 use crate::error::{Error, Problem, Result};
 use crate::limits;
@@ -50,7 +51,7 @@ impl<'a> Reader<'a> {
             }
             Ok(Kind::Hcf) => hcf::images(self, data, place, outer),
             Ok(Kind::Native) if outer.target.is_empty() => {
-                let target = Format::sniff(data).usual_target();
+                let target = if is_for_gpus(data) { "spir64_gen" } else { Format::sniff(data).usual_target() };
                 self.image(data, place, Image { target, ..outer.clone() });
             }
             // Only SYCL uses bare SPIR-V kernels.
@@ -104,6 +105,12 @@ impl<'a> Reader<'a> {
     pub fn grant(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_add((bytes as u64).saturating_mul(limits::MAX_OVERLAP));
     }
+}
+
+/// Whether an ELF container holds SPIR-V for Intel GPUs: what their driver compiles and does not link.
+fn is_for_gpus(data: &[u8]) -> bool {
+    let holds = |elf: DeviceElf<'_>| elf.sections.iter().any(|section| section.kind == SHT_OPENCL_SPIRV);
+    data.starts_with(b"\x7fELF") && DeviceElf::parse(data).is_ok_and(holds)
 }
 
 /// Returns the target of a full triple in the form of image structures: `spir64` of `spir64-unknown-unknown`. Triples

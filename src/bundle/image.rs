@@ -219,7 +219,7 @@ impl<'a> Image<'a> {
     pub fn state_of(&self, format: Format) -> State {
         if let Some(stated) = self.stated {
             stated
-        } else if format == Format::Elf && is_object(self.stored) {
+        } else if format == Format::Elf && self.is_unlinked() {
             State::Object
         } else if format.is_intermediate() || matches!(self.target, "spir64" | "spir" | "nvptx64" | "amdgcn") {
             State::Input
@@ -229,9 +229,10 @@ impl<'a> Image<'a> {
             State::Object
         }
     }
-}
 
-/// Whether an ELF file is a compiled object or a library of OpenCL, which a device has yet to link.
-fn is_object(elf: &[u8]) -> bool {
-    bytes::u16_at(elf, 16).is_some_and(|kind| ET_OPENCL_OBJECTS.contains(&kind))
+    /// Whether the payload is an ELF file that an OpenCL driver compiled and has yet to link, an object or a library.
+    pub fn is_unlinked(&self) -> bool {
+        let kind = bytes::u16_at(self.stored, 16).filter(|_| self.stored.starts_with(b"\x7fELF"));
+        kind.is_some_and(|kind| ET_OPENCL_OBJECTS.contains(&kind))
+    }
 }

@@ -1,19 +1,29 @@
 //! `link`: how do images that need each other become one that needs nothing?
 
+use super::build::engine;
+use super::compile::{CompilerArgs, tell_refused};
+use super::device_config::DeviceConfigs;
 use super::emit::{self, EmitArgs};
 use super::global::Global;
 use super::selection::Selection;
-use crate::cli::compile::CompilerArgs;
-use std::collections::HashMap;
+use super::worker::OfflineArgs;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use sycl_bundle::build::options::{self, Given};
-use sycl_bundle::build::{Job, Step};
+use sycl_bundle::build::plan::options_for;
+use sycl_bundle::build::target::{Backend, Target};
+use sycl_bundle::build::wanted::{self, Wanted, describe};
+use sycl_bundle::build::{Job, Step, Unit};
+use sycl_bundle::bundle::format::{Declared, Format};
 use sycl_bundle::bundle::image::{Image, State};
+use sycl_bundle::compat::fit::spec;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::gather::{Gathered, gather_code};
+use sycl_bundle::native::opencl_elf::spirv_of_object;
+use sycl_bundle::policy::rules::Recipe;
 use sycl_bundle::report::units::{bytes, counted};
+use sycl_bundle::rewrite::embed::FORMAT_NATIVE;
 use sycl_bundle::rewrite::link::{Input, Outcome, Providers, agree, executable, link, list_symbols};
 use sycl_bundle::spirv::link::Options;
 
@@ -23,8 +33,10 @@ constants are merged, of definitions that may be linked once one is kept. Proper
 as the SYCL runtime merges them; what holds for a whole image (options, required sizes,
 optimisation level) has to be equal. The result is SPIR-V in state `input`.
 
-With --for a device links objects that `compile` made to an executable, with --each every kernel's
-image to its own.
+With --for the objects that `compile` made for these targets become executables, one for each
+target, with --each one for every image with kernels: by Intel's CPU driver (clLinkProgram), for
+Intel GPUs by this linker and ocloc. Copies of images count once, and objects for other targets are
+left out. --link-options come after those of the objects.
 
 With --each every image with imports is linked with the images that define them, and the others
 stay as they are.
@@ -35,6 +47,7 @@ Examples:
   sycl-bundle link libmkl_sycl_vm.so.6 --each -o complete.so
   sycl-bundle link a.spv b.spv --partial -o library.spv
   sycl-bundle link objects.table --for spir64_x86_64 -o executable.table
+  sycl-bundle link objects.table --for spir64_x86_64,pvc --link-options -cl-fast-relaxed-math -o all.table
 
 Exit status:
   0  done
@@ -62,9 +75,20 @@ pub struct Args {
     /// Export nothing from the result
     #[arg(long, conflicts_with = "each")]
     internalize: bool,
-    /// Link objects, as `compile` makes them, to executables of this target: `spir64_x86_64`
-    #[arg(short = 't', long = "for", value_name = "TARGET", conflicts_with_all = ["partial", "internalize"])]
-    device_target: Option<String>,
+    /// Link objects, as `compile` makes them, to executables of these targets: spir64_x86_64 and Intel GPUs
+    #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',', conflicts_with_all = ["partial", "internalize"])]
+    targets: Vec<String>,
+    /// Options of the device's linker, after those that the objects have
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "targets")]
+    link_options: Option<String>,
+    /// Give the compilers every option that an object states; by default only those known to be harmless
+    #[arg(long, requires = "targets")]
+    trust_options: bool,
+    /// Intel's offline compiler for GPUs, a program or library; by default libocloc.so, else the program ocloc
+    #[arg(long, value_name = "FILE", requires = "targets")]
+    ocloc: Option<PathBuf>,
+    #[command(flatten)]
+    configs: DeviceConfigs,
     #[command(flatten)]
     compiler: CompilerArgs,
     #[command(flatten)]
@@ -78,7 +102,9 @@ impl Args {
     /// Runs the verb.
     pub fn run(self, global: &Global) -> Result<Exit> {
         let form = self.form.form_for(&self.files, &self.output)?;
-        self.compiler.check(self.device_target.as_deref())?;
+        if self.targets.is_empty() {
+            self.compiler.refuse()?;
+        }
         let arena = Arena::with_limit(u64::MAX);
         let mut gathered = gather_code(global, &self.files, &self.selection.selector()?, &arena)?;
         if gathered.images.is_empty() && gathered.exit != Exit::Done {
@@ -90,7 +116,7 @@ impl Args {
         }
         let options = Options { partial: self.partial };
         let mut exit = gathered.exit;
-        let made = if self.device_target.is_some() {
+        let made = if !self.targets.is_empty() {
             gathered.leave_out_copies(global)?;
             let (images, failed) = self.on_device(global, &arena, &gathered)?;
             exit = if failed { Exit::Build } else { exit };
@@ -146,71 +172,88 @@ impl Args {
     }
 }
 
+/// Objects that become one executable.
+struct Group<'g, 'k> {
+    /// Place of the target.
+    target: usize,
+    /// Number of the executable.
+    number: usize,
+    objects: Vec<Input<'g, 'k>>,
+}
+
 impl Args {
-    /// Objects linked by a device: all to one executable, or each with kernels to its own. Whether some could not be.
+    /// Objects linked for devices: all of a target to one executable, or each with kernels to its own. Whether some could
+    /// not be.
     fn on_device<'k>(
         &self,
         global: &Global,
         arena: &'k Arena,
         gathered: &Gathered<'k>,
     ) -> Result<(Vec<Image<'k>>, bool)> {
-        let all: Vec<Input<'_, '_>> = gathered
-            .images
-            .iter()
-            .zip(&gathered.labels)
-            .map(|(image, label)| Input { image, label, internal: true })
-            .collect();
-        let providers = Providers::from_property_sets(&gathered.images);
-        let mut groups: Vec<(usize, Vec<Input<'_, '_>>)> = Vec::new();
-        let mut failed = false;
-        if self.each {
-            for (at, image) in gathered.images.iter().enumerate().filter(|(_, image)| !image.kernels().is_empty()) {
-                let needs = providers.needs(at);
-                for missing in &needs.missing {
-                    let label = gathered.labels.get(at).map_or("", String::as_str);
-                    global.error(&Error::new(ErrorKind::Build, format!("nothing defines `{missing}`")).context(label));
+        let offline = OfflineArgs { ocloc: self.ocloc.clone(), ..OfflineArgs::default() };
+        let wanted = self.compiler.targets(global, &self.configs, &self.targets)?;
+        let (groups, mut failed) = self.groups(global, gathered, &wanted)?;
+        let wanted = wanted::known(global, wanted, &|target| engine(target, &offline))?;
+        let targets: Vec<Target> = wanted.into_iter().map(|wanted| wanted.target).collect();
+        let (mut jobs, mut linked, mut refused) = (Vec::new(), HashMap::new(), BTreeMap::new());
+        for group in &groups {
+            let Some(target) = targets.get(group.target) else { continue };
+            let one = match target.backend {
+                Backend::Ocloc { ref device } => {
+                    spirv_of(arena, group).map(|image| (Step::Offline(device.clone()), image))
+                }
+                _ => Ok(driver_step(group)?),
+            };
+            let (step, image) = match one {
+                Ok(one) => one,
+                Err(errors) => {
+                    tell_errors(global, &errors);
                     failed = true;
+                    continue;
                 }
-                if needs.missing.is_empty() {
-                    let members = std::iter::once(at).chain(needs.images);
-                    groups.push((image.index, members.filter_map(|member| all.get(member).copied()).collect()));
-                }
+            };
+            let (compile, link) = options_for(target, &image, &self.recipe(&image));
+            for option in compile.refused.into_iter().chain(link.refused) {
+                let count: &mut usize = refused.entry(option).or_default();
+                *count = count.saturating_add(1);
             }
-        } else {
-            groups.push((0, all));
-        }
-        let mut jobs = Vec::new();
-        for (number, inputs) in &groups {
-            if let Err(errors) = agree(inputs, State::Object) {
-                return Err(errors.into_iter().next().unwrap_or_else(|| Error::input("nothing to link")));
-            }
-            let mut codes = Vec::new();
-            for input in inputs {
-                codes.push(input.image.contents()?);
-            }
-            let mut codes = codes.into_iter();
-            let Some(il) = codes.next() else { continue };
-            let link_options = inputs.first().map_or("", |input| input.image.link_options);
+            let is_gpu = matches!(step, Step::Offline(_));
             jobs.push(Job {
-                image: *number,
-                il,
-                compile_options: String::new(),
-                link_options: options::for_cpu(Given::by_image(link_options)).kept,
-                step: Step::Link(codes.collect()),
-                ..Job::default()
+                image: group.number,
+                target: group.target,
+                il: image.contents()?.into_owned().into(),
+                compile_options: if is_gpu { compile.kept } else { String::new() },
+                link_options: link.kept,
+                kernels: if is_gpu { image.kernels().into_iter().map(str::to_owned).collect() } else { Vec::new() },
+                step,
             });
+            linked.insert(group.number, image);
         }
-        let names: HashMap<usize, &str> =
-            groups.iter().map(|(number, inputs)| (*number, inputs.first().map_or("", |input| input.label))).collect();
-        let name = |number: usize| names.get(&number).copied().unwrap_or_default().to_owned();
-        let (binaries, failures) = self.compiler.run(global, jobs, &name)?;
+        tell_refused(global, &refused);
+        let name = |(number, target): Unit| {
+            let group = groups.iter().find(|group| group.number == number);
+            let label = group.and_then(|group| group.objects.first()).map_or("", |input| input.label);
+            match targets.get(target).filter(|_| targets.len() > 1) {
+                Some(target) => format!("{label} for {}", describe(target)),
+                None => label.to_owned(),
+            }
+        };
+        let (binaries, failures) = self.compiler.run(global, (&targets, &offline), jobs, &name)?;
         failed |= failures;
-        let mut binaries: HashMap<usize, Vec<u8>> = binaries.into_iter().collect();
+        let mut binaries: HashMap<usize, Vec<u8>> =
+            binaries.into_iter().map(|binary| (binary.image, binary.bytes)).collect();
         let mut made = Vec::new();
-        for (number, inputs) in &groups {
-            let Some(binary) = binaries.remove(number) else { continue };
-            match executable(arena, inputs, binary) {
-                Ok(image) => made.push(Image { index: *number, ..image }),
+        for group in &groups {
+            let Some(binary) = binaries.remove(&group.number) else { continue };
+            let image = match linked.remove(&group.number).filter(|image| image.format() == Format::SpirV) {
+                Some(image) => {
+                    let declared = Declared::from(FORMAT_NATIVE);
+                    Ok(Image { declared, stored: arena.keep(binary)?, ..image })
+                }
+                None => executable(arena, &group.objects, binary),
+            };
+            match image {
+                Ok(image) => made.push(Image { index: group.number, ..image }),
                 Err(errors) => {
                     tell_errors(global, &errors);
                     failed = true;
@@ -219,6 +262,104 @@ impl Args {
         }
         Ok((made, failed))
     }
+
+    /// Sorts objects by what they are linked to, and for which target. Whether an image needs what no object defines.
+    fn groups<'g, 'k>(
+        &self,
+        global: &Global,
+        gathered: &'g Gathered<'k>,
+        wanted: &[Wanted],
+    ) -> Result<(Vec<Group<'g, 'k>>, bool)> {
+        let labelled = gathered.images.iter().zip(&gathered.labels);
+        let all: Vec<Input<'g, 'k>> = labelled.map(|(image, label)| Input { image, label, internal: true }).collect();
+        for input in all.iter().filter(|input| input.image.state() != State::Object) {
+            if let Err(errors) = agree(std::slice::from_ref(input), State::Object) {
+                return Err(errors.into_iter().next().unwrap_or_else(|| Error::input("nothing to link")));
+            }
+        }
+        let is_for = |image: &Image<'_>, target: &Target| target.is_of(spec(image), image.compile_target());
+        for input in all.iter().filter(|input| !wanted.iter().any(|one| is_for(input.image, &one.target))) {
+            let target = input.image.compile_target().unwrap_or(spec(input.image));
+            global.note(&format!("{} is for {target}, and left out", input.label));
+        }
+        let providers = Providers::from_property_sets(&gathered.images);
+        let (mut groups, mut failed) = (Vec::new(), false);
+        for (target, wanted) in wanted.iter().enumerate() {
+            let mut own = (0..all.len()).filter(|at| {
+                gathered.images.get(*at).is_some_and(|image| is_for(image, &wanted.target))
+            });
+            let members = |places: &mut dyn Iterator<Item = usize>| -> Vec<Input<'g, 'k>> {
+                places.filter_map(|place| all.get(place).copied()).collect()
+            };
+            let Some(first) = own.next() else {
+                let message = format!("no object is for {} (SYCL: errc::invalid)", describe(&wanted.target));
+                let remedy = format!("`compile -t {}` makes objects for it", wanted.target.name);
+                return Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
+            };
+            let mut own = std::iter::once(first).chain(own);
+            if !self.each {
+                groups.push(Group { target, number: groups.len(), objects: members(&mut own) });
+                continue;
+            }
+            for at in own {
+                let Some(input) = all.get(at).filter(|input| !input.image.kernels().is_empty()) else { continue };
+                let needs = providers.needs(at);
+                for missing in &needs.missing {
+                    let error = Error::new(ErrorKind::Build, format!("nothing defines `{missing}`"));
+                    global.error(&error.context(input.label));
+                    failed = true;
+                }
+                if needs.missing.is_empty() {
+                    let objects = members(&mut std::iter::once(at).chain(needs.images));
+                    groups.push(Group { target, number: groups.len(), objects });
+                }
+            }
+        }
+        Ok((groups, failed))
+    }
+
+    /// Options for linking an image, by what it states and the command line says.
+    fn recipe(&self, image: &Image<'_>) -> Recipe {
+        let own = |trusted: bool, text: &str| if trusted == self.trust_options { text.to_owned() } else { String::new() };
+        let said = self.link_options.as_deref().unwrap_or_default();
+        Recipe {
+            options: own(false, image.compile_options),
+            trusted_options: own(true, image.compile_options),
+            link_options: own(false, image.link_options),
+            trusted_link_options: format!("{} {said}", own(true, image.link_options)).trim().to_owned(),
+            native: true,
+            ..Recipe::default()
+        }
+    }
+}
+
+/// The step by which a driver links objects: the first, with the others.
+fn driver_step<'k>(group: &Group<'_, 'k>) -> Result<(Step<'k>, Image<'k>)> {
+    let wrong = || Error::input("nothing to link");
+    if let Err(errors) = agree(&group.objects, State::Object) {
+        return Err(errors.into_iter().next().unwrap_or_else(wrong));
+    }
+    let (first, others) = group.objects.split_first().ok_or_else(wrong)?;
+    let others = others.iter().map(|input| input.image.contents()).collect::<Result<Vec<_>>>()?;
+    Ok((Step::Link(others), first.image.clone()))
+}
+
+/// Links the SPIR-V of objects for a GPU.
+fn spirv_of<'k>(arena: &'k Arena, group: &Group<'_, 'k>) -> Result<Image<'k>, Vec<Error>> {
+    let mut modules = Vec::with_capacity(group.objects.len());
+    for Input { image, label, .. } in &group.objects {
+        let one = |error: Error| vec![error.context((*label).to_owned())];
+        let contents = image.contents().map_err(one)?;
+        let Some(module) = spirv_of_object(&contents) else {
+            let error = Error::new(ErrorKind::Usage, "this object holds no SPIR-V, and only its driver links it");
+            return Err(one(error.with_remedy("`compile` makes objects that can be linked here")));
+        };
+        let stored = arena.keep(module.to_vec()).map_err(one)?;
+        modules.push(Image { stored, declared: Declared::None, stated: None, ..(*image).clone() });
+    }
+    let inputs: Vec<Input<'_, '_>> =
+        modules.iter().zip(&group.objects).map(|(image, input)| Input { image, ..*input }).collect();
+    Ok(link(arena, &inputs, &Options { partial: false })?.image)
 }
 
 /// Errors of one kind that are shown; thousands of one cause tell no more.

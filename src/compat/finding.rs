@@ -243,6 +243,10 @@ pub fn remedy(rule: RuleId, about: Option<&str>, target: &Target) -> String {
              (sycl-bundle link)"
                 .into()
         }
+        RuleId::State => {
+            let name = &target.name;
+            format!("make an executable of it: sycl-bundle link FILE --for {name} -o OUTPUT")
+        }
         RuleId::Unread => {
             "translate it to SPIR-V (llvm-spirv), or put the property sets of sycl-post-link beside it".into()
         }

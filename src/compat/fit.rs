@@ -106,6 +106,9 @@ pub fn fit_with<'u>(image: &Examined<'_, '_>, subject: &Subject<'_>, used: impl 
         format::spirv(module, subject, &mut fit);
     }
     format::check(image, subject, &mut fit);
+    if image.image.is_unlinked() {
+        fit.gap(RuleId::State, "Image is compiled and not linked: whether the driver does that is not known.");
+    }
     if let Some(why) = image.bitcode.as_ref().and_then(bitcode::unread) {
         fit.gap(RuleId::Unread, why);
     }

@@ -160,7 +160,7 @@ impl<'g> Gate<'g> {
         };
         let mut judgement: Vec<Item> = Vec::new();
         let place = images.iter().position(|at| *at == chosen).map(Whose::Own);
-        let (others, resolved) = self.providers(chosen);
+        let (others, resolved) = self.providers(chosen, subject, fits);
         let members = std::iter::once((chosen, place)).chain(others.into_iter().map(|at| (at, Some(Whose::Other(at)))));
         let mut seen = HashSet::new();
         for (at, whose) in members {
@@ -205,20 +205,31 @@ impl<'g> Gate<'g> {
         (judgement, code)
     }
 
-    /// The images that an image imports from, and those that they import from; and whether nothing is left open.
-    fn providers(&self, chosen: usize) -> (Vec<usize>, bool) {
+    /// The images that an image imports from on a target, and those that they import from; and whether nothing is left
+    /// open. As the runtime does, of the images that export a symbol one is taken that the device can run; of several
+    /// forms the one that needs least, which is what a device without their aspects is given.
+    fn providers(&self, chosen: usize, subject: &Subject<'_>, fits: &mut Fits) -> (Vec<usize>, bool) {
         let (mut all, mut open, mut next) = (vec![chosen], false, 0usize);
         while let Some(image) = all.get(next).and_then(|at| self.images().get(*at)) {
             next = next.saturating_add(1);
             for symbol in &image.imports {
-                // Of several forms the one that needs least is what a device without their aspects is given.
-                let least = |at: &&usize| self.images().get(**at).map_or(0, |one| one.requirements.aspects.len());
-                // The runtime links images of one format.
-                let alike = |at: &&usize| self.images().get(**at).is_some_and(|one| one.format == image.format);
                 let exporters = self.exporters.get(symbol.as_str()).map(Vec::as_slice).unwrap_or_default();
-                match exporters.iter().filter(alike).min_by_key(least) {
-                    Some(place) if all.contains(place) => {}
-                    Some(place) => all.push(*place),
+                let mut best = None;
+                for place in exporters {
+                    // The runtime links images of one format.
+                    let Some(other) = self.images().get(*place).filter(|one| one.format == image.format) else { continue };
+                    let refused = exporters.len() > 1
+                        && self.fit(*place, subject, fits).is_some_and(|fit| {
+                            fit.reasons.iter().any(|finding| finding.rule != RuleId::Imports)
+                        });
+                    let cost = (refused, other.requirements.aspects.len());
+                    if best.is_none_or(|(least, _)| cost < least) {
+                        best = Some((cost, *place));
+                    }
+                }
+                match best {
+                    Some((_, place)) if all.contains(&place) => {}
+                    Some((_, place)) => all.push(place),
                     None if of_the_device(symbol) => {}
                     None => open = true,
                 }

@@ -13,8 +13,7 @@ use super::finding::{Finding, RuleId};
 use super::fit;
 use crate::bundle::format::Format;
 use crate::bundle::property_sets::{key, set};
-use crate::spirv::index::{Function, Index};
-use crate::spirv::types::signature;
+use crate::spirv::link::{Declaration, declarations};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -33,8 +32,8 @@ pub struct LinkUnit {
     pub exports: Vec<String>,
     /// Symbols that others must define, each with who needs it.
     pub imports: Vec<Import>,
-    /// The types of what it imports and exports, by symbol, where its code tells.
-    types: HashMap<String, String>,
+    /// Declarations of its module's imports and exports, by symbol, where it can be read.
+    declared: HashMap<String, Declaration>,
     /// The hash of its contents.
     hash: [u8; 32],
     /// Hashes of the code of kernels alone, where they have been looked for.
@@ -108,7 +107,7 @@ pub fn units(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Ve
         kernels: image.kernels.clone(),
         exports: image.exports.clone(),
         imports: image.imports.iter().map(|symbol| import(image, codes.get(at), symbol)).collect(),
-        types: types(image),
+        declared: declared(image),
         hash: image.blake3,
         bodies: Vec::new(),
         devicelib: !image.image.properties.set(set::DEVICELIB).is_empty(),
@@ -116,14 +115,11 @@ pub fn units(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Ve
     images.iter().enumerate().map(one).collect()
 }
 
-/// The types of what the module of an image imports and exports.
-fn types(image: &Examined<'_, '_>) -> HashMap<String, String> {
+/// Returns the declarations of the imports and exports of an image's module.
+fn declared(image: &Examined<'_, '_>) -> HashMap<String, Declaration> {
     let linked = image.format == Format::SpirV && !(image.imports.is_empty() && image.exports.is_empty());
     let contents = linked.then(|| image.image.contents().ok()).flatten();
-    let index = contents.as_ref().and_then(|contents| Index::read(contents).ok());
-    let Some(index) = index else { return HashMap::new() };
-    let of = |function: &Function| Some((index.linkage(function.id)?.name, signature(&index, function.function_type)));
-    index.functions.iter().filter_map(of).collect()
+    contents.and_then(|contents| declarations(&contents).ok()).unwrap_or_default()
 }
 
 fn kind(image: &Examined<'_, '_>) -> LinkKey {
@@ -202,7 +198,6 @@ pub fn link(units: &[LinkUnit]) -> Linked {
             continue;
         }
         linked.findings.extend(unresolved(symbol, wanting, all));
-        linked.findings.extend(mistyped(symbol, wanting, all));
         for (unit, _) in wanting {
             let found: Vec<&&LinkUnit> = all.iter().filter(|other| format(other) == format(unit)).collect();
             // What a file defines itself is no link to another, though the runtime may take either.
@@ -213,6 +208,7 @@ pub fn link(units: &[LinkUnit]) -> Linked {
             }
         }
     }
+    linked.findings.extend(mistyped(units));
     linked.findings.extend(exporters.iter().filter_map(|(symbol, all)| {
         let wanted = importers.get(symbol).map(Vec::as_slice).unwrap_or_default();
         duplicate(symbol, all, wanted)
@@ -273,35 +269,61 @@ fn unresolved(symbol: &str, wanting: &[(&LinkUnit, &Import)], all: &[&LinkUnit])
     by_why.into_iter().map(finding).collect()
 }
 
-/// Finds the images that want a symbol with another type than all that define it for them have, by the two types.
-fn mistyped(symbol: &str, wanting: &[(&LinkUnit, &Import)], all: &[&LinkUnit]) -> Vec<LinkFinding> {
-    let mut by_types: BTreeMap<(&str, &str), LinkFinding> = BTreeMap::new();
-    for (unit, import) in wanting {
-        let Some(wanted) = unit.types.get(symbol) else { continue };
-        let alike = || all.iter().filter(|other| format(other) == format(unit));
-        let defined: Vec<(&&LinkUnit, &String)> =
-            alike().filter_map(|other| Some((other, other.types.get(symbol)?))).collect();
-        let Some((_, first)) = defined.first() else { continue };
-        if defined.len() < alike().count() || defined.iter().any(|(_, own)| *own == wanted) {
-            continue;
+/// Finds the images that import a function or variable as another thing than all that define it for them have, by the two
+/// declarations.
+fn mistyped(units: &[LinkUnit]) -> Vec<LinkFinding> {
+    let mut defined: BTreeMap<&str, Vec<(&LinkUnit, &Declaration)>> = BTreeMap::new();
+    let mut wanted: BTreeMap<&str, Vec<(&LinkUnit, &Declaration)>> = BTreeMap::new();
+    for unit in units {
+        for (symbol, declared) in &unit.declared {
+            let list = if declared.is_import { &mut wanted } else { &mut defined };
+            list.entry(symbol).or_default().push((unit, declared));
         }
-        let finding = by_types.entry((wanted, first)).or_insert_with(|| LinkFinding {
-            finding: Finding::new(
-                RuleId::SymbolType,
-                true,
-                format!("Symbol {symbol} is imported as {wanted} and defined as {first}."),
-                "declare the function alike on both sides, in one header",
-            ),
-            name: symbol.to_owned(),
-            wanted: Vec::new(),
-            defined: Vec::new(),
-        });
-        finding.wanted.push((place(unit), (*import).clone()));
-        finding.defined.extend(defined.iter().map(|(other, _)| place(other)));
-        finding.defined.sort_unstable();
-        finding.defined.dedup();
     }
-    by_types.into_values().collect()
+    let mut findings: BTreeMap<(&str, &str, &str, bool), LinkFinding> = BTreeMap::new();
+    for (symbol, wanting) in &wanted {
+        let all = defined.get(symbol).map(Vec::as_slice).unwrap_or_default();
+        for (unit, own) in wanting {
+            let alike = || all.iter().filter(|(other, _)| format(other) == format(unit));
+            let Some((_, first)) = alike().next() else { continue };
+            if alike().any(|(_, other)| own.agrees_with(other)) {
+                continue;
+            }
+            let certain = own.text != first.text;
+            let finding = findings.entry((symbol, &own.text, &first.text, certain)).or_insert_with(|| LinkFinding {
+                finding: mismatch(symbol, own, first),
+                name: (*symbol).to_owned(),
+                wanted: Vec::new(),
+                defined: Vec::new(),
+            });
+            let import = unit.imports.iter().find(|import| import.symbol == **symbol).cloned();
+            let import = import.unwrap_or_else(|| Import {
+                symbol: (*symbol).to_owned(),
+                kernels: unit.kernels.clone(),
+                functions: Vec::new(),
+            });
+            finding.wanted.push((place(unit), import));
+            finding.defined.extend(alike().map(|(other, _)| place(other)));
+            finding.defined.sort_unstable();
+            finding.defined.dedup();
+        }
+    }
+    findings.into_values().collect()
+}
+
+/// The finding about a symbol that is imported as one thing and defined as another.
+fn mismatch(symbol: &str, own: &Declaration, defined: &Declaration) -> Finding {
+    let remedy = "declare it alike on both sides, in one header";
+    let (wanted, there) = (&own.text, &defined.text);
+    if wanted == there {
+        let message = format!(
+            "Symbol {symbol} is imported and defined as {wanted}, of structures that differ in names or decorations: \
+             `sycl-bundle link` refuses that, and a device's linker may."
+        );
+        return Finding::new(RuleId::SymbolType, false, message, remedy);
+    }
+    let message = format!("Symbol {symbol} is imported as {wanted} and defined as {there}.");
+    Finding::new(RuleId::SymbolType, true, message, remedy)
 }
 
 fn spec(unit: &LinkUnit) -> &str {

@@ -16,6 +16,8 @@ pub const EM_CUDA: u16 = 190;
 pub const EM_AMDGPU: u16 = 224;
 /// `e_machine` of x86-64.
 pub const EM_X86_64: u16 = 62;
+/// `sh_type` of SPIR-V in a container of Intel's GPU drivers, which is yet to be compiled.
+pub const SHT_OPENCL_SPIRV: u32 = 0xff00_0009;
 /// `sh_type` of sections without bytes in the file.
 const SHT_NOBITS: u32 = 8;
 

@@ -17,7 +17,7 @@ mod intel_device;
 mod msgpack;
 mod nv_info;
 mod offload_bundle;
-mod opencl_elf;
+pub mod opencl_elf;
 mod patch_tokens;
 mod ptx;
 mod yaml;

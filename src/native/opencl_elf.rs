@@ -9,7 +9,7 @@
 use super::{Kernel, Part, Read, Reader, patch_tokens};
 use crate::bundle::format::Format;
 use crate::bytes;
-use crate::container::device_elf::{DeviceElf, EM_X86_64};
+use crate::container::device_elf::{DeviceElf, EM_X86_64, SHT_OPENCL_SPIRV};
 use crate::container::place::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, Result};
@@ -17,7 +17,11 @@ use crate::limits;
 use std::collections::HashSet;
 
 const SHT_OPENCL_DEVICE_BINARY: u32 = 0xff00_0005;
-const SHT_OPENCL_SPIRV: u32 = 0xff00_0009;
+const SHT_OPENCL_OPTIONS: u32 = 0xff00_0006;
+/// Type of an OpenCL container that is compiled and not linked.
+const ET_OPENCL_OBJECTS: u16 = 0xff02;
+/// Size of the header of a 64-bit ELF file, and of an entry of its section table.
+const ENTRY: usize = 64;
 
 pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
     if !data.starts_with(b"\x7fELF\x02\x01") {
@@ -109,6 +113,36 @@ fn kernels(object: &DeviceElf<'_>, meta: &[u8]) -> Result<Vec<Kernel>> {
     Ok(kernels)
 }
 
+/// Returns an object for Intel GPUs as the driver's `clCompileProgram` makes one of SPIR-V (`Program::packDeviceBinary` in
+/// intel/compute-runtime): the module and the options, from which code is made when it is linked.
+pub fn spirv_object(spirv: &[u8], options: &str) -> Vec<u8> {
+    const NAMES: &[u8] = b"\0SPIRV Object\0BuildOptions\0.shstrtab\0";
+    const SHT_STRTAB: u32 = 3;
+    let sections = [(1u32, SHT_OPENCL_SPIRV, spirv), (14, SHT_OPENCL_OPTIONS, options.as_bytes()), (27, SHT_STRTAB, NAMES)];
+    let mut elf = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    elf.extend([ET_OPENCL_OBJECTS, 0].into_iter().flat_map(u16::to_le_bytes));
+    elf.extend(1u32.to_le_bytes());
+    elf.extend([0, 0, ENTRY as u64].into_iter().flat_map(u64::to_le_bytes));
+    elf.extend([0, 0, 64, 56, 0, 64, 4, 3].into_iter().flat_map(u16::to_le_bytes));
+    elf.resize(ENTRY.saturating_mul(2), 0);
+    let mut offset = ENTRY.saturating_mul(5) as u64;
+    for (name, kind, data) in sections {
+        let size = data.len() as u64;
+        elf.extend([name, kind].into_iter().flat_map(u32::to_le_bytes));
+        elf.extend([0, 0, offset, size, 0, 0, 0].into_iter().flat_map(u64::to_le_bytes));
+        elf.resize(elf.len().next_multiple_of(ENTRY), 0);
+        offset = offset.saturating_add(size);
+    }
+    sections.iter().for_each(|(_, _, data)| elf.extend_from_slice(data));
+    elf
+}
+
+/// Returns the SPIR-V in an object for Intel GPUs; none where it is not of that form.
+pub fn spirv_of_object(object: &[u8]) -> Option<&[u8]> {
+    let elf = DeviceElf::parse(object).ok()?;
+    elf.sections.iter().find(|section| section.kind == SHT_OPENCL_SPIRV).map(|section| section.data)
+}
+
 fn named(name: &str) -> Kernel {
     Kernel { name: name.to_owned(), ..Kernel::default() }
 }
@@ -118,33 +152,11 @@ mod tests {
     use super::*;
     use crate::native::Native;
 
-    /// `generic_ir` as ocloc 26.27 lays it out: type 0xff02, no machine, the section table behind the header.
-    fn generic_ir(spirv: &[u8]) -> Vec<u8> {
-        let names = b"\0SPIRV Object\0.shstrtab\0";
-        let (table, contents) = (64u64, 64 + 3 * 64u64);
-        let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
-        elf.resize(16, 0);
-        elf.extend([0x02, 0xff, 0, 0, 1, 0, 0, 0]);
-        elf.extend([0u64, 0, table].into_iter().flat_map(u64::to_le_bytes));
-        elf.extend([0, 0, 64, 56, 0, 64, 3, 2].into_iter().flat_map(u16::to_le_bytes));
-        elf.resize(64, 0);
-        let at = [0, contents, contents + spirv.len() as u64];
-        let sections = [(0, 0, 0), (1, SHT_OPENCL_SPIRV, spirv.len()), (14, 3, names.len())];
-        for ((name, kind, size), offset) in sections.into_iter().zip(at) {
-            let start = elf.len();
-            elf.extend([name, kind].into_iter().flat_map(u32::to_le_bytes));
-            elf.extend([0, 0, offset, size as u64].into_iter().flat_map(u64::to_le_bytes));
-            elf.resize(start + 64, 0);
-        }
-        elf.extend(spirv);
-        elf.extend(names);
-        elf
-    }
-
     #[test]
     fn generic_ir_is_spirv_for_every_other_gpu() {
         let spirv = [0x0723_0203u32, 0x0001_0000, 0, 1, 0].map(u32::to_le_bytes).concat();
-        let member = generic_ir(&spirv);
+        let member = spirv_object(&spirv, "-cl-mad-enable");
+        assert_eq!(spirv_of_object(&member), Some(spirv.as_slice()));
         let mut archive = b"!<arch>\n".to_vec();
         archive.extend(format!("{:<16}{:<32}{:<10}`\n", "generic_ir/", "", member.len()).bytes());
         archive.extend(&member);

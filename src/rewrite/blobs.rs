@@ -27,7 +27,7 @@ pub fn triple(target: &str) -> String {
 }
 
 /// Returns the common state of images: the one that their containers state, if they agree. Otherwise executable, which
-/// is DPC++'s default, or object where an import is still open.
+/// is DPC++'s default, or object where an import is still open or a driver has yet to link them.
 pub fn state(images: &[Image<'_>]) -> State {
     let stated = images.first().and_then(|image| image.stated);
     if let Some(state) = stated.filter(|_| images.iter().all(|image| image.stated == stated)) {
@@ -35,7 +35,8 @@ pub fn state(images: &[Image<'_>]) -> State {
     }
     let exports: HashSet<&str> = images.iter().flat_map(Image::exports).collect();
     let open = images.iter().flat_map(Image::imports).any(|import| !exports.contains(import));
-    if open { State::Object } else { State::Executable }
+    let unlinked = images.first().is_some_and(Image::is_unlinked);
+    if open || unlinked { State::Object } else { State::Executable }
 }
 
 /// Writes a SYCLBIN. It has no field for options of the device compiler.

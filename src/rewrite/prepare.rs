@@ -19,6 +19,8 @@ use crate::rewrite::property_sets::{self, ImageFacts, byte_array, names};
 use crate::spirv::index::{Index, LinkageKind};
 use crate::spirv::subset;
 
+pub use super::property_sets::text;
+
 /// Compression of a stored payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {

@@ -8,6 +8,7 @@
 //! | file | the question it answers |
 //! |---|---|
 //! | `input` | what does one of the modules define, and can it be linked? |
+//! | `declared` | how does a module declare what it imports and exports? |
 //! | `symbols` | which definition does each import get, and which imports have none? |
 //! | `globals` | which types, constants and variables does the result have? |
 //! | `annotations` | which names and decorations stay? |
@@ -18,6 +19,7 @@
 //! module with one is refused.
 
 mod annotations;
+mod declared;
 mod functions;
 mod globals;
 mod input;
@@ -26,6 +28,7 @@ mod symbols;
 
 use crate::error::{Error, Result};
 use annotations::annotations;
+pub use declared::{Declaration, declarations};
 use functions::{calls, functions};
 use globals::Globals;
 use input::{Definition, InputModule};

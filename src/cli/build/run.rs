@@ -17,6 +17,7 @@ use std::time::Instant;
 use sycl_bundle::build::commands::{Draft, Edge};
 use sycl_bundle::build::compile::{self, Binary, CompileOptions, CompileResults, Shard};
 use sycl_bundle::build::harvest::Harvest;
+use sycl_bundle::build::plan::Goal;
 use sycl_bundle::build::plans::{self, Numbers, plans};
 use sycl_bundle::build::target::{Backend, Target};
 use sycl_bundle::build::wanted::{self, Asked, Wanted};
@@ -134,7 +135,7 @@ impl Args {
 
         let (mut all_plans, mut problems, mut works) = (Vec::new(), Vec::new(), Vec::new());
         for ((images, bundle), numbers) in images.iter().zip(&bundles).zip(&numbers) {
-            let mut plans = plans(global, &wanted, images, Some(bundle), (&recipes, numbers))?;
+            let mut plans = plans(global, &wanted, images, Goal::Executables(Some(bundle)), (&recipes, numbers))?;
             let mut own = bundle.problems.clone();
             own.append(&mut plans.problems);
             self.tell_problems(global, numbers, &mut own);

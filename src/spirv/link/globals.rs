@@ -4,7 +4,7 @@
 //! need the variable of a later module, which is then written first, with all that it needs.
 
 use super::input::{Definition, InputModule, State, first_word};
-use super::sections::{Kind, SOURCE_CONTINUED, Sections, kind};
+use super::sections::{Kind, Sections, continues, kind};
 use super::{Ids, Source};
 use crate::error::Result;
 use crate::spirv::grammar::{self, Role};
@@ -51,14 +51,6 @@ pub fn merging(part: &InputModule<'_>, instruction: &Instruction<'_>) -> Merging
         opcode if grammar::declares_type(opcode) => Merging::Unique,
         _ => Merging::Never,
     }
-}
-
-/// Whether an instruction continues the one before it, which is then not merged.
-fn continues(opcode: u16) -> bool {
-    matches!(
-        opcode,
-        op::TYPE_STRUCT_CONTINUED | op::CONSTANT_COMPOSITE_CONTINUED | op::SPEC_CONSTANT_COMPOSITE_CONTINUED
-    ) || opcode == SOURCE_CONTINUED
 }
 
 /// Specialization constant of one number: its definition, and the module that has it.

@@ -4,6 +4,7 @@
 
 use super::input::{InputModule, first_word};
 use crate::error::{Error, Result};
+use crate::spirv::op;
 use crate::spirv::words::MAGIC;
 use rspirv::spirv::Op;
 use std::collections::HashSet;
@@ -211,4 +212,12 @@ fn model_name(words: &[u32]) -> String {
         _ => "of an unknown kind",
     };
     format!("{addressing} {memory}")
+}
+
+/// Whether an instruction continues the one before it, which is then not merged.
+pub fn continues(opcode: u16) -> bool {
+    matches!(
+        opcode,
+        op::TYPE_STRUCT_CONTINUED | op::CONSTANT_COMPOSITE_CONTINUED | op::SPEC_CONSTANT_COMPOSITE_CONTINUED
+    ) || opcode == SOURCE_CONTINUED
 }

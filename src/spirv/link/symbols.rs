@@ -18,8 +18,9 @@ const HOST_ACCESS: [u32; 2] = [6188, 6147];
 /// Number of parameters that the text of a type shows.
 const SHOWN_PARAMETERS: usize = 12;
 /// Kinds of parameter attributes that change how a value is passed: ByVal and Sret.
-const PASSING: [(u32, &str); 2] = [(2, "by value"), (3, "as the place of the result")];
-const FUNC_PARAM_ATTR: u32 = rspirv::spirv::Decoration::FuncParamAttr as u32;
+pub const PASSING: [(u32, &str); 2] = [(2, "by value"), (3, "as the place of the result")];
+/// `FuncParamAttr`.
+pub const FUNC_PARAM_ATTR: u32 = rspirv::spirv::Decoration::FuncParamAttr as u32;
 const LINKAGE: u32 = rspirv::spirv::Decoration::LinkageAttributes as u32;
 
 /// Symbol of the result.

@@ -9,7 +9,7 @@ use crate::support::spirv::assemble;
 use judge::{Judgement, judge};
 use std::collections::{HashMap, HashSet};
 use sycl_bundle::error::ErrorKind;
-use sycl_bundle::spirv::link::{Folded, Linked, Options, Source, link};
+use sycl_bundle::spirv::link::{Folded, Linked, Options, Source, declarations, link};
 
 const HEAD: &str = "OpCapability Addresses
 OpCapability Linkage
@@ -374,4 +374,74 @@ fn device_globals_are_there_once() {
     let made = link(&sources(&modules), &Options::default()).unwrap();
     assert_eq!(made.folded, [Folded { symbol: "x".to_owned(), kept: 0, dropped: 1 }]);
     assert_eq!(made.exports, ["x"]);
+}
+
+/// Modules that declare the symbol `f` alike but for its type: names and decorations, types, the function's parameters with
+/// what is said of each, or the type of a variable.
+const DECLARED: [(&str, &str, &str, &str); 20] = [
+    ("", "", "%uint", ""),
+    ("", "", "%float", ""),
+    ("", "", "%uint %uint", ""),
+    ("", "%t = OpTypePointer CrossWorkgroup %uint\n", "%t", ""),
+    ("", "%t = OpTypePointer CrossWorkgroup %float\n", "%t", ""),
+    ("", "%t = OpTypePointer Function %uint\n", "%t", ""),
+    ("", "%t = OpTypePointer Function %uint\n", "%t", "ByVal"),
+    ("", "%t = OpTypePointer Function %uint\n", "%t", "Sret"),
+    ("OpName %t \"S\"\n", "%t = OpTypeStruct %uint %float\n", "%t", ""),
+    ("OpName %t \"T\"\n", "%t = OpTypeStruct %uint %float\n", "%t", ""),
+    ("OpName %t \"S\"\nOpDecorate %t CPacked\n", "%t = OpTypeStruct %uint %float\n", "%t", ""),
+    ("OpName %t \"S\"\n", "%t = OpTypeStruct %float %uint\n", "%t", ""),
+    ("", "%p = OpTypePointer CrossWorkgroup %uint\n%t = OpTypeStruct %p\n", "%t", ""),
+    ("", "%p = OpTypePointer CrossWorkgroup %float\n%t = OpTypeStruct %p\n", "%t", ""),
+    ("", "%four = OpConstant %uint 4\n%t = OpTypeArray %uint %four\n", "%t", ""),
+    ("", "%four = OpConstant %uint 5\n%t = OpTypeArray %uint %four\n", "%t", ""),
+    ("", "%t = OpTypeVector %float 4\n", "%t", ""),
+    ("", "%v = OpTypePointer CrossWorkgroup %uint\n", "", "variable"),
+    ("", "%v = OpTypePointer CrossWorkgroup %float\n", "", "variable"),
+    ("", "%p = OpTypePointer CrossWorkgroup %uint\n%v = OpTypePointer CrossWorkgroup %p\n", "", "variable"),
+];
+
+fn declaring((annotations, types, parameters, how): (&str, &str, &str, &str), linkage: &str) -> Vec<u8> {
+    let passed = if matches!(how, "ByVal" | "Sret") { format!("OpDecorate %f_0 FuncParamAttr {how}\n") } else { String::new() };
+    let body = if linkage == "Export" { "%f_l = OpLabel\nOpReturn\n" } else { "" };
+    let listed: String = parameters
+        .split(' ')
+        .filter(|kind| !kind.is_empty())
+        .enumerate()
+        .map(|(at, kind)| format!("%f_{at} = OpFunctionParameter {kind}\n"))
+        .collect();
+    let symbol = match (how, linkage) {
+        ("variable", "Export") => "%zero = OpConstantNull %pointee\n%f = OpVariable %v CrossWorkgroup %zero\n".to_owned(),
+        ("variable", _) => "%f = OpVariable %v CrossWorkgroup\n".to_owned(),
+        _ => format!(
+            "%ft = OpTypeFunction %void {parameters}\n%f = OpFunction %void None %ft\n{listed}{body}OpFunctionEnd\n"
+        ),
+    };
+    let pointee = match types.lines().last().and_then(|line| line.rsplit(' ').next()) {
+        Some(pointee) if how == "variable" => symbol.replace("%pointee", pointee),
+        _ => symbol,
+    };
+    module(&format!(
+        "{HEAD}{annotations}OpDecorate %f LinkageAttributes \"f\" {linkage}\n{passed}%void = OpTypeVoid\n\
+         %uint = OpTypeInt 32 0\n%float = OpTypeFloat 32\n{types}{pointee}"
+    ))
+}
+
+#[test]
+fn declarations_agree_where_linking_takes_them_for_one() {
+    let mut alike = 0;
+    for wanted in DECLARED {
+        for defined in DECLARED {
+            let (importer, exporter) = (declaring(wanted, "Import"), declaring(defined, "Export"));
+            let own = |module: &[u8]| declarations(module).unwrap().remove("f").unwrap();
+            let (import, export) = (own(&importer), own(&exporter));
+            assert!(import.is_import && !export.is_import);
+            let sources = [&importer, &exporter].map(|bytes| Source { name: "m", bytes, ..Source::default() });
+            let linked = link(&sources, &Options::default());
+            assert_eq!(import.agrees_with(&export), linked.is_ok(), "{wanted:?} {defined:?} {linked:?}");
+            alike += usize::from(linked.is_ok());
+        }
+    }
+    // Each with itself, and pointers of one storage class with one another.
+    assert_eq!(alike, DECLARED.len() + 2);
 }
