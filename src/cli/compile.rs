@@ -65,7 +65,13 @@ pub struct Args {
     #[arg(value_name = "INPUT", required_unless_present = "example_policy")]
     files: Vec<PathBuf>,
     /// The targets to compile for: spir64_x86_64 and Intel GPUs
-    #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',', required_unless_present = "example_policy")]
+    #[arg(
+        short = 't',
+        long = "for",
+        value_name = "TARGET",
+        value_delimiter = ',',
+        required_unless_present = "example_policy"
+    )]
     targets: Vec<String>,
     /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present = "example_policy")]
@@ -137,8 +143,7 @@ impl Args {
                 let declared = Declared::from(FORMAT_NATIVE);
                 let (compile_options, link_options) = options.get(&unit).copied().unwrap_or_default();
                 let stored = arena.keep(object)?;
-                let mut object =
-                    Image { declared, stored, compile_options, link_options, ..image.clone() };
+                let mut object = Image { declared, stored, compile_options, link_options, ..image.clone() };
                 retarget(&arena, &mut object, text(&arena, target.compile_target.as_deref().unwrap_or(target.spec))?)?;
                 let constants = plans::addition(target, unit, &plans, &[]).constants;
                 object.properties = specialize::properties(&arena, &object.properties, constants)?;
@@ -236,7 +241,8 @@ impl CompilerArgs {
     /// `Usage` for what is no target, or one that has no objects.
     pub fn targets(&self, global: &Global, configs: &DeviceConfigs, spellings: &[String]) -> Result<Vec<Wanted>> {
         let table = configs.table(global)?;
-        let asked = Asked { targets: spellings, devices: &|_| Ok(Vec::new()), march: self.march.as_deref(), ptx: false };
+        let asked =
+            Asked { targets: spellings, devices: &|_| Ok(Vec::new()), march: self.march.as_deref(), ptx: false };
         let wanted = wanted::wanted(global, &table, &asked)?;
         if let Some(other) = wanted.iter().find(|wanted| wanted.target.is_nvidia()) {
             let message = format!("there are no objects for {}: what is linked for it is SPIR-V", other.target.name);

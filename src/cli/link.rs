@@ -285,9 +285,8 @@ impl Args {
         let providers = Providers::from_property_sets(&gathered.images);
         let (mut groups, mut failed) = (Vec::new(), false);
         for (target, wanted) in wanted.iter().enumerate() {
-            let mut own = (0..all.len()).filter(|at| {
-                gathered.images.get(*at).is_some_and(|image| is_for(image, &wanted.target))
-            });
+            let mut own =
+                (0..all.len()).filter(|at| gathered.images.get(*at).is_some_and(|image| is_for(image, &wanted.target)));
             let members = |places: &mut dyn Iterator<Item = usize>| -> Vec<Input<'g, 'k>> {
                 places.filter_map(|place| all.get(place).copied()).collect()
             };
@@ -320,7 +319,8 @@ impl Args {
 
     /// Options for linking an image, by what it states and the command line says.
     fn recipe(&self, image: &Image<'_>) -> Recipe {
-        let own = |trusted: bool, text: &str| if trusted == self.trust_options { text.to_owned() } else { String::new() };
+        let own =
+            |trusted: bool, text: &str| if trusted == self.trust_options { text.to_owned() } else { String::new() };
         let said = self.link_options.as_deref().unwrap_or_default();
         Recipe {
             options: own(false, image.compile_options),

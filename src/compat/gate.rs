@@ -217,11 +217,13 @@ impl<'g> Gate<'g> {
                 let mut best = None;
                 for place in exporters {
                     // The runtime links images of one format.
-                    let Some(other) = self.images().get(*place).filter(|one| one.format == image.format) else { continue };
+                    let Some(other) = self.images().get(*place).filter(|one| one.format == image.format) else {
+                        continue;
+                    };
                     let refused = exporters.len() > 1
-                        && self.fit(*place, subject, fits).is_some_and(|fit| {
-                            fit.reasons.iter().any(|finding| finding.rule != RuleId::Imports)
-                        });
+                        && self
+                            .fit(*place, subject, fits)
+                            .is_some_and(|fit| fit.reasons.iter().any(|finding| finding.rule != RuleId::Imports));
                     let cost = (refused, other.requirements.aspects.len());
                     if best.is_none_or(|(least, _)| cost < least) {
                         best = Some((cost, *place));

@@ -118,7 +118,8 @@ fn kernels(object: &DeviceElf<'_>, meta: &[u8]) -> Result<Vec<Kernel>> {
 pub fn spirv_object(spirv: &[u8], options: &str) -> Vec<u8> {
     const NAMES: &[u8] = b"\0SPIRV Object\0BuildOptions\0.shstrtab\0";
     const SHT_STRTAB: u32 = 3;
-    let sections = [(1u32, SHT_OPENCL_SPIRV, spirv), (14, SHT_OPENCL_OPTIONS, options.as_bytes()), (27, SHT_STRTAB, NAMES)];
+    let sections =
+        [(1u32, SHT_OPENCL_SPIRV, spirv), (14, SHT_OPENCL_OPTIONS, options.as_bytes()), (27, SHT_STRTAB, NAMES)];
     let mut elf = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
     elf.extend([ET_OPENCL_OBJECTS, 0].into_iter().flat_map(u16::to_le_bytes));
     elf.extend(1u32.to_le_bytes());

@@ -402,7 +402,8 @@ const DECLARED: [(&str, &str, &str, &str); 20] = [
 ];
 
 fn declaring((annotations, types, parameters, how): (&str, &str, &str, &str), linkage: &str) -> Vec<u8> {
-    let passed = if matches!(how, "ByVal" | "Sret") { format!("OpDecorate %f_0 FuncParamAttr {how}\n") } else { String::new() };
+    let passed =
+        if matches!(how, "ByVal" | "Sret") { format!("OpDecorate %f_0 FuncParamAttr {how}\n") } else { String::new() };
     let body = if linkage == "Export" { "%f_l = OpLabel\nOpReturn\n" } else { "" };
     let listed: String = parameters
         .split(' ')
@@ -411,7 +412,9 @@ fn declaring((annotations, types, parameters, how): (&str, &str, &str, &str), li
         .map(|(at, kind)| format!("%f_{at} = OpFunctionParameter {kind}\n"))
         .collect();
     let symbol = match (how, linkage) {
-        ("variable", "Export") => "%zero = OpConstantNull %pointee\n%f = OpVariable %v CrossWorkgroup %zero\n".to_owned(),
+        ("variable", "Export") => {
+            "%zero = OpConstantNull %pointee\n%f = OpVariable %v CrossWorkgroup %zero\n".to_owned()
+        }
         ("variable", _) => "%f = OpVariable %v CrossWorkgroup\n".to_owned(),
         _ => format!(
             "%ft = OpTypeFunction %void {parameters}\n%f = OpFunction %void None %ft\n{listed}{body}OpFunctionEnd\n"
