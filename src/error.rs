@@ -239,6 +239,12 @@ pub trait Reporter {
     /// Tells of an error that does not end the work. Returns the exit code for it.
     fn error(&self, error: &Error) -> Exit;
 
+    /// Writes a result that is no text to standard output.
+    ///
+    /// # Errors
+    /// `Usage` where that is a terminal, `Io` where it cannot be written.
+    fn binary(&self, bytes: &[u8]) -> Result<()>;
+
     /// Whether files without device code are of interest, too.
     fn wants_all(&self) -> bool;
 }

@@ -3,7 +3,7 @@
 use super::build::{RecipeArgs, engine, settings};
 use super::device_config::DeviceConfigs;
 use super::driver::InstallArgs;
-use super::emit::{self, EmitArgs};
+use super::emit::EmitArgs;
 use super::global::Global;
 use super::output;
 use super::progress::Watched;
@@ -25,6 +25,7 @@ use sycl_bundle::bundle::image::{Image, State};
 use sycl_bundle::compat::examine::{Examined, examine_image};
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
+use sycl_bundle::files::emit;
 use sycl_bundle::files::gather::{Gathered, gather_code};
 use sycl_bundle::native::opencl_elf::spirv_object;
 use sycl_bundle::report::costs::Watch;

@@ -1,9 +1,9 @@
 //! `embed`: how do images from elsewhere get into a linked file?
 
-use super::edited::{Linked, TargetArgs};
+use super::edited::TargetArgs;
 use super::global::Global;
+use super::output;
 use super::selection::Selection;
-use super::{emit, output};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,9 @@ use sycl_bundle::container::{Host, Kind, package};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::emit;
 use sycl_bundle::files::input::Input;
+use sycl_bundle::files::linked::Linked;
 use sycl_bundle::files::table::Files as Parts;
 use sycl_bundle::report::edited;
 use sycl_bundle::report::units::counted;
@@ -125,6 +127,7 @@ impl Args {
         let (Some(host), Some(target), false) = (&self.host, target, self.target.schema) else {
             return output::schema(&edited::schema());
         };
+        self.target.check()?;
         let selector = self.selection.selector()?;
         let as_target = self.as_target.as_deref().map(|target| emit::known_target(global, target)).transpose()?;
         let linked = Linked::open(host, &target)?;
@@ -203,7 +206,7 @@ impl Args {
             ));
         }
         let drop = if self.replace { same } else { HashSet::new() };
-        linked.change(global, &target, &drop, &new, true)
+        self.target.change(global, (&linked, &target), &drop, &new)
     }
 }
 

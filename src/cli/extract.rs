@@ -1,6 +1,6 @@
 //! `extract`: which files do the images of a binary make?
 
-use super::emit::{self, Earlier, Emit, EmitArgs};
+use super::emit::EmitArgs;
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
@@ -12,6 +12,8 @@ use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::earlier::{self, Earlier};
+use sycl_bundle::files::emit::Emit;
 use sycl_bundle::files::sources::same_file;
 use sycl_bundle::files::write::Folder;
 use sycl_bundle::files::{each_file, report_problems};
@@ -202,7 +204,7 @@ impl Args {
         let table = self.output().join(extract::TABLE);
         // What is read from the folder stays in it.
         let reads_it = same_file(self.file(), &table) || same_file(self.file(), self.output());
-        let earlier = if reads_it { Earlier::default() } else { emit::parts_in_folder(&table, &[self.file()]) };
+        let earlier = if reads_it { Earlier::default() } else { earlier::in_folder(&table, &[self.file()]) };
         let replaced = folder.replaces(extract::TABLE);
         folder.finish()?;
         let gone = earlier.clear(&table);

@@ -1,8 +1,8 @@
 //! `filter`: which modules does the compiler of one device get?
 
 use super::device_config::DeviceConfigs;
-use super::edited::{self, Linked};
-use super::emit::{self, Earlier, Emit, EmitArgs, Form};
+use super::edited;
+use super::emit::EmitArgs;
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
@@ -23,8 +23,11 @@ use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::table::TargetTable;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::earlier::{self, Earlier};
+use sycl_bundle::files::emit::{self, Emit, Form};
 use sycl_bundle::files::gather::{Gathered, gather};
 use sycl_bundle::files::input::Input;
+use sycl_bundle::files::linked::{Linked, Target};
 use sycl_bundle::files::sources::same_file;
 use sycl_bundle::report::filtered::{self, Emptied, Filtered, Output, Reason};
 use sycl_bundle::report::json::SchemaVersion;
@@ -222,7 +225,7 @@ impl Args {
                 let (stem, _) = emit::stem_and_folder(&one.path);
                 let names: Vec<Names> =
                     made.iter().map(|image| Names::for_prepared(&stem, image.index, image)).collect();
-                earlier = emit::check_parts(names.iter().flat_map(Names::all), &one.path, &inputs)?;
+                earlier = earlier::check(names.iter().flat_map(Names::all), &one.path, &inputs)?;
             }
             ready.push((one, made, findings, earlier));
         }
@@ -240,12 +243,11 @@ impl Args {
             let error = Error::new(ErrorKind::Usage, "a linked file makes an output of its own");
             return Err(error.with_remedy("filter linked files one by one, or choose another form with --emit"));
         };
-        let target = edited::Target {
+        let target = Target {
             output: wanted.path.clone(),
             in_place: false,
             drop_signature: self.drop_signature,
             keep_layout: false,
-            format: Summary::Text,
         };
         let linked = Linked::open(file, &target)?;
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
@@ -263,7 +265,8 @@ impl Args {
         let made = made.collect::<Result<Vec<Image<'_>>>>()?;
         let drop: HashSet<usize> = gone.iter().map(|image| image.image.index).collect();
         let add: Vec<_> = made.iter().map(out_image).collect();
-        let exit = linked.change(global, &target, &drop, &add, false)?;
+        let (done, exit) = linked.edit(global, &target, &drop, &add, false)?;
+        edited::tell(global, Summary::Text, &done)?;
         let bytes = std::fs::metadata(&wanted.path).map_or(0, |metadata| metadata.len());
         filtered.outputs.push(result(wanted, &images, &findings, bytes));
         Ok(exit)

@@ -4,7 +4,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
-use sycl_bundle::error::{Error, Exit, Reporter};
+use sycl_bundle::error::{Error, Exit, Reporter, Result};
 use sycl_bundle::report::table::Drawing;
 use sycl_bundle::report::text::visible_lines;
 
@@ -160,6 +160,10 @@ impl Reporter for Global {
 
     fn error(&self, error: &Error) -> Exit {
         Global::error(self, error)
+    }
+
+    fn binary(&self, bytes: &[u8]) -> Result<()> {
+        super::output::binary_to_stdout(bytes)
     }
 
     fn wants_all(&self) -> bool {

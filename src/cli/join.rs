@@ -1,6 +1,6 @@
 //! `join`: what is the union of several bundles?
 
-use super::emit::{self, EmitArgs};
+use super::emit::EmitArgs;
 use super::global::Global;
 use super::selection::Selection;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::Result;
+use sycl_bundle::files::emit;
 use sycl_bundle::files::gather::gather;
 use sycl_bundle::report::name::display;
 use sycl_bundle::report::units::{bytes, counted};

@@ -3,7 +3,7 @@
 use super::build::engine;
 use super::compile::{CompilerArgs, tell_refused};
 use super::device_config::DeviceConfigs;
-use super::emit::{self, EmitArgs};
+use super::emit::EmitArgs;
 use super::global::Global;
 use super::selection::Selection;
 use super::worker::OfflineArgs;
@@ -19,6 +19,7 @@ use sycl_bundle::compat::fit::spec;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::emit;
 use sycl_bundle::files::gather::{Gathered, gather_code};
 use sycl_bundle::native::opencl_elf::spirv_of_object;
 use sycl_bundle::policy::rules::Recipe;

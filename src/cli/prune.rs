@@ -1,6 +1,6 @@
 //! `prune`: how do images leave a linked file?
 
-use super::edited::{Linked, Target, TargetArgs};
+use super::edited::TargetArgs;
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
@@ -12,6 +12,7 @@ use sycl_bundle::compat::examine::examine;
 use sycl_bundle::container::Host;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::linked::{Linked, Target};
 use sycl_bundle::files::package::Package;
 use sycl_bundle::report::edited::{self, Edited};
 use sycl_bundle::select::{Pattern, Selector};
@@ -78,6 +79,7 @@ impl Args {
         if self.target.schema {
             return output::schema(&edited::schema());
         }
+        self.target.check()?;
         let selector = self.selection.selector()?;
         if self.drop.is_empty() && self.keep.is_empty() && selector.is_all() && !self.restore {
             return Err(Error::new(ErrorKind::Usage, "nothing says which images to remove").with_remedy(

@@ -1,14 +1,11 @@
 //! `split`: which images do the kernels of a module make?
 
-mod sources;
-
 use super::device_config::DeviceConfigs;
-use super::edited::{self, Linked};
-use super::emit::{self, Emit, EmitArgs};
+use super::edited;
+use super::emit::EmitArgs;
 use super::global::{Global, Summary};
 use super::output;
 use super::selection::Selection;
-use sources::Fixed;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fs::File;
@@ -21,12 +18,15 @@ use sycl_bundle::container::arena::{Arena, Owner};
 use sycl_bundle::demangle::demangle;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
+use sycl_bundle::files::emit::{self, Emit};
 use sycl_bundle::files::gather::gather_code;
 use sycl_bundle::files::input::Spooled;
+use sycl_bundle::files::linked::{Linked, Target};
 use sycl_bundle::files::write::{cannot_write, folder_of};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::image_data::{OutImage, out_image};
 use sycl_bundle::rewrite::split::spool::Spool;
+use sycl_bundle::rewrite::split::units::{self, Fixed, Inputs};
 use sycl_bundle::rewrite::split::{Mode, Options, split, split_indexed};
 use sycl_bundle::select::Pattern;
 
@@ -159,13 +159,14 @@ impl Args {
             mode,
             explicit: &explicit,
             epoch,
-            target_number: &|target| sources::number_of(target, epoch),
+            target_number: &|target| units::number_of(target, epoch),
             spool: &|size| open_spool(&self.output, size, &spools),
         };
         let mut made = Vec::new();
         let mut replaced = HashSet::new();
         let mut exit = gathered.exit;
-        let mut units = sources::units(&arena, &gathered, mode, theirs, &fixed, emit == Emit::Embed)?;
+        let inputs = Inputs { images: &gathered.images, labels: &gathered.labels, files: &gathered.files };
+        let mut units = units::units(&arena, &inputs, mode, theirs, &fixed, emit == Emit::Embed)?;
         let several = units.len() > 1;
         for unit in &mut units {
             let index = unit.index.take();
@@ -226,17 +227,12 @@ impl Args {
             let error = Error::new(ErrorKind::Usage, "images go back into one linked file, and there are several");
             return Err(error.with_remedy("split one file at a time, or choose another --emit"));
         };
-        let target = edited::Target {
-            output: self.output.clone(),
-            in_place: false,
-            drop_signature: false,
-            keep_layout: false,
-            format: Summary::Text,
-        };
+        let target = Target { output: self.output.clone(), in_place: false, drop_signature: false, keep_layout: false };
         let linked = Linked::open(file, &target)?;
         let new: Vec<OutImage<'_>> =
             made.iter().filter(|image| image.format() == Format::SpirV).map(out_image).collect();
-        let done = linked.change(global, &target, replaced, &new, true)?;
+        let (edited, done) = linked.edit(global, &target, replaced, &new, true)?;
+        edited::tell(global, Summary::Text, &edited)?;
         Ok(if done == Exit::Done { exit } else { done })
     }
 }

@@ -1,6 +1,6 @@
 //! `wrap`: how do images get to a linker, a loader or another tool?
 
-use super::emit::{self, Earlier, Emit, EmitArgs, Form};
+use super::emit::EmitArgs;
 use super::global::Global;
 use super::selection::Selection;
 use std::collections::HashSet;
@@ -9,6 +9,8 @@ use sycl_bundle::bundle::image::Image;
 use sycl_bundle::container::arena::Arena;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::earlier::{self, Earlier};
+use sycl_bundle::files::emit::{self, Emit, Form};
 use sycl_bundle::files::gather::gather;
 use sycl_bundle::files::table::Beside;
 use sycl_bundle::report::units::{bytes, counted};
@@ -137,7 +139,7 @@ impl Inputs<'_> {
             let names: Vec<Names> =
                 gathered.images.iter().map(|image| Names::for_prepared(&stem, image.index, image)).collect();
             let inputs: Vec<&Path> = self.files.iter().map(PathBuf::as_path).collect();
-            earlier = emit::check_parts(names.iter().flat_map(Names::all), output, &inputs)?;
+            earlier = earlier::check(names.iter().flat_map(Names::all), output, &inputs)?;
         }
         let images = counted(gathered.images.len(), "image");
         let total = emit::write(global, form, gathered.images, &gathered.origin, output)?;

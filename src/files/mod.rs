@@ -5,9 +5,13 @@
 //! Files are independent: each is opened, read, examined, handed on and closed before the next, so that memory follows
 //! the largest file and not their sum. That holds for the files inside packages, folders and processes too.
 
+pub mod compiled;
+pub mod earlier;
+pub mod emit;
 mod expand;
 pub mod gather;
 pub mod input;
+pub mod linked;
 pub mod package;
 pub mod sources;
 pub mod spaces;

@@ -1,8 +1,6 @@
 //! What does `build` do, from the command line to the output?
 
 use super::{Args, RecordArgs};
-use crate::cli::emit::compiled::{self, Compiled};
-use crate::cli::emit::{self, Emit};
 use crate::cli::global::{Global, Summary};
 use crate::cli::interrupt;
 use crate::cli::jobserver::Jobserver;
@@ -27,6 +25,8 @@ use sycl_bundle::compat::examine::{Examined, examine};
 use sycl_bundle::container::{Host, Kind};
 use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Problem, Result};
+use sycl_bundle::files::compiled::{self, Compiled};
+use sycl_bundle::files::emit::{self, Emit};
 use sycl_bundle::files::package::{LinkedFile, Package};
 use sycl_bundle::files::sources::{Source, spare_others};
 use sycl_bundle::files::write::{mode_of, touch, write_atomically};

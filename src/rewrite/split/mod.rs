@@ -17,6 +17,7 @@ pub(crate) mod check;
 pub(crate) mod entry;
 mod properties;
 pub mod spool;
+pub mod units;
 
 use super::property_sets::text;
 use crate::bundle::aspect::Epoch;

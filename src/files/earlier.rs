@@ -3,13 +3,13 @@
 //! Parts are named after their table, so those of an earlier one are the table's to replace and, where the new one has
 //! fewer, to take away: left there they would be files that no table lists, which no later table may replace.
 
-use crate::cli::emit::stem_and_folder;
+use super::emit::stem_and_folder;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files::sources::same_file;
+use crate::files::write::sweep;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::files::sources::same_file;
-use sycl_bundle::files::write::sweep;
 
 /// The parts of an earlier table that may go.
 #[derive(Debug, Default)]

@@ -2,21 +2,22 @@
 //!
 //! The same flags for every verb that makes images. A flag that means nothing for the form is refused, not ignored.
 
-use super::check_output;
 use clap::ValueEnum;
+use clap::builder::TypedValueParser as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::image::State;
 use sycl_bundle::bundle::offload_binary::Version;
 use sycl_bundle::bundle::syclbin::Envelope;
 use sycl_bundle::error::{Error, ErrorKind, Result};
+use sycl_bundle::files::emit::{Emit, Form, HostTriple, check_output};
 use sycl_bundle::rewrite::image_data::{EntryForm, ImageVersion};
 use sycl_bundle::rewrite::object_file::ObjectFormat;
 use sycl_bundle::rewrite::prepare::ZSTD_LEVEL;
 use sycl_bundle::rewrite::shared::Machine;
 
-/// The forms of an output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Emit {
+/// A form, as the command line names it.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum EmitName {
     /// A copy of the linked file, with the images in its own list
     Embed,
     /// An object file; what is linked with it registers the images
@@ -35,41 +36,18 @@ pub enum Emit {
     Spirv,
 }
 
-impl Emit {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Emit::Embed => "embed",
-            Emit::Object => "object",
-            Emit::Shared => "shared",
-            Emit::Syclbin => "syclbin",
-            Emit::OffloadBinary => "offload-binary",
-            Emit::OffloadBundle => "offload-bundle",
-            Emit::Table => "table",
-            Emit::Spirv => "spirv",
-        }
-    }
-
-    /// The form that a file name's extension stands for, where it stands for one.
-    pub fn by_extension(path: &Path) -> Option<Emit> {
-        let name = path.file_name()?.to_str()?;
-        // A library's name may go on with its version.
-        let is_version = |rest: &str| rest.split('.').all(|part| part.parse::<u32>().is_ok());
-        if name.ends_with(".so") || name.rsplit_once(".so.").is_some_and(|(_, rest)| is_version(rest)) {
-            return Some(Emit::Shared);
-        }
-        match path.extension()?.to_str()? {
-            "o" | "obj" => Some(Emit::Object),
-            "syclbin" => Some(Emit::Syclbin),
-            "table" => Some(Emit::Table),
-            "spv" => Some(Emit::Spirv),
-            _ => None,
-        }
-    }
-
-    fn registers(self) -> bool {
-        matches!(self, Emit::Object | Emit::Shared)
-    }
+/// Reads a form.
+fn emit_parser() -> impl clap::builder::TypedValueParser<Value = Emit> {
+    clap::builder::EnumValueParser::<EmitName>::new().map(|name| match name {
+        EmitName::Embed => Emit::Embed,
+        EmitName::Object => Emit::Object,
+        EmitName::Shared => Emit::Shared,
+        EmitName::Syclbin => Emit::Syclbin,
+        EmitName::OffloadBinary => Emit::OffloadBinary,
+        EmitName::OffloadBundle => Emit::OffloadBundle,
+        EmitName::Table => Emit::Table,
+        EmitName::Spirv => Emit::Spirv,
+    })
 }
 
 /// Options of writing images.
@@ -77,7 +55,7 @@ impl Emit {
 #[command(next_help_heading = "Form of the output")]
 pub struct EmitArgs {
     /// As what to write the images
-    #[arg(long, value_name = "FORM")]
+    #[arg(long, value_name = "FORM", value_parser = emit_parser())]
     pub emit: Option<Emit>,
     /// The system that an object or library is for: x86_64-linux, aarch64-linux, x86_64-windows, aarch64-windows (the
     /// last two for objects alone). By default this machine's; x86_64-windows where the output is called `.obj`
@@ -117,80 +95,6 @@ enum StateName {
     Input,
     Object,
     Executable,
-}
-
-/// A system that host programs run on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HostTriple {
-    /// The processor.
-    pub machine: Machine,
-    /// The form of its object files.
-    pub format: ObjectFormat,
-}
-
-impl HostTriple {
-    /// Reads a triple, of which processor and system count.
-    fn parse(text: &str) -> Result<HostTriple, String> {
-        let machine = match text.split('-').next() {
-            Some("x86_64" | "amd64") => Some(Machine::X86_64),
-            Some("aarch64" | "arm64") => Some(Machine::Aarch64),
-            _ => None,
-        };
-        let format = match () {
-            () if text.contains("-linux") => Some(ObjectFormat::Elf),
-            () if text.contains("-windows") => Some(ObjectFormat::Coff),
-            () => None,
-        };
-        let known = machine.zip(format).map(|(machine, format)| HostTriple { machine, format });
-        known.ok_or_else(|| "x86_64 or aarch64, then linux or windows, as in `x86_64-linux`".to_owned())
-    }
-
-    /// The triple of this machine.
-    fn this() -> HostTriple {
-        let machine = if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 };
-        HostTriple { machine, format: ObjectFormat::Elf }
-    }
-
-    /// The triple as LLVM spells it.
-    pub fn triple(self) -> String {
-        let machine = match self.machine {
-            Machine::X86_64 => "x86_64",
-            Machine::Aarch64 => "aarch64",
-        };
-        let system = match self.format {
-            ObjectFormat::Elf => "unknown-linux-gnu",
-            ObjectFormat::Coff => "pc-windows-msvc",
-        };
-        format!("{machine}-{system}")
-    }
-}
-
-/// A form with everything that was said of it, which makes sense.
-#[derive(Debug, Clone)]
-pub struct Form {
-    /// The form.
-    pub emit: Emit,
-    /// For which system; none where nobody said.
-    pub host: Option<HostTriple>,
-    /// The version of image structures; none where nobody said.
-    pub version: Option<ImageVersion>,
-    /// The form of entries; none where nobody said.
-    pub entries: Option<EntryForm>,
-    /// The level of zstd.
-    pub compress: Option<i32>,
-    /// The container around a SYCLBIN.
-    pub envelope: Envelope,
-    /// The state that a SYCLBIN states.
-    pub state: Option<State>,
-    /// The version of an OffloadBinary.
-    pub version_of_binary: Version,
-}
-
-impl Form {
-    /// The system.
-    pub fn host(&self) -> HostTriple {
-        self.host.unwrap_or_else(HostTriple::this)
-    }
 }
 
 impl EmitArgs {
@@ -293,30 +197,4 @@ impl EmitArgs {
 #[cold]
 fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Error {
     Error::new(ErrorKind::Usage, message).with_remedy(remedy)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extensions_tell() {
-        let by = |name: &str| Emit::by_extension(Path::new(name));
-        assert_eq!([by("a.o"), by("d/a.obj")], [Some(Emit::Object); 2]);
-        assert_eq!([by("lib.so"), by("lib.so.1.2")], [Some(Emit::Shared); 2]);
-        assert_eq!([by("lib.so.table"), by("lib.so.1.spv")], [Some(Emit::Table), Some(Emit::Spirv)]);
-        assert_eq!(
-            (by("a.syclbin"), by("a.table"), by("a.spv")),
-            (Some(Emit::Syclbin), Some(Emit::Table), Some(Emit::Spirv))
-        );
-        assert_eq!([by("a"), by("a.bin"), by("-"), by("a.so.d/x"), by("lib.so.d")], [None; 5]);
-    }
-
-    #[test]
-    fn triples() {
-        let of = |text: &str| HostTriple::parse(text).map(HostTriple::triple);
-        assert_eq!(of("x86_64-linux").unwrap(), "x86_64-unknown-linux-gnu");
-        assert_eq!(of("arm64-pc-windows-msvc").unwrap(), "aarch64-pc-windows-msvc");
-        assert!(of("riscv64-linux").is_err() && of("x86_64").is_err() && of("x86_64-darwin").is_err());
-    }
 }

@@ -3,23 +3,22 @@
 //! An image that imports what another one exports is linked with it; each of them counts as a source. With `off` all
 //! images that can be one are.
 
+use super::{Input, Mode, Source};
+use crate::bundle::aspect::{self, Epoch};
+use crate::bundle::format::Format;
+use crate::bundle::image::Image;
+use crate::bundle::property_sets::set;
+use crate::bundle::requirements::{FixedTarget, Requirements, target_number};
+use crate::compat::aspects::Code;
+use crate::container::arena::Arena;
+use crate::device::table::TargetTable;
+use crate::error::{Error, ErrorKind, Result};
+use crate::rewrite::link::{self, link};
+use crate::rewrite::prepare::{Payload, store};
+use crate::spirv::Module;
+use crate::spirv::index::Index;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
-use sycl_bundle::bundle::aspect::{self, Epoch};
-use sycl_bundle::bundle::format::Format;
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::property_sets::set;
-use sycl_bundle::bundle::requirements::{FixedTarget, Requirements, target_number};
-use sycl_bundle::compat::aspects::Code;
-use sycl_bundle::container::arena::Arena;
-use sycl_bundle::device::table::TargetTable;
-use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::files::gather::Gathered;
-use sycl_bundle::rewrite::link::{self, link};
-use sycl_bundle::rewrite::prepare::{Payload, store};
-use sycl_bundle::rewrite::split::{Input, Mode, Source};
-use sycl_bundle::spirv::Module;
-use sycl_bundle::spirv::index::Index;
 
 /// The targets that inputs are fixed to.
 #[derive(Debug, Default)]
@@ -106,6 +105,16 @@ impl<'k> Unit<'k> {
     }
 }
 
+/// Images to take apart.
+pub struct Inputs<'i, 'k> {
+    /// The images.
+    pub images: &'i [Image<'k>],
+    /// Names of the images in messages.
+    pub labels: &'i [String],
+    /// The files that they are from, each with the number of its images.
+    pub files: &'i [(String, usize)],
+}
+
 /// The pieces of code among the images, in the order of their first ones. Where only SPIR-V counts (`spirv`), others are
 /// left out.
 ///
@@ -113,13 +122,13 @@ impl<'k> Unit<'k> {
 /// What cannot be inflated or linked.
 pub fn units<'k>(
     arena: &'k Arena,
-    gathered: &Gathered<'k>,
+    gathered: &Inputs<'_, 'k>,
     mode: Mode,
     epoch: Epoch,
     fixed: &Fixed,
     spirv: bool,
 ) -> Result<Vec<Unit<'k>>> {
-    let mut images = gathered.images.clone();
+    let mut images = gathered.images.to_vec();
     for image in &mut images {
         store(arena, image, Payload::Plain)?;
     }
@@ -159,7 +168,7 @@ pub fn units<'k>(
             several => {
                 let inputs: Vec<link::Input<'_, '_>> =
                     several.iter().map(|(image, label, ..)| link::Input { image, label, internal: false }).collect();
-                let options = sycl_bundle::spirv::link::Options { partial: true };
+                let options = crate::spirv::link::Options { partial: true };
                 link(arena, &inputs, &options).map_err(|errors| first(errors, &label))?.image
             }
         };

@@ -3,34 +3,31 @@
 //! Into a linked file's own list, or beside it in an object or library, go the native ones alone: the file registers
 //! the others itself. Forms that stand for themselves hold the native images behind what they were compiled from.
 
-use super::args::{Emit, Form};
 use super::earlier::{self, Earlier};
-use super::stem_and_folder;
-use super::write::{self};
-use crate::cli::global::Global;
+use super::emit::{self, Emit, Form, HostTriple, stem_and_folder};
+use super::gather::Origin;
+use crate::build::target::CPU_SPEC;
+use crate::bundle::Bundle;
+use crate::bundle::format::{Declared, Format};
+use crate::bundle::image::Image;
+use crate::bundle::property_sets::set;
+use crate::bytes::draft::Draft;
+use crate::compat::examine::Examined;
+use crate::compat::fit::spec;
+use crate::container::arena::Arena;
+use crate::container::{Host, Kind, elf};
+use crate::device::cpu::CpuArch;
+use crate::error::{Error, ErrorKind, Reporter, Result};
+use crate::rewrite::embed::{Addition, embed, original_indexes};
+use crate::rewrite::extract::Names;
+use crate::rewrite::image_data::{OutImage, out_image};
+use crate::rewrite::layers;
+use crate::rewrite::object_file::ObjectFormat;
+use crate::rewrite::prepare::{Payload, entries, retarget, store, target_of};
+use crate::rewrite::shared::Machine;
+use crate::rewrite::specialize;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use sycl_bundle::build::target::CPU_SPEC;
-use sycl_bundle::bundle::Bundle;
-use sycl_bundle::bundle::format::{Declared, Format};
-use sycl_bundle::bundle::image::Image;
-use sycl_bundle::bundle::property_sets::set;
-use sycl_bundle::bytes::draft::Draft;
-use sycl_bundle::compat::examine::Examined;
-use sycl_bundle::compat::fit::spec;
-use sycl_bundle::container::arena::Arena;
-use sycl_bundle::container::{Host, Kind, elf};
-use sycl_bundle::device::cpu::CpuArch;
-use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::files::gather::Origin;
-use sycl_bundle::rewrite::embed::{Addition, embed, original_indexes};
-use sycl_bundle::rewrite::extract::Names;
-use sycl_bundle::rewrite::image_data::{OutImage, out_image};
-use sycl_bundle::rewrite::layers;
-use sycl_bundle::rewrite::object_file::ObjectFormat;
-use sycl_bundle::rewrite::prepare::{Payload, entries, retarget, store, target_of};
-use sycl_bundle::rewrite::shared::Machine;
-use sycl_bundle::rewrite::specialize;
 
 /// Native images, and the images that they were compiled from.
 pub struct Compiled<'c, 'a> {
@@ -56,9 +53,15 @@ pub struct Compiled<'c, 'a> {
 ///
 /// # Errors
 /// `Input` where a file cannot be rewritten, `Environment` where it cannot be written; `NoDeviceCode` where there is nothing to put into a library.
-pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<u32>) -> Result<u64> {
+pub fn write(
+    reporter: &dyn Reporter,
+    form: &Form,
+    compiled: &Compiled<'_, '_>,
+    path: &Path,
+    mode: Option<u32>,
+) -> Result<u64> {
     if form.emit == Emit::Embed && compiled.host.kind == Kind::Pe {
-        return write_pe(form, compiled, path, mode);
+        return write_pe(reporter, form, compiled, path, mode);
     }
     if form.emit == Emit::Embed {
         let arena = Arena::with_limit(u64::MAX);
@@ -68,12 +71,12 @@ pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &P
         };
         if additions.is_empty() {
             // Nothing can be native: the copy is the file as it is.
-            return write::to(path, compiled.host.bytes, mode);
+            return emit::to(reporter, path, compiled.host.bytes, mode);
         }
         let bytes = embed(compiled.host, compiled.bundle, &additions, &notes(compiled))?;
         let bytes = if compiled.drop_spirv.is_empty() { bytes } else { without(compiled, &bytes)? };
         one_march(&bytes)?;
-        return write::to(path, &bytes, mode);
+        return emit::to(reporter, path, &bytes, mode);
     }
     let arena = Arena::with_limit(u64::MAX);
     let images = images(&arena, form.emit, compiled)?;
@@ -85,16 +88,22 @@ pub fn write(global: &Global, form: &Form, compiled: &Compiled<'_, '_>, path: &P
     if form.host.is_none() && form.emit == Emit::Shared {
         form.host = host(compiled.host);
     }
-    write::write(global, &form, images, &origin(global, form.emit, compiled), path)
+    emit::write(reporter, &form, images, &origin(reporter, form.emit, compiled), path)
 }
 
 /// Writes a linked Windows file with the native images in its list, in place of those that it had of the same targets.
-fn write_pe(form: &Form, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<u32>) -> Result<u64> {
+fn write_pe(
+    reporter: &dyn Reporter,
+    form: &Form,
+    compiled: &Compiled<'_, '_>,
+    path: &Path,
+    mode: Option<u32>,
+) -> Result<u64> {
     let arena = Arena::with_limit(u64::MAX);
     // Images for a list of their own are the native ones alone.
     let mut natives = images(&arena, Emit::Shared, compiled)?;
     if natives.is_empty() {
-        return write::to(path, compiled.host.bytes, mode);
+        return emit::to(reporter, path, compiled.host.bytes, mode);
     }
     if let Some(level) = form.compress {
         natives.iter_mut().try_for_each(|image| store(&arena, image, Payload::Zstd(level)))?;
@@ -103,7 +112,7 @@ fn write_pe(form: &Form, compiled: &Compiled<'_, '_>, path: &Path, mode: Option<
     let mut drop = layers::replaced(compiled.bundle, &new);
     drop.extend(compiled.drop_spirv.iter().copied());
     let edited = layers::edit(compiled.host.bytes, &drop, &new, &notes(compiled))?;
-    write::to(path, &edited.bytes, mode)
+    emit::to(reporter, path, &edited.bytes, mode)
 }
 
 /// Whether the parts of a table would replace files that are no parts of an earlier one, before anything is compiled.
@@ -242,16 +251,16 @@ fn images<'c>(arena: &'c Arena, emit: Emit, compiled: &'c Compiled<'_, '_>) -> R
 }
 
 /// The system that the input is for.
-fn host(host: &Host<'_>) -> Option<super::args::HostTriple> {
+fn host(host: &Host<'_>) -> Option<HostTriple> {
     let machine = match host.elf.as_ref().and_then(|elf| elf.machine) {
         Some(elf::Machine::Aarch64) => Machine::Aarch64,
         Some(elf::Machine::X86_64) => Machine::X86_64,
         _ => return None,
     };
-    Some(super::args::HostTriple { machine, format: ObjectFormat::Elf })
+    Some(HostTriple { machine, format: ObjectFormat::Elf })
 }
 
-fn origin(global: &Global, emit: Emit, compiled: &Compiled<'_, '_>) -> Origin {
+fn origin(reporter: &dyn Reporter, emit: Emit, compiled: &Compiled<'_, '_>) -> Origin {
     // Without a word from the file itself, its image structures tell: version 3 came with libsycl.so.9.
     let guessed = match compiled.bundle.images.iter().find_map(|image| image.origin) {
         Some(origin) if origin.version < 3 => 8,
@@ -259,7 +268,7 @@ fn origin(global: &Global, emit: Emit, compiled: &Compiled<'_, '_>) -> Origin {
     };
     let abi = compiled.host.sycl_abi.unwrap_or(guessed);
     if emit == Emit::Shared && compiled.host.sycl_abi.is_none() && !is_unlinked(compiled) {
-        global.note(&format!("the file names no SYCL runtime; the library will need libsycl.so.{abi}"));
+        reporter.note(&format!("the file names no SYCL runtime; the library will need libsycl.so.{abi}"));
     }
     let mut comments: Vec<String> = compiled.host.producer.iter().map(|producer| producer.name.clone()).collect();
     comments.push(format!("sycl-bundle: native images for {}", compiled.targets.join(", ")));

@@ -1,0 +1,546 @@
+//! What does an output of images look like?
+//!
+//! One set of forms for every verb that makes images ([`Form`]), and one function that writes them ([`write()`]). `build`
+//! alone adds images to a linked file ([`super::compiled`]).
+
+use super::earlier;
+use super::gather::Origin;
+use super::sources::spare_inputs;
+use super::write::{Folder, cannot_write, folder_of, write_atomically};
+use crate::bundle::format::Format;
+use crate::bundle::image::{EntryLayout, Image, State};
+use crate::bundle::offload_binary::Version;
+use crate::bundle::property_text;
+use crate::bundle::syclbin::Envelope;
+use crate::container::arena::Arena;
+use crate::device;
+use crate::error::{Context as _, Error, ErrorKind, Reporter, Result};
+use crate::report::units::counted;
+use crate::rewrite::blobs;
+use crate::rewrite::extract::{self, Names};
+use crate::rewrite::image_data::{EntryForm, ImageVersion, OutImage, out_image};
+use crate::rewrite::object_file::{ObjectFormat, ObjectOptions, object_file};
+use crate::rewrite::prepare::{Payload, store};
+use crate::rewrite::shared::{Machine, SharedOptions, shared_library};
+use std::path::{Path, PathBuf};
+
+/// The forms of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emit {
+    /// A copy of the linked file, with the images in its own list
+    Embed,
+    /// An object file; what is linked with it registers the images
+    Object,
+    /// A library that registers the images when it is loaded
+    Shared,
+    /// A SYCLBIN, which the SYCL runtime loads by its path
+    Syclbin,
+    /// An OffloadBinary of LLVM
+    OffloadBinary,
+    /// A clang offload bundle
+    OffloadBundle,
+    /// The images as files beside a file table
+    Table,
+    /// Bare SPIR-V modules: one as a file, several in a folder
+    Spirv,
+}
+
+impl Emit {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Emit::Embed => "embed",
+            Emit::Object => "object",
+            Emit::Shared => "shared",
+            Emit::Syclbin => "syclbin",
+            Emit::OffloadBinary => "offload-binary",
+            Emit::OffloadBundle => "offload-bundle",
+            Emit::Table => "table",
+            Emit::Spirv => "spirv",
+        }
+    }
+
+    /// The form that a file name's extension stands for, where it stands for one.
+    pub fn by_extension(path: &Path) -> Option<Emit> {
+        let name = path.file_name()?.to_str()?;
+        // A library's name may go on with its version.
+        let is_version = |rest: &str| rest.split('.').all(|part| part.parse::<u32>().is_ok());
+        if name.ends_with(".so") || name.rsplit_once(".so.").is_some_and(|(_, rest)| is_version(rest)) {
+            return Some(Emit::Shared);
+        }
+        match path.extension()?.to_str()? {
+            "o" | "obj" => Some(Emit::Object),
+            "syclbin" => Some(Emit::Syclbin),
+            "table" => Some(Emit::Table),
+            "spv" => Some(Emit::Spirv),
+            _ => None,
+        }
+    }
+
+    /// Whether what is linked with the output, or loads it, registers the images.
+    pub fn registers(self) -> bool {
+        matches!(self, Emit::Object | Emit::Shared)
+    }
+}
+
+/// A system that host programs run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostTriple {
+    /// The processor.
+    pub machine: Machine,
+    /// The form of its object files.
+    pub format: ObjectFormat,
+}
+
+impl HostTriple {
+    /// Reads a triple, of which processor and system count.
+    ///
+    /// # Errors
+    /// A sentence for the command line.
+    pub fn parse(text: &str) -> Result<HostTriple, String> {
+        let machine = match text.split('-').next() {
+            Some("x86_64" | "amd64") => Some(Machine::X86_64),
+            Some("aarch64" | "arm64") => Some(Machine::Aarch64),
+            _ => None,
+        };
+        let format = match () {
+            () if text.contains("-linux") => Some(ObjectFormat::Elf),
+            () if text.contains("-windows") => Some(ObjectFormat::Coff),
+            () => None,
+        };
+        let known = machine.zip(format).map(|(machine, format)| HostTriple { machine, format });
+        known.ok_or_else(|| "x86_64 or aarch64, then linux or windows, as in `x86_64-linux`".to_owned())
+    }
+
+    /// The triple of this machine.
+    fn this() -> HostTriple {
+        let machine = if cfg!(target_arch = "aarch64") { Machine::Aarch64 } else { Machine::X86_64 };
+        HostTriple { machine, format: ObjectFormat::Elf }
+    }
+
+    /// The triple as LLVM spells it.
+    pub fn triple(self) -> String {
+        let machine = match self.machine {
+            Machine::X86_64 => "x86_64",
+            Machine::Aarch64 => "aarch64",
+        };
+        let system = match self.format {
+            ObjectFormat::Elf => "unknown-linux-gnu",
+            ObjectFormat::Coff => "pc-windows-msvc",
+        };
+        format!("{machine}-{system}")
+    }
+}
+
+/// A form with everything that was said of it, which makes sense.
+#[derive(Debug, Clone)]
+pub struct Form {
+    /// The form.
+    pub emit: Emit,
+    /// For which system; none where nobody said.
+    pub host: Option<HostTriple>,
+    /// The version of image structures; none where nobody said.
+    pub version: Option<ImageVersion>,
+    /// The form of entries; none where nobody said.
+    pub entries: Option<EntryForm>,
+    /// The level of zstd.
+    pub compress: Option<i32>,
+    /// The container around a SYCLBIN.
+    pub envelope: Envelope,
+    /// The state that a SYCLBIN states.
+    pub state: Option<State>,
+    /// The version of an OffloadBinary.
+    pub version_of_binary: Version,
+}
+
+impl Form {
+    /// The system.
+    pub fn host(&self) -> HostTriple {
+        self.host.unwrap_or_else(HostTriple::this)
+    }
+}
+
+/// Whether images can be written where they are to be, and would replace none of the inputs.
+///
+/// # Errors
+/// As [`check_place`]; `Usage` where they would.
+pub fn check_output(form: &Form, inputs: &[PathBuf], output: &Path) -> Result<()> {
+    check_place(Some(form.emit), output)?;
+    spare_inputs(inputs, output)
+}
+
+/// Whether the output can be written where it is to be, before anything is done for it. A folder is one for modules
+/// alone.
+///
+/// # Errors
+/// `Environment` where its folder does not exist, `Usage` where it is a folder itself.
+pub fn check_place(emit: Option<Emit>, path: &Path) -> Result<()> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    if path.is_dir() {
+        if emit == Some(Emit::Spirv) {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::Usage, format!("`{}` is a folder", path.display()));
+        return Err(error.with_remedy("name a file in it with `-o`"));
+    }
+    // A missing folder is made when the output is written.
+    let there = folder_of(path).ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists());
+    match there.filter(|there| !there.as_os_str().is_empty() && !there.is_dir()) {
+        Some(file) => {
+            let message = format!("cannot write `{}`: `{}` is no folder", path.display(), file.display());
+            Err(Error::new(ErrorKind::Environment, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The names that the runtime compares with (`__SYCL_DEVICE_BINARY_TARGET_*` in DPC++ `sycl/source/detail/compiler.hpp`),
+/// which are no targets of the device configuration, or not by that name alone; and the architectures of the triples that
+/// upstream's drivers write in their place.
+const SPECS: [&str; 13] = [
+    "spir",
+    "spir64",
+    "spir64_x86_64",
+    "spir64_gen",
+    "spir64_fpga",
+    "nvptx64",
+    "amdgcn",
+    "native_cpu",
+    "llvm_nvptx64",
+    "llvm_amdgcn",
+    "spirv",
+    "spirv32",
+    "spirv64",
+];
+
+/// The name to write for a spelling: one that the runtime compares with stands as it is, also as a triple; any other is
+/// that of the target that it means.
+///
+/// # Errors
+/// `Usage` where it means none, or several.
+pub fn known_target(reporter: &dyn Reporter, spelling: &str) -> Result<String> {
+    if SPECS.contains(&spelling.split('-').next().unwrap_or_default()) {
+        return Ok(spelling.to_owned());
+    }
+    let found = device::table().resolve(spelling)?;
+    let [target] = found.targets.as_slice() else {
+        let names: Vec<&str> = found.targets.iter().map(|target| target.name.as_str()).collect();
+        // The runtime knows families by name too.
+        if let Some(family) = found.family.filter(|family| family.starts_with("intel_gpu_")) {
+            return Ok(family);
+        }
+        let error = Error::new(ErrorKind::Usage, format!("`{spelling}` means several targets: {}", names.join(", ")));
+        return Err(error.with_remedy("name one of them with --as-target"));
+    };
+    if let Some(note) = &found.note {
+        reporter.note(note);
+    }
+    if target.name != spelling {
+        reporter.note(&format!("`{spelling}` is {}", target.name));
+    }
+    Ok(target.name.clone())
+}
+
+/// Names of the files of all images.
+fn part_names(images: &[Image<'_>], stem: &str, origin: &Origin) -> Vec<Names> {
+    let name = |(number, image): (usize, &Image<'_>)| {
+        let names = Names::for_prepared(stem, image.index, image);
+        origin.pass(number);
+        names
+    };
+    images.iter().enumerate().map(name).collect()
+}
+
+/// A table and its parts beside it.
+fn write_table(images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
+    if path == Path::new("-") {
+        return Err(Error::new(ErrorKind::Usage, "a table has parts beside it").with_remedy("name a file with `-o`"));
+    }
+    let (stem, folder) = stem_and_folder(path);
+    let mut total = 0u64;
+    // All is made before the first part is written, so that an image that cannot be leaves nothing behind.
+    let texts =
+        images.iter().map(|image| property_text::write(&image.properties).context(|| format!("image {}", image.index)));
+    let texts = texts.collect::<Result<Vec<_>>>()?;
+    let names = part_names(images, &stem, origin);
+    let table = extract::table(&names)?;
+    // Parts that are as they were stay untouched; of the others none appears before all are written.
+    let mut set: Option<Folder> = None;
+    for (number, ((image, name), text)) in images.iter().zip(&names).zip(texts).enumerate() {
+        let mut put = |name: &str, bytes: &[u8]| -> Result<()> {
+            total = total.saturating_add(bytes.len() as u64);
+            add_part(&mut set, folder, name, bytes)
+        };
+        put(&name.code, image.stored)?;
+        if let Some(properties) = &name.properties {
+            put(properties, text.as_bytes())?;
+        }
+        if let Some(symbols) = &name.symbols {
+            let lines: String = image.entries.iter().flat_map(|entry| [entry, "\n"]).collect();
+            put(symbols, lines.as_bytes())?;
+        }
+        origin.pass(number);
+    }
+    // The table last: where it is, so is everything it names.
+    let is_special = path.symlink_metadata().is_ok_and(|it| !it.is_file());
+    match path.file_name().and_then(|name| name.to_str()).filter(|_| !is_special) {
+        Some(name) => add_part(&mut set, folder, name, table.as_bytes())?,
+        None => {
+            set.take().map_or(Ok(()), Folder::finish)?;
+            write_atomically(path, table.as_bytes(), None)?;
+        }
+    }
+    set.map_or(Ok(()), Folder::finish)?;
+    Ok(total.saturating_add(table.len() as u64))
+}
+
+/// Adds a file to the set that is to appear in a folder, unless it is there already.
+fn add_part(set: &mut Option<Folder>, folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let there = folder.join(name);
+    let same = || {
+        let is_file = there.symlink_metadata().is_ok_and(|it| it.is_file() && it.len() == bytes.len() as u64);
+        is_file && std::fs::read(&there).is_ok_and(|old| old == bytes)
+    };
+    if same() {
+        return Ok(());
+    }
+    let own = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    match set {
+        Some(set) => set.add(name, bytes),
+        None => {
+            std::fs::create_dir_all(own).map_err(|error| cannot_write(&there, &error))?;
+            set.insert(Folder::begin(own)?).add(name, bytes)
+        }
+    }
+}
+
+/// Bare modules: one as a file, several in a folder.
+fn write_spirv(reporter: &dyn Reporter, images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
+    let is_other = |(number, image): &(usize, &Image<'_>)| {
+        origin.pass(*number);
+        image.format() != Format::SpirV
+    };
+    if let Some((_, other)) = images.iter().enumerate().find(is_other) {
+        let message = format!("image {} is {}, no SPIR-V", other.index, other.format().name());
+        return Err(Error::new(ErrorKind::Usage, message).with_remedy("select others with --state input or --image"));
+    }
+    if let ([image], false) = (images, path.is_dir()) {
+        return to(reporter, path, image.stored, None);
+    }
+    if path.is_file() || path == Path::new("-") || path.extension().is_some_and(|extension| extension == "spv") {
+        let message = format!("{} modules do not fit one file", images.len());
+        return Err(
+            Error::new(ErrorKind::Usage, message).with_remedy("name a folder with `-o`, or select one with `--image`")
+        );
+    }
+    let (stem, _) = stem_and_folder(path);
+    let mut folder = Folder::begin(path)?;
+    let mut total = 0u64;
+    for (number, image) in images.iter().enumerate() {
+        folder.add(&Names::for_prepared(&stem, image.index, image).code, image.stored)?;
+        total = total.saturating_add(image.stored.len() as u64);
+        origin.pass(number);
+    }
+    folder.finish()?;
+    Ok(total)
+}
+
+/// The stem and folder of parts, which are named after the table.
+pub fn stem_and_folder(path: &Path) -> (String, &Path) {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    (stem, path.parent().unwrap_or(Path::new("")))
+}
+
+/// Writes images; returns the bytes written.
+///
+/// # Errors
+/// What cannot be written in that form; `NoDeviceCode` where there are no images.
+pub fn write(
+    reporter: &dyn Reporter,
+    form: &Form,
+    mut images: Vec<Image<'_>>,
+    origin: &Origin,
+    path: &Path,
+) -> Result<u64> {
+    if images.is_empty() {
+        return Err(Error::new(ErrorKind::NoDeviceCode, "there are no images to write"));
+    }
+    let arena = Arena::with_limit(u64::MAX);
+    let registers = matches!(form.emit, Emit::Object | Emit::Shared);
+    let payload = match form.compress {
+        _ if !registers => Payload::Plain,
+        Some(level) => Payload::Zstd(level),
+        None => Payload::Stored,
+    };
+    let mut settled = Vec::with_capacity(images.len());
+    for (number, mut image) in images.drain(..).enumerate() {
+        store(&arena, &mut image, payload).map_err(|error| error.context(format!("image {}", image.index)))?;
+        settled.push(image);
+        origin.pass(number);
+    }
+    if !matches!(form.emit, Emit::Table | Emit::Spirv) {
+        have_targets(&settled)?;
+    }
+    let bytes = match form.emit {
+        Emit::Embed => {
+            let error = Error::new(ErrorKind::Usage, "there is no linked file here to embed images into");
+            return Err(error.with_remedy("`sycl-bundle embed` adds images to a linked file"));
+        }
+        Emit::Table => {
+            dropped(reporter, &settled, "a table");
+            return write_table(&settled, origin, path);
+        }
+        Emit::Spirv => {
+            dropped(reporter, &settled, "a bare module");
+            dropped_sets(reporter, &settled);
+            return write_spirv(reporter, &settled, origin, path);
+        }
+        Emit::Object | Emit::Shared => return registered(reporter, form, &settled, origin, path),
+        Emit::Syclbin => {
+            dropped(reporter, &settled, "a SYCLBIN");
+            let free = |image: &Image<'_>| image.kernels().iter().any(|kernel| kernel.contains("__sycl_kernel_"));
+            if !settled.iter().any(free) {
+                reporter.note("libsycl finds kernels of a SYCLBIN by the names of free functions, and there is none");
+            }
+            let state = form.state.unwrap_or_else(|| blobs::state(&settled));
+            blobs::syclbin(&settled, form.envelope, state)?
+        }
+        Emit::OffloadBinary => blobs::offload_binary(&settled, form.version_of_binary)?,
+        Emit::OffloadBundle => blobs::offload_bundle(&settled, &form.host().triple(), form.compress)?,
+    };
+    to(reporter, path, &bytes, None)
+}
+
+/// Writes images; of a table, the parts of an earlier one of its name are replaced, and other files are not. Returns the
+/// bytes written.
+///
+/// # Errors
+/// Those of [`write`]; `Usage` where a part would replace another file.
+pub fn write_with_parts(
+    reporter: &dyn Reporter,
+    form: &Form,
+    images: Vec<Image<'_>>,
+    origin: &Origin,
+    path: &Path,
+    inputs: &[&Path],
+) -> Result<u64> {
+    if form.emit != Emit::Table {
+        return write(reporter, form, images, origin, path);
+    }
+    let (stem, _) = stem_and_folder(path);
+    let names = part_names(&images, &stem, origin);
+    let earlier = earlier::check(names.iter().flat_map(Names::all), path, inputs)?;
+    let total = write(reporter, form, images, origin, path)?;
+    earlier.clear(path);
+    Ok(total)
+}
+
+/// Says that the form has no place for options.
+fn dropped(reporter: &dyn Reporter, images: &[Image<'_>], what: &str) {
+    let options = |image: &&Image<'_>| !image.compile_options.is_empty() || !image.link_options.is_empty();
+    let count = images.iter().filter(options).count();
+    if count > 0 {
+        let images = counted(count, "image");
+        reporter.note(&format!("{what} has no place for options of the device compiler; {images} had some"));
+    }
+}
+
+/// Says that a bare module has no place for what its container said of it. What `link` and `split` read out of the code of
+/// bare modules can be read again, and is no loss.
+fn dropped_sets(reporter: &dyn Reporter, images: &[Image<'_>]) {
+    let told = |image: &&Image<'_>| image.origin.is_some() && !image.properties.sets.is_empty();
+    let count = images.iter().filter(told).count();
+    if count > 0 {
+        let images = counted(count, "image");
+        reporter.note(&format!("a bare module has no place for property sets, which {images} had; a table keeps them"));
+    }
+}
+
+/// Images that the runtime is to choose from say what they are for.
+fn have_targets(images: &[Image<'_>]) -> Result<()> {
+    match images.iter().find(|image| image.target.is_empty()) {
+        None => Ok(()),
+        Some(image) => {
+            let message = format!("nothing tells for which target image {} is", image.index);
+            Err(Error::new(ErrorKind::Usage, message).with_remedy("say so with --as-target, for example spir64_x86_64"))
+        }
+    }
+}
+
+/// An object or a library.
+fn registered(reporter: &dyn Reporter, form: &Form, images: &[Image<'_>], origin: &Origin, path: &Path) -> Result<u64> {
+    let by_abi = |abi: u32| if abi >= 9 { ImageVersion::V3 } else { ImageVersion::V2 };
+    let wanted = origin.abi.map(by_abi);
+    let version = form.version.or(wanted).unwrap_or(ImageVersion::V3);
+    let older = |version| version != ImageVersion::V3;
+    if wanted.is_some_and(|wanted| older(wanted) != older(version)) {
+        reporter
+            .note("the images were made for another generation of the runtime, which numbers some aspects differently");
+    }
+    let new =
+        images.iter().filter_map(|image| image.origin).any(|origin| origin.entry_layout == Some(EntryLayout::New));
+    let entries = form.entries.unwrap_or(if new { EntryForm::New } else { EntryForm::Old });
+    let comments: Vec<&str> = origin.comments.iter().map(String::as_str).collect();
+    let host = form.host();
+    let out: Vec<OutImage<'_>> = images.iter().map(out_image).collect();
+    if form.emit == Emit::Object {
+        let options =
+            ObjectOptions { machine: host.machine, format: host.format, version, entries, comments: &comments };
+        return to(reporter, path, &object_file(&out, &options)?, None);
+    }
+    let soname = path.file_name().map(|name| name.to_string_lossy().into_owned()).filter(|name| name != "-");
+    let soname = soname.unwrap_or_else(|| "libsycl-bundle-images.so".to_owned());
+    let abi =
+        origin.abi.filter(|abi| older(by_abi(*abi)) == older(version)).unwrap_or(if older(version) { 8 } else { 9 });
+    let runtime = format!("libsycl.so.{abi}");
+    let options = SharedOptions {
+        machine: host.machine,
+        soname: &soname,
+        runtime: &runtime,
+        version,
+        entries,
+        comments: &comments,
+    };
+    to(reporter, path, &shared_library(&out, &options)?, Some(0o755))
+}
+
+/// Writes one file, or to standard output.
+///
+/// # Errors
+/// `Environment` where it cannot be written.
+pub fn to(reporter: &dyn Reporter, path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<u64> {
+    if path == Path::new("-") {
+        reporter.binary(bytes)?;
+    } else {
+        write_atomically(path, bytes, mode)?;
+    }
+    Ok(bytes.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_tell() {
+        let by = |name: &str| Emit::by_extension(Path::new(name));
+        assert_eq!([by("a.o"), by("d/a.obj")], [Some(Emit::Object); 2]);
+        assert_eq!([by("lib.so"), by("lib.so.1.2")], [Some(Emit::Shared); 2]);
+        assert_eq!([by("lib.so.table"), by("lib.so.1.spv")], [Some(Emit::Table), Some(Emit::Spirv)]);
+        assert_eq!(
+            (by("a.syclbin"), by("a.table"), by("a.spv")),
+            (Some(Emit::Syclbin), Some(Emit::Table), Some(Emit::Spirv))
+        );
+        assert_eq!([by("a"), by("a.bin"), by("-"), by("a.so.d/x"), by("lib.so.d")], [None; 5]);
+    }
+
+    #[test]
+    fn triples() {
+        let of = |text: &str| HostTriple::parse(text).map(HostTriple::triple);
+        assert_eq!(of("x86_64-linux").unwrap(), "x86_64-unknown-linux-gnu");
+        assert_eq!(of("arm64-pc-windows-msvc").unwrap(), "aarch64-pc-windows-msvc");
+        assert!(of("riscv64-linux").is_err() && of("x86_64").is_err() && of("x86_64-darwin").is_err());
+    }
+}

@@ -1,0 +1,248 @@
+//! How does a linked file become a copy with another list of images?
+
+use super::compiled::one_march;
+use super::emit::check_place;
+use super::input::Input;
+use super::sources::{replaces_input, same_file};
+use super::write::{mode_of, write_atomically};
+use crate::bundle::Bundle;
+use crate::bytes::draft::Draft;
+use crate::compat::examine::{Examined, examine};
+use crate::container::{Host, Kind};
+use crate::error::Exit;
+use crate::error::{Context as _, Error, ErrorKind, Reporter, Result};
+use crate::report::edited::Edited;
+use crate::report::json::SchemaVersion;
+use crate::rewrite::embed::record::{Layer, Record};
+use crate::rewrite::image_data::OutImage;
+use crate::rewrite::{layers, pe};
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The file to write, and what to make of a signature.
+#[derive(Debug)]
+pub struct Target {
+    /// The file to write; `-` is standard output.
+    pub output: PathBuf,
+    /// Whether that is the file itself.
+    pub in_place: bool,
+    /// Whether a signature, which would be wrong once the file is changed, is removed.
+    pub drop_signature: bool,
+    /// Whether zeros stay where removed images were.
+    pub keep_layout: bool,
+}
+
+/// A linked file that is to be changed.
+pub struct Linked {
+    path: PathBuf,
+    /// The path as the user knows it.
+    name: String,
+    input: Input,
+    /// The file without its signature, where it had one.
+    unsigned: Option<Draft>,
+}
+
+impl Linked {
+    /// Opens it and checks where the copy goes.
+    ///
+    /// # Errors
+    /// What cannot be read or written; `Usage` where the copy would replace the file, or the file is signed and may
+    /// not lose that.
+    pub fn open(path: &Path, target: &Target) -> Result<Linked> {
+        check_place(None, &target.output)?;
+        if !target.in_place && same_file(path, &target.output) {
+            return Err(replaces_input());
+        }
+        let named = || path.display().to_string();
+        let input = Input::open(path).context(named)?;
+        let kind = Kind::identify(input.bytes()).context(named)?;
+        if !matches!(kind, Kind::Elf | Kind::Pe) {
+            let message = format!("this is {}, which has no list of images of its own", kind.description());
+            let error = Error::new(ErrorKind::Usage, message).with_remedy("name a linked executable or library");
+            return Err(error.context(named()));
+        }
+        let mut unsigned = None;
+        if kind == Kind::Pe && pe::size(input.bytes()).context(named)? > 0 {
+            if !target.drop_signature {
+                let message = "the file is signed, and the signature would be wrong once the file is changed";
+                let error = Error::new(ErrorKind::Usage, message)
+                    .with_remedy("`--drop-signature` removes it; sign the result again where that is needed");
+                return Err(error.context(named()));
+            }
+            unsigned = Some(pe::remove(input.bytes()).context(named)?);
+        }
+        Ok(Linked { path: path.to_owned(), name: named(), input, unsigned })
+    }
+
+    /// Gives the file the name that the user knows it by.
+    pub fn named(self, name: &str) -> Linked {
+        Linked { name: name.to_owned(), ..self }
+    }
+
+    /// The bytes to change.
+    pub fn bytes(&self) -> &[u8] {
+        self.unsigned.as_deref().unwrap_or(self.input.bytes())
+    }
+
+    /// The path as the user knows it.
+    pub fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// Takes away what earlier runs added, and writes the file as it was before them, byte for byte.
+    ///
+    /// # Errors
+    /// `NoMatch` where nothing was added, `Input` where the file was changed since.
+    pub fn restore(&self, target: &Target) -> Result<Edited> {
+        let named = || self.name();
+        let images = |bytes: &[u8]| -> Result<usize> { Ok(Bundle::read(&Host::read(bytes)?)?.images.len()) };
+        let original = restored(self.bytes()).context(named)?;
+        let Some(original) = original else {
+            let error = Error::new(ErrorKind::NoMatch, "no earlier run has added images to it");
+            return Err(error.context(named()));
+        };
+        let (images_before, images_after) = (images(self.bytes()).context(named)?, images(&original).context(named)?);
+        write_atomically(&target.output, &original, mode_of(&self.path))?;
+        let removed = images_before.saturating_sub(images_after);
+        Ok(Edited {
+            schema_version: SchemaVersion,
+            input: self.name(),
+            output: target.output.display().to_string(),
+            images_before,
+            removed,
+            images_after,
+            removed_bytes: (self.bytes().len() as u64).saturating_sub(original.len() as u64),
+            lifted: removed,
+            signature_dropped: self.unsigned.is_some(),
+            bytes_before: self.input.bytes().len() as u64,
+            bytes_after: original.len() as u64,
+            ..Edited::default()
+        })
+    }
+
+    /// Changes the list of images and writes the copy. The exit code is that for images which are damaged.
+    ///
+    /// # Errors
+    /// `Input` where the file cannot be rewritten, `Environment` where the copy cannot be written.
+    pub fn edit(
+        &self,
+        reporter: &dyn Reporter,
+        target: &Target,
+        drop: &HashSet<usize>,
+        add: &[OutImage<'_>],
+        may_lose: bool,
+    ) -> Result<(Edited, Exit)> {
+        let host = Host::read(self.bytes()).context(|| self.name())?;
+        let before = Bundle::read(&host).context(|| self.name())?;
+        let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
+        let notes = [("tool".to_owned(), tool.to_owned())];
+        let images = examine(&before);
+        if !may_lose {
+            no_loss(&images, drop, add).context(|| self.name())?;
+        }
+        let edited = layers::edit_in(self.bytes(), drop, add, &notes, !target.keep_layout).context(|| self.name())?;
+        if !add.is_empty() {
+            one_march(&edited.bytes).context(|| self.name())?;
+        }
+        if edited.changed {
+            reporter.note(&format!(
+                "{}: the file was changed since images were added to it; they are taken for its own",
+                self.name()
+            ));
+        }
+        let mode = mode_of(&self.path);
+        if target.output.as_os_str() == "-" {
+            reporter.binary(&edited.bytes)?;
+        } else {
+            write_atomically(&target.output, &edited.bytes, mode)?;
+        }
+        let mut damaged = false;
+        // Images that go cannot harm any more.
+        let staying = images.iter().filter(|image| !drop.contains(&image.image.index));
+        for problem in before.problems.iter().cloned().chain(staying.flat_map(Examined::problems)) {
+            damaged = true;
+            let error =
+                problem.image.map_or(problem.error.clone(), |image| problem.error.context(format!("image {image}")));
+            reporter.error(&error.context(self.name()));
+        }
+        let result = self.result(target, &images, drop, add, &edited);
+        Ok((result, if damaged { Exit::Input } else { Exit::Done }))
+    }
+
+    fn result(
+        &self,
+        target: &Target,
+        images: &[Examined<'_, '_>],
+        drop: &HashSet<usize>,
+        add: &[OutImage<'_>],
+        edited: &layers::Edited,
+    ) -> Edited {
+        let (gone, stay): (Vec<_>, Vec<_>) = images.iter().partition(|image| drop.contains(&image.image.index));
+        let exports: HashSet<&str> = stay.iter().flat_map(|image| &image.exports).map(String::as_str).collect();
+        let gone_exports: HashSet<&str> = gone.iter().flat_map(|image| &image.exports).map(String::as_str).collect();
+        let open: BTreeSet<&str> = stay
+            .iter()
+            .flat_map(|image| &image.imports)
+            .map(String::as_str)
+            .filter(|symbol| gone_exports.contains(symbol) && !exports.contains(symbol))
+            .collect();
+        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        Edited {
+            schema_version: SchemaVersion,
+            input: self.name(),
+            output: target.output.display().to_string(),
+            files: Vec::new(),
+            images_before: images.len(),
+            removed: gone.len(),
+            added: add.len(),
+            images_after: images.len().saturating_sub(gone.len()).saturating_add(add.len()),
+            removed_bytes: gone.iter().map(|image| image.image.stored.len() as u64).sum(),
+            lifted: edited.lifted,
+            zeroed_bytes: edited.zeroed,
+            cut_bytes: edited.cut,
+            left_bytes: edited.left,
+            signature_dropped: self.unsigned.is_some(),
+            kernels_without_image: owned(lost(images, drop, add)),
+            symbols_without_image: owned(open.into_iter().collect()),
+            bytes_before: self.input.bytes().len() as u64,
+            bytes_after: edited.bytes.len() as u64,
+        }
+    }
+}
+
+/// The file from before all earlier runs that added images; none where no run did.
+fn restored(bytes: &[u8]) -> Result<Option<Draft>> {
+    let mut restored: Option<Draft> = None;
+    loop {
+        let before = {
+            let host = Host::read(restored.as_deref().unwrap_or(bytes))?;
+            let layer = |layer| Record::locate(&host, layer).map(|(record, _)| record);
+            let Some(record) = layer(Layer::Native).or_else(|| layer(Layer::Images)) else { return Ok(restored) };
+            record.restore(restored.as_deref().unwrap_or(bytes))?
+        };
+        restored = Some(before);
+    }
+}
+
+/// The kernels that are in no image any more.
+fn lost<'i>(images: &'i [Examined<'_, '_>], drop: &HashSet<usize>, add: &[OutImage<'_>]) -> Vec<&'i str> {
+    let (gone, stay): (Vec<_>, Vec<_>) = images.iter().partition(|image| drop.contains(&image.image.index));
+    let mut kernels: HashSet<&str> = stay.iter().flat_map(|image| &image.kernels).map(String::as_str).collect();
+    kernels.extend(add.iter().flat_map(|image| image.entries.iter().copied()));
+    let lost: BTreeSet<&str> = gone.iter().flat_map(|image| &image.kernels).map(String::as_str).collect();
+    lost.into_iter().filter(|kernel| !kernels.contains(kernel)).collect()
+}
+
+/// Refuses to lose kernels: libsycl 2026.2 does not say of a kernel that no image lists that it has none, but goes by a
+/// null pointer (`DeviceKernelInfo::setCompileTimeInfoIfNeeded`), so launching one ends the process.
+fn no_loss(images: &[Examined<'_, '_>], drop: &HashSet<usize>, add: &[OutImage<'_>]) -> Result<()> {
+    let lost = lost(images, drop, add);
+    let Some(first) = lost.first() else { return Ok(()) };
+    let name = crate::report::name::display(first);
+    let message = format!(
+        "{} would be in no image any more, such as `{}`; the runtime may crash where one is launched",
+        crate::report::units::counted(lost.len(), "kernel"),
+        crate::report::name::shorten(&name, 80)
+    );
+    Err(Error::new(ErrorKind::Usage, message).with_remedy("`--lose-kernels` removes them all the same"))
+}
