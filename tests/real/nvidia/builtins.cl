@@ -78,6 +78,12 @@ kernel void places_int(global const int *in, global int *out) {
                           get_num_sub_groups() % 10;
 }
 
+// The launch's offset is in the ids, and asked for by a function that the kernel calls.
+__attribute__((noinline)) ulong id_and_offset(uint dimension) { return get_global_id(dimension) + 1000 * get_global_offset(dimension); }
+kernel void offset_ulong(global const ulong *in, global ulong *out) {
+  out[get_group_id(0) * get_local_size(0) + get_local_id(0)] = id_and_offset(0) + 1000000 * id_and_offset(1);
+}
+
 #define MATH(T, NAME) \
   kernel void math_##NAME##_##T(global const T *in, global T *out) { out[get_global_id(0)] = NAME(in[get_global_id(0)]); }
 #define MATH_2(T, NAME) \

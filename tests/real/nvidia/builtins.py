@@ -28,7 +28,7 @@ def call(function, *arguments, what=""):
         raise RuntimeError(f"{function} {what}: {status} {name.value}")
 
 
-def launch(kernel, data, size, shared, out_init=None):
+def launch(kernel, data, size, shared, offset=None):
     nbytes = max(data.nbytes, 256)
     memory = []
     for _ in range(2):
@@ -40,6 +40,8 @@ def launch(kernel, data, size, shared, out_init=None):
     arguments = [*memory]
     if shared:  # two arrays in local memory, by their offsets
         arguments += [C.c_uint32(0), C.c_uint32(size * data.itemsize)]
+    if offset:
+        arguments.append((C.c_uint32 * 3)(*offset))
     pointers = (C.c_void_p * len(arguments))(*[C.cast(C.byref(a), C.c_void_p) for a in arguments])
     call("cuLaunchKernel", kernel, len(data) // size, 1, 1, size, 1, 1, 2 * size * data.itemsize if shared else 0, None, pointers, None)
     call("cuCtxSynchronize")
@@ -160,6 +162,21 @@ def atomic_check(name, kernel, size):
     return "; ".join(wrong) or None
 
 
+def offset_check(kernel, module, name, size):
+    """The plain kernel knows no offset; its copy adds the one that it gets."""
+    data = np.zeros(size * GROUPS, "u8")
+    places = np.arange(len(data), dtype="u8")
+    copy = C.c_void_p()
+    call("cuModuleGetFunction", C.byref(copy), module, name.encode() + b"_with_offset", what=name)
+    plain = launch(kernel, data, size, False)
+    moved = launch(copy, data, size, False, (5, 6, 7))
+    if (plain != places).any():
+        return f"without an offset {plain[:3]}"
+    if (moved != places + 5 + 5000 + 1000000 * (6 + 6000)).any():
+        return f"with an offset {moved[:3]}"
+    return None
+
+
 def main():
     call("cuInit", 0)
     device, context, module = C.c_int(), C.c_void_p(), C.c_void_p()
@@ -182,6 +199,9 @@ def main():
             else:
                 dtype = np.dtype(DTYPES[name.rsplit("_", 1)[1]])
                 for size in SIZES:
+                    if name.startswith("offset"):
+                        problems.append((size, offset_check(kernel, module, name, size)))
+                        continue
                     if name.startswith("atomic"):
                         problems.append((size, atomic_check(name, kernel, size)))
                         continue
