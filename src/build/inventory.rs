@@ -199,7 +199,7 @@ pub fn choose<'i>(
         });
     }
     let named = |device: &Device| {
-        let full = format!("{} {}", device.platform, device.name).to_lowercase();
+        let full = format!("{} {} {}", device.platform, device.vendor, device.name).to_lowercase();
         device.name.to_lowercase() == lower || full.contains(&lower)
     };
     let found: Vec<(usize, &Device)> = seen.iter().copied().filter(|(_, device)| named(device)).collect();
@@ -229,6 +229,7 @@ mod tests {
     use super::*;
     fn inventory() -> Inventory {
         let device = |name: &str, platform: &str, kind: &str, il: &str| Device {
+            vendor: if platform.starts_with("Intel") { "Intel(R) Corporation" } else { "The pocl project" }.into(),
             name: name.into(),
             platform: platform.into(),
             kind: kind.into(),
@@ -265,6 +266,7 @@ mod tests {
         assert_eq!(place("CPU"), Ok(1));
         assert_eq!(place("0"), Ok(0));
         assert_eq!(place("portable"), Ok(0));
+        assert_eq!(place("pocl"), Ok(0));
         assert_eq!(place("arc"), Ok(2));
         assert_eq!(place("epyc"), Err(ErrorKind::Usage));
         assert_eq!(place("7"), Err(ErrorKind::Environment));

@@ -5,7 +5,7 @@
 //!
 //! For the target `spir64_x86_64` only Intel's CPU driver will do: the SYCL runtime hands the image to any OpenCL CPU
 //! device, and only this driver takes what it wrote. So the platform's vendor must be Intel, the device a CPU, and it
-//! must take SPIR-V. PoCL is a CPU device too and is never picked.
+//! must take SPIR-V. PoCL is a CPU device too and is picked only by its name.
 
 mod devices;
 
@@ -14,6 +14,7 @@ use super::inventory::{Device, Inventory, Offline};
 use super::protocol::Compiled;
 use super::query::{KernelAnswers, Query, cl};
 use super::serve::{Asked, Compiler};
+use crate::bundle::format::Format;
 use crate::error::{Error, ErrorKind, Result};
 use devices::{devices, loader_path, no_device};
 use opencl3::context::Context;
@@ -291,8 +292,8 @@ impl Program {
             empty if empty.is_empty() => {
                 hollow("the driver reported success and delivered an empty binary".to_owned(), log)
             }
-            binary if !binary.starts_with(ELF) => {
-                hollow("the driver reported success and delivered something that is no ELF file".to_owned(), log)
+            binary if !binary.starts_with(ELF) && Format::sniff(&binary) != Format::Pocl => {
+                hollow("the driver reported success and delivered no code that this tool knows".to_owned(), log)
             }
             binary => Compiled::Built { binary, log },
         }

@@ -82,6 +82,8 @@ impl Worker {
         let folder = launch.scratch.as_deref().map(OwnFolder::create).transpose()?;
         if let Some(OwnFolder(folder)) = &folder {
             command.current_dir(folder).env("TMPDIR", folder);
+            // Drivers keep caches, and PoCL has no device where it cannot; there is no other place for them.
+            command.env("XDG_CACHE_HOME", folder).env("POCL_CACHE_DIR", folder);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {

@@ -1,6 +1,7 @@
 //! For what does the user want native code?
 
 use super::compile::unknown;
+use super::inventory::KINDS;
 use super::target::{Backend, CPU_SPEC, GPU_SPEC, Target};
 use super::{Device, Engine};
 use crate::device::cpu::{self, CpuArch};
@@ -147,11 +148,13 @@ pub fn describe(target: &Target) -> String {
     }
 }
 
-/// The driver of a live device; `environment` has it simulate one.
+/// The driver of a live device, which a word on the command line means; `environment` has it simulate one.
 ///
 /// # Errors
 /// `Environment` where nothing can be compiled for it.
 pub fn live_target(
+    reporter: &dyn Reporter,
+    word: &str,
     (place, device): (usize, &Device),
     environment: &[(OsString, OsString)],
     march: Option<CpuArch>,
@@ -165,11 +168,19 @@ pub fn live_target(
     }
     let spec = match device.kind.as_str() {
         "cpu" if device.compiles => CPU_SPEC,
-        "cpu" => {
+        "cpu" if KINDS.contains(&word) => {
             return refuse(
                 "the runtime hands native CPU code to every OpenCL CPU device, and only Intel's driver takes its own",
-                "name a device of Intel's OpenCL CPU driver",
+                "`doctor --install-driver` installs that; a part of the device's name means this driver nevertheless",
             );
+        }
+        "cpu" => {
+            reporter.note(&format!(
+                "native code of {} is for this driver alone: the runtime hands it to every OpenCL CPU device, and where \
+                 another driver is found a program ends with UR_RESULT_ERROR_INVALID_BINARY, even with SPIR-V beside it",
+                device.platform
+            ));
+            CPU_SPEC
         }
         "gpu" => GPU_SPEC,
         kind => {

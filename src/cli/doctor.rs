@@ -20,6 +20,7 @@ use std::time::Duration;
 use std::{env, fs};
 use sycl_bundle::build::worker::LOADS;
 use sycl_bundle::build::{Inventory, Offline, Open, inventory, offline};
+use sycl_bundle::container::address::find;
 use sycl_bundle::device::selector::{Selector, VARIABLE};
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::Result;
@@ -298,14 +299,29 @@ pub fn find_runtimes() -> Vec<Runtime> {
     found
 }
 
+/// The loader of the runtime's adapters.
+const LOADER: &str = "libur_loader.so";
+/// Text of the OpenCL adapter where it is linked in.
+const OWN_OPENCL: &[u8] = b"OpenCL adapter used before initalization or after destruction";
+
+/// Whether a file holds a text; not where it cannot be read.
+fn holds(file: &Path, text: &[u8]) -> bool {
+    let Ok(bytes) = fs::read(file) else { return false };
+    find(&bytes, text).is_some()
+}
+
 fn in_folder(folder: &Path, by: &str) -> Vec<Runtime> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names: BTreeSet<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let adapters: BTreeSet<String> = names
+    let mut adapters: BTreeSet<String> = names
         .iter()
         .filter_map(|name| name.strip_prefix("libur_adapter_")?.split(".so").next())
         .map(str::to_owned)
         .collect();
+    // The adapter for OpenCL stands in the loader of newer runtimes.
+    if names.iter().filter(|name| name.starts_with(LOADER)).any(|name| holds(&folder.join(name), OWN_OPENCL)) {
+        adapters.insert("opencl".to_owned());
+    }
     let versions: Vec<&str> = names.iter().filter_map(|name| version(name)).collect();
     let majors = versions.iter().filter(|version| !version.contains('.'));
     majors
@@ -367,10 +383,11 @@ mod tests {
         let names =
             ["libsycl.so", "libsycl.so.9", "libsycl.so.9.0.0", "libsycl.so.9.0.0-gdb.py", "libsycl-preview.so.9"];
         let folder = folder(&[&names[..], &["libur_adapter_cuda.so.0", "libur_adapter_cuda.so.0.12.0"]].concat());
+        fs::write(folder.path().join("libur_loader.so.0"), [b"\x7fELF", OWN_OPENCL].concat()).unwrap();
         let found = in_folder(folder.path(), "CMPLR_ROOT");
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((found[0].soname.as_str(), found[0].version.as_str()), ("libsycl.so.9", "9.0.0"));
-        assert_eq!(found[0].adapters, ["cuda"]);
+        assert_eq!(found[0].adapters, ["cuda", "opencl"]);
         assert_eq!(judge_runtimes(&found), Vec::new());
     }
 

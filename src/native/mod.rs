@@ -19,6 +19,7 @@ mod nv_info;
 mod offload_bundle;
 pub mod opencl_elf;
 mod patch_tokens;
+mod pocl;
 mod ptx;
 mod yaml;
 mod ze_info;
@@ -246,6 +247,7 @@ impl<'a> Reader<'a> {
                 self.push(name, Read::from(part), place);
                 Ok(())
             }
+            Format::Pocl => pocl::read(data).map(|read| self.push(name, read, place)),
             Format::Elf | Format::NativeCpu | Format::Unknown => {
                 Err(Error::input("this is no device code that this tool knows"))
             }

@@ -105,7 +105,7 @@ pub struct Runtime {
     pub version: String,
     /// The variable that led to it, or `system`.
     pub by: String,
-    /// The adapters beside it, for backends: `level_zero`, `cuda`. That for OpenCL is in the loader of newer ones.
+    /// The adapters beside it, for backends: `level_zero`, `cuda`, and `opencl` where the loader holds that.
     pub adapters: Vec<String>,
 }
 

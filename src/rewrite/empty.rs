@@ -32,7 +32,7 @@ pub fn empty(payload: &[u8], format: Format) -> Result<Vec<u8>> {
         Format::Fatbin => fatbin(payload),
         Format::Hsaco if !payload.starts_with(b"\x7fELF") => Ok([&BUNDLE[..], &0u64.to_le_bytes()].concat()),
         Format::Elf | Format::Zebin | Format::PatchTokens | Format::Cubin | Format::Hsaco => elf(payload),
-        Format::NativeCpu | Format::Unknown => {
+        Format::Pocl | Format::NativeCpu | Format::Unknown => {
             let error = Error::new(ErrorKind::Usage, format!("there is no empty module of format {}", format.name()));
             Err(error.with_remedy("leave the image out, with --image or --target"))
         }

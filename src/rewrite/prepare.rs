@@ -192,7 +192,8 @@ pub fn target_of(examined: &Examined<'_, '_>) -> Option<&'static str> {
     }
     let named = image.compile_target().and_then(target_spec).map(|(target, _)| target);
     let by_format = || match examined.format {
-        Format::Zebin | Format::PatchTokens => Some("spir64_gen"),
+        Format::Zebin | Format::PatchTokens | Format::Ar => Some("spir64_gen"),
+        Format::Pocl => Some("spir64_x86_64"),
         Format::Ptx => Some("nvptx64"),
         _ => examined.march.map(|_| "spir64_x86_64"),
     };

@@ -1,22 +1,15 @@
 //! Do the oldest and the newest offline compiler of Intel's GPUs build alike?
 //!
 //! The oldest is that of Debian 12 (`ocloc`, package intel-opencl-icd, 22.43), the newest that of Debian unstable, which
-//! `current_ocloc.sh` unpacks beside the build.
+//! `unstable.sh` unpacks beside the build.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::tool::{images_of, inspect, tool};
+use crate::unstable::intel;
 use crate::world::{WINDOW, succeed, world};
-
-fn newest() -> PathBuf {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/current_ocloc.sh");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/current-ocloc");
-    let printed = succeed(Command::new(script).arg(folder));
-    PathBuf::from(String::from_utf8(printed.stdout).unwrap().trim())
-}
 
 /// Builds dpnp's window library for a GPU; gives what `inspect` says of the result's native images.
 fn built(ocloc: &Path, target: &str) -> Vec<Value> {
@@ -35,7 +28,7 @@ fn built(ocloc: &Path, target: &str) -> Vec<Value> {
 
 #[test]
 fn every_image_for_the_gpu_is_built_by_the_oldest_and_the_newest() {
-    let newest = newest();
+    let newest = intel().program("ocloc");
     for (ocloc, target, images) in [
         (Path::new("ocloc"), "intel_gpu_pvc", 20),
         (Path::new("ocloc"), "intel_gpu_acm_g10", 10),

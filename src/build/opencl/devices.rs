@@ -107,7 +107,8 @@ pub(super) fn no_device(all: &[Known], skipped: &[Error], wanted: Option<u32>) -
     let mut message = format!("{what}; the loader lists {seen}");
     if wanted.is_none() && all.iter().any(|(_, one)| one.kind == "cpu" && one.takes_spirv()) {
         message.push_str(
-            "; native code for spir64_x86_64 is handed to every OpenCL CPU device, and no other driver makes what Intel's takes",
+            "; native code for spir64_x86_64 is handed to every OpenCL CPU device, and no other driver makes what Intel's \
+             takes (`build --device NAME` makes what a driver of that name alone takes)",
         );
     }
     for error in skipped {

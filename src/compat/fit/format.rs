@@ -130,6 +130,10 @@ pub fn check(image: &Examined<'_, '_>, subject: &Subject<'_>, fit: &mut Fit) {
             }
         }
     }
+    if image.format == Format::Pocl && spec == "spir64_x86_64" {
+        let message = "Image is code of PoCL, which runs where PoCL is the OpenCL driver; Intel's refuses it (-42).";
+        fit.gap(RuleId::Target, message);
+    }
     if let Some(needed) = image.march {
         instruction_set(needed, subject, fit);
     }

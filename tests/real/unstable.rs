@@ -1,0 +1,73 @@
+//! How is the tool run with the drivers of today, which need newer libraries than the system has?
+//!
+//! `unstable.sh` unpacks packages of Debian unstable beside the build. A copy of the tool is told (by patchelf) to load its
+//! libraries from there, so that the drivers find theirs; nobody need be root for that.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::support::tools::needed;
+use crate::world::succeed;
+
+/// Packages of Debian unstable, unpacked.
+pub struct Unstable {
+    folder: PathBuf,
+    tool: PathBuf,
+    icd: PathBuf,
+}
+
+/// Intel's offline compiler and OpenCL driver for GPUs.
+pub fn intel() -> &'static Unstable {
+    static INTEL: OnceLock<Unstable> = OnceLock::new();
+    let packages = ["intel-opencl-icd", "intel-ocloc", "libigc2", "libigdfcl2", "ocl-icd-libopencl1"];
+    INTEL.get_or_init(|| Unstable::new("intel", &packages, "intel-opencl/libigdrcl.so"))
+}
+
+/// PoCL, a second OpenCL driver for CPUs.
+pub fn pocl() -> &'static Unstable {
+    static POCL: OnceLock<Unstable> = OnceLock::new();
+    POCL.get_or_init(|| Unstable::new("pocl", &["pocl-opencl-icd", "ocl-icd-libopencl1"], "libpocl.so.2"))
+}
+
+impl Unstable {
+    fn new(name: &str, packages: &[&str], driver: &str) -> Unstable {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = project.join("target/unstable").join(name);
+        succeed(Command::new(project.join("tests/real/unstable.sh")).arg(&folder).args(packages));
+        let unstable = Unstable { tool: folder.join("sycl-bundle"), icd: folder.join("icd"), folder };
+        let copy = unstable.folder.join(format!("sycl-bundle-{}", std::process::id()));
+        std::fs::copy(env!("CARGO_BIN_EXE_sycl-bundle"), &copy).unwrap();
+        let libraries = unstable.libraries();
+        let mut patch = needed("patchelf");
+        patch.arg("--set-interpreter").arg(libraries.join("ld-linux-x86-64.so.2"));
+        succeed(patch.args(["--force-rpath", "--set-rpath"]).arg(&libraries).arg(&copy));
+        std::fs::rename(copy, &unstable.tool).unwrap();
+        std::fs::create_dir_all(&unstable.icd).unwrap();
+        std::fs::write(unstable.icd.join("driver.icd"), libraries.join(driver).to_str().unwrap()).unwrap();
+        unstable
+    }
+
+    fn libraries(&self) -> PathBuf {
+        self.folder.join("root/usr/lib/x86_64-linux-gnu")
+    }
+
+    /// The program of that name.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.folder.join("bin").join(name)
+    }
+
+    /// The path of the driver, as a loader is told of it.
+    pub fn driver(&self) -> String {
+        std::fs::read_to_string(self.icd.join("driver.icd")).unwrap()
+    }
+
+    /// The tool, with this driver alone.
+    pub fn tool(&self) -> Command {
+        let mut tool = Command::new(&self.tool);
+        tool.env("OCL_ICD_VENDORS", &self.icd).env_remove("OCL_ICD_FILENAMES").env_remove("ONEAPI_DEVICE_SELECTOR");
+        // PoCL starts it, by a path of the system.
+        tool.env("POCL_PATH_LLVM_SPIRV", self.program("llvm-spirv"));
+        tool
+    }
+}
