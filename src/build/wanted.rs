@@ -116,6 +116,12 @@ pub fn known(
     let (unknown, version) = unknown(&gpus, &engine(first)?)?;
     let names: HashSet<String> =
         unknown.iter().filter_map(|place| gpus.get(*place)).map(|target| target.name.clone()).collect();
+    let bundles = "executable kernel bundles (get_kernel_bundle, not launches) fail on a GPU where the kernel has native code \
+                   for another one without SPIR-V inside";
+    match gpus.len() {
+        1 => reporter.detail(bundles),
+        _ => reporter.note(&format!("{bundles}; `check --state executable` tells where")),
+    }
     let version = if version.is_empty() { "this machine's ocloc".to_owned() } else { format!("ocloc {version}") };
     if let Some(named) = wanted.iter().find(|wanted| wanted.named && names.contains(&wanted.target.name)) {
         let message = format!("{version} does not know {}", named.target.name);

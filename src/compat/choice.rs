@@ -23,6 +23,8 @@ pub enum Trap {
     AnyGpu,
     /// Native CPU code with imports, which nothing resolves.
     NativeImports,
+    /// Native code for another GPU that an executable bundle of the kernel takes in, and the driver refuses.
+    KernelBundle,
 }
 
 /// The way to an image.
@@ -87,7 +89,25 @@ pub fn choose_among(images: &[Examined<'_, '_>], of_kernel: Vec<usize>, kernel: 
         return choice;
     };
     check(images, chosen, subject, &mut choice);
+    if choice.failure.is_none() && !refused_in_bundles(images, &choice.of_kernel, subject).is_empty() {
+        choice.traps.push(Trap::KernelBundle);
+    }
     choice
+}
+
+/// Finds the images of a kernel that `get_kernel_bundle` for executables has the driver of an Intel GPU build, and that it
+/// refuses. The runtime takes in every native image there, whatever GPU it names (seen with libsycl 2026.2 on driver 26.27, OpenCL
+/// and Level Zero); one with SPIR-V inside is compiled from that.
+pub fn refused_in_bundles(images: &[Examined<'_, '_>], of_kernel: &[usize], subject: &Subject<'_>) -> Vec<usize> {
+    let refused = |at: &usize| {
+        images.get(*at).is_some_and(|image| {
+            image.state == State::Executable
+                && spec(image.image) == "spir64_gen"
+                && image.coverage(&subject.target.name) == Some(Coverage::None)
+                && runtime_checks(image, subject.target).verdict() != Verdict::Incompatible
+        })
+    };
+    of_kernel.iter().copied().filter(refused).collect()
 }
 
 /// The images that an adapter's pick may be: more than one where only the order decides, which is not specified.

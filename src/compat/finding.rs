@@ -96,6 +96,8 @@ const NO_IMAGE: &str = "Submitting the kernel throws: no image matches the devic
 const REFUSED: &str = "The device's compiler may refuse the image when the kernel is first submitted.";
 const JUST_IN_TIME: &str =
     "The kernel is compiled just in time when it is first submitted. `sycl-bundle build` adds native code.";
+const KERNEL_BUNDLE: &str =
+    "get_kernel_bundle<bundle_state::executable> throws, though has_kernel_bundle says yes and launches work.";
 const BUDGET: &str = "`budget` of the policy says how large files may become.";
 const SPILL: &str = "Spilled registers are memory traffic in the kernel's inner loops.";
 const DESIGN: &str = "The design document for optional kernel features has the compiler warn of it.";
@@ -124,6 +126,8 @@ rules! {
     NoImage, "no-image", Kernel, Error, "The runtime has no image of the kernel for the device", NO_IMAGE;
     State, "state", Kernel, Error, "No image of the kernel is of the demanded state", JUST_IN_TIME;
     NotNative, "not-native", Kernel, Error, "The kernel is not compiled for the device ahead of time", JUST_IN_TIME;
+    KernelBundle, "kernel-bundle", Kernel, Error,
+        "A native image for another GPU breaks executable bundles of the kernel", KERNEL_BUNDLE;
     ForbiddenAspect, "forbidden-aspect", Policy, Error, "A kernel needs an aspect that the policy forbids",
         "`forbidden-aspects` of the policy names aspects that no kernel may need.";
     BudgetBytes, "budget-bytes", Policy, Error, "More bytes than the policy's budget", BUDGET;
@@ -307,6 +311,6 @@ mod tests {
             assert!(!rule.title.ends_with('.') && rule.help.ends_with('.'), "{}", rule.name);
         }
         assert!(RuleId::of_policies().all(|rule| rule <= RuleId::MissingKernel));
-        assert_eq!(RuleId::of_policies().count(), 23);
+        assert_eq!(RuleId::of_policies().count(), 24);
     }
 }

@@ -12,7 +12,7 @@ mod tests;
 
 use super::aspects::Code;
 use super::built_in::of_the_device;
-use super::choice::choose_among;
+use super::choice::{choose_among, refused_in_bundles};
 use super::engine::Engine;
 use super::examine::Examined;
 use super::finding::{Finding, RuleId, build_remedy};
@@ -38,6 +38,8 @@ pub struct Demand {
     pub native: bool,
     /// Aspects that no image may need.
     pub forbidden: Vec<String>,
+    /// Whether executable bundles of the kernel must build, with every native image of it.
+    pub bundles: bool,
 }
 
 /// The images of a file, ready to be judged for any number of targets.
@@ -196,6 +198,21 @@ impl<'g> Gate<'g> {
         if demand.native && !native {
             let message = format!("Kernel has no image compiled for {}.", target.name);
             judgement.push(own(RuleId::NotNative, true, message));
+        }
+        if demand.bundles {
+            let others = refused_in_bundles(self.images(), images, subject);
+            if let Some(image) = others.first().and_then(|at| self.images().get(*at)) {
+                let devices = image.native.as_ref().map(|native| native.devices().join(", ")).unwrap_or_default();
+                let message = format!(
+                    "Executable bundles of the kernel take in native code for {devices}, which the driver refuses on {}.",
+                    target.name
+                );
+                let remedy = "put the code for all GPUs into one archive, or leave SPIR-V in the native code (ocloc without \
+                              -exclude_ir): such images are taken everywhere"
+                    .to_owned();
+                let finding = Finding::new(RuleId::KernelBundle, true, message, remedy);
+                judgement.push(Item { finding: Arc::new(finding), whose: None, excused: None });
+            }
         }
         if choice.unsure && judgement.is_empty() {
             let why: Vec<&str> = choice.passed_over.iter().map(|(_, why)| why.as_str()).take(3).collect();

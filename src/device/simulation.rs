@@ -11,8 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// Prefix of the word that asks for a simulated device.
 pub const PREFIX: &str = "sim:";
 
-/// A GPU: its name for ocloc, its product family, slices x sub-slices x execution units, and its IP version (GMDID) where it
-/// is not the family's default.
+/// A GPU: its name for ocloc, its product family, slices x sub-slices x execution units, and its IP version (GMDID) where
+/// the driver's default is another one, or another revision than GPUs have.
 type Gpu = (&'static str, &'static str, &'static str, Option<u32>);
 
 /// The GPUs that can be simulated.
@@ -29,7 +29,7 @@ const GPUS: [Gpu; 17] = [
     ("mtl-u", "mtl", "1x4x16", None),
     ("mtl-h", "mtl", "2x4x16", Some(0x0311_c004)),
     ("arl-h", "arl", "2x4x16", None),
-    ("bmg-g21", "bmg", "5x4x8", None),
+    ("bmg-g21", "bmg", "5x4x8", Some(0x0500_4004)),
     ("bmg-g31", "bmg", "8x4x8", Some(0x0500_8000)),
     ("lnl-m", "lnl", "2x4x8", None),
     ("ptl-h", "ptl", "2x6x8", None),
@@ -92,7 +92,8 @@ impl Simulation {
     /// Whether a device may be the simulated one: the driver names it `Intel(R) Graphics [0xe202]`, after its PCI id.
     pub fn is_named(&self, device: &str) -> bool {
         let id = device.rsplit_once("[0x").and_then(|(_, rest)| u16::from_str_radix(rest.strip_suffix(']')?, 16).ok());
-        id.is_none_or(|id| self.pci_ids.is_empty() || self.pci_ids.contains(&id))
+        // Some GPUs are simulated with the id 0.
+        id.is_none_or(|id| id == 0 || self.pci_ids.is_empty() || self.pci_ids.contains(&id))
     }
 }
 
@@ -114,6 +115,7 @@ mod tests {
         assert_eq!(of("spir64_x86_64").unwrap_err().kind(), ErrorKind::Usage);
         assert!(of("bmg-g21").unwrap().is_named("Intel(R) Graphics [0xe202]"));
         assert!(!of("bmg-g21").unwrap().is_named("Intel(R) Graphics [0x0bd5]"));
+        assert!(of("lnl-m").unwrap().is_named("Intel(R) Graphics [0x0000]"));
     }
 
     #[test]

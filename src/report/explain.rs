@@ -233,6 +233,12 @@ fn trap(trap: Trap) -> (&'static str, &'static str) {
         Trap::NativeImports => {
             ("native-imports", "The image is native CPU code that imports symbols, which nothing resolves.")
         }
+        Trap::KernelBundle => (
+            "kernel-bundle",
+            "Launches work, but get_kernel_bundle<bundle_state::executable> throws here, though has_kernel_bundle says yes: it \
+             builds every native image of the kernel, also that for another GPU, which the driver refuses. One archive of \
+             all GPUs, or native code with SPIR-V inside, is taken everywhere.",
+        ),
     }
 }
 
@@ -441,7 +447,7 @@ mod tests {
             verdict: Verdict::Incompatible,
             thrown: Some(Thrown { errc: "kernel_not_supported", text: "no".into(), certain: true }),
             findings: vec![found],
-            traps: vec![Trap::Ambiguous, Trap::NoFallback, Trap::AnyGpu, Trap::NativeImports],
+            traps: vec![Trap::Ambiguous, Trap::NoFallback, Trap::AnyGpu, Trap::NativeImports, Trap::KernelBundle],
         };
         let built = |failure| Built { file: "a.so".into(), device: "D".into(), kernel: "k".into(), image: 1, failure };
         let built = vec![built(None), built(Some((Some("build"), "why".into())))];

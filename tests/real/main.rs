@@ -51,6 +51,7 @@ mod releases;
 mod relink;
 mod relink_dpnp;
 mod schemas;
+mod simulated;
 mod slurm;
 mod specialize;
 mod spirv_val;

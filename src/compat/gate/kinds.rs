@@ -7,6 +7,7 @@ use crate::compat::aspects::{Code, code};
 use crate::compat::engine::Engine;
 use crate::compat::examine::Examined;
 use crate::device::cpu::CpuArch;
+use crate::native::Part;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -25,6 +26,8 @@ pub(super) struct Kind<'i> {
     used: Vec<(&'static str, bool)>,
     /// The sizes that the module's kernels require.
     sizes: (&'i [[u32; 3]], &'i [u32]),
+    /// The devices of each part of native code, and whether SPIR-V is in it.
+    code: Vec<(&'i [String], bool)>,
     /// The place of an image that is of no kind but its own: what it imports, what is wrong with it and, for HIP, its
     /// bytes count.
     own: Option<usize>,
@@ -39,6 +42,7 @@ impl<'i> Kind<'i> {
         let alone = !image.imports.is_empty()
             || !image.unlisted_imports.is_empty()
             || image.problem.is_some()
+            || image.native.as_ref().is_some_and(|native| !native.problems.is_empty())
             // Whether anything is recorded counts of code that is not read.
             || image.format == Format::LlvmBitcode
             || crate::compat::fit::spec(image.image) == "amdgcn";
@@ -57,9 +61,15 @@ impl<'i> Kind<'i> {
                 .as_ref()
                 .map_or((&[], &[]), |module| (module.work_group_sizes.as_slice(), module.sub_group_sizes.as_slice())),
             used: engine.used(at),
+            code: image.native.iter().flat_map(|native| &native.parts).map(code_for).collect(),
             own: alone.then_some(at),
         }
     }
+}
+
+/// The devices of a part of native code, and whether SPIR-V is in it.
+fn code_for(part: &Part) -> (&[String], bool) {
+    (&part.devices, part.spirv || part.format == Format::SpirV)
 }
 
 /// Numbers kinds by their first occurrence.

@@ -5,9 +5,11 @@ use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
 use crate::bundle::property::{Property, PropertySet, Value};
 use crate::bundle::property_sets::set;
+use crate::bundle::format::Format;
 use crate::compat::examine::examine_image;
 use crate::compat::fit::tests::{array, image, module, words};
 use crate::device;
+use crate::native::{Native, Part};
 
 fn spirv(required: &[(&'static str, Value<'static>)]) -> Image<'static> {
     image(&module(0x0001_0400, &[]), "spir64", required)
@@ -77,6 +79,67 @@ fn demands_beyond_running() {
     assert_eq!(rule(vec![spirv(&[])], &native), Some("not-native"));
     assert_eq!(rule(vec![spirv(&[]), pvc()], &executable), None);
     assert_eq!(rule(vec![spirv(&[]), pvc()], &native), None);
+}
+
+/// Native code for GPUs, each a kernel's image; with SPIR-V inside or without.
+fn native(devices: &[&str], spirv: bool) -> Native {
+    let part = |device: &&str| Part { devices: vec![(*device).to_owned()], spirv, ..Part::new(Format::Zebin, 0) };
+    Native { container: None, parts: devices.iter().map(part).collect(), problems: Vec::new() }
+}
+
+/// Rules that are broken on a GPU: of SPIR-V and one native image for each of these.
+fn bundled(code: Vec<(Option<&'static str>, Native)>, target: &str, demand: &Demand) -> Vec<(&'static str, String)> {
+    let label = |(label, _): &(Option<&'static str>, Native)| {
+        let label = label.map(|label| ("compile_target", array(label.as_bytes())));
+        image(b"INTC", "spir64_gen", label.as_slice())
+    };
+    let images = numbered(std::iter::once(spirv(&[])).chain(code.iter().map(label)).collect());
+    let mut examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+    for (image, (_, native)) in examined.iter_mut().skip(1).zip(code) {
+        image.native = Some(native);
+    }
+    let codes = codes(&examined);
+    let gate = Gate::new(&examined, &codes, |_| true);
+    let judged = gate.judge(&Subject::new(device::table().target(target).unwrap()), demand);
+    judged.findings().map(|one| (one.finding.rule.name(), one.finding.message.clone())).collect()
+}
+
+/// As libsycl 2026.2 and driver 26.27 did: bundles of the kernel throw, launches work.
+#[test]
+fn code_for_another_gpu_breaks_executable_bundles() {
+    let demand = Demand { states: vec![State::Executable], bundles: true, ..Demand::default() };
+    let (pvc, bmg) = ("intel_gpu_pvc", "intel_gpu_bmg_g21");
+    let both = |spirv| vec![(Some(pvc), native(&[pvc], spirv)), (Some(bmg), native(&[bmg], spirv))];
+    for target in [pvc, bmg] {
+        let found = bundled(both(false), target, &demand);
+        assert_eq!(found.iter().map(|one| one.0).collect::<Vec<_>>(), ["kernel-bundle"], "{target}");
+        assert_eq!(bundled(both(false), target, &Demand::default()), []);
+        assert_eq!(bundled(both(true), target, &demand), []);
+        assert_eq!(bundled(vec![(None, native(&[pvc, bmg], false))], target, &demand), []);
+    }
+    let found = bundled(both(false), pvc, &demand);
+    assert!(found[0].1.contains(bmg) && !found[0].1.contains("for intel_gpu_pvc"), "{found:?}");
+}
+
+#[test]
+fn images_of_different_gpus_are_of_different_kinds() {
+    let alike = |device| (None, native(&[device], false));
+    let found = bundled(vec![alike("intel_gpu_pvc")], "intel_gpu_pvc", &Demand::default());
+    assert_eq!(found, []);
+    let images = numbered(vec![
+        named(image(b"INTC", "spir64_gen", &[]), &["a"]),
+        named(image(b"INTC", "spir64_gen", &[]), &["b"]),
+    ]);
+    let mut examined: Vec<_> = images.iter().map(|one| examine_image(one, Epoch::From2026)).collect();
+    for (image, device) in examined.iter_mut().zip(["intel_gpu_pvc", "intel_gpu_dg1"]) {
+        image.native = Some(native(&[device], false));
+    }
+    let codes = codes(&examined);
+    let gate = Gate::new(&examined, &codes, |_| true);
+    let pvc = Subject::new(device::table().target("intel_gpu_pvc").unwrap());
+    let judged = gate.judge(&pvc, &Demand::default());
+    let found: Vec<_> = judged.findings().map(|one| (one.kernel.to_string(), one.image)).collect();
+    assert_eq!(found, [("b".to_owned(), Some(1))]);
 }
 
 #[test]

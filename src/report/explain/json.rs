@@ -160,7 +160,7 @@ struct Finding<'a> {
 #[schemars(rename = "Trap")]
 struct TrapEntry {
     /// A word for it.
-    #[schemars(extend("enum" = ["ambiguous", "no-fallback", "any-gpu", "native-imports"]))]
+    #[schemars(extend("enum" = ["ambiguous", "no-fallback", "any-gpu", "native-imports", "kernel-bundle"]))]
     trap: &'static str,
     /// A sentence about it.
     message: &'static str,

@@ -216,7 +216,8 @@ impl<'f> Findings<'f> {
 fn demand<'t>(one: &JudgedTarget<'t>, states: &[State]) -> (Subject<'t>, Demand) {
     let forbidden = one.demanded.as_ref().map(|demanded| demanded.forbidden.clone()).unwrap_or_default();
     let subject = Subject::new(one.target).with_march(one.march);
-    (subject, Demand { states: states.to_vec(), native: one.native, forbidden })
+    let bundles = states.contains(&State::Executable);
+    (subject, Demand { states: states.to_vec(), native: one.native, forbidden, bundles })
 }
 
 /// Adds what exceeds a budget to the kernels that it is about; what is about the file is given back.

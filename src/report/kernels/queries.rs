@@ -111,7 +111,14 @@ fn query<'a>(
         Format::SpirV if device.takes_spirv() => false,
         Format::SpirV => return Err(without(None, "the device takes no SPIR-V".to_owned())),
         // A SYCLBIN may name the device's kind in the architecture alone; the code itself tells.
+        Format::Pocl if device.kind == "cpu" && !device.compiles => true,
         _ if (image.target == CPU_SPEC || examined.march.is_some()) && device.compiles => true,
+        // The runtime hands code that names no GPU to any; the driver knows whose it is.
+        Format::Zebin | Format::PatchTokens | Format::Ar
+            if device.kind == "gpu" && device.vendor.starts_with("Intel") && image.compile_target().is_none() =>
+        {
+            true
+        }
         _ => return Err(without(None, format!("the image is for {}, not for this device", image.target))),
     };
     let mut modules = Vec::new();

@@ -1,0 +1,155 @@
+//! Does the device configuration say of Intel's GPUs what Intel's driver of today says, and do all verbs work on GPUs that it simulates?
+//!
+//! The driver of Debian unstable (`unstable.sh`) pretends to be each GPU in turn, as `--device sim:GPU` has it.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::tool::tool;
+use crate::unstable::intel;
+use crate::world::{succeed, world};
+
+/// GPUs by their names for ocloc, and the targets that they are.
+const GPUS: [(&str, &str); 17] = [
+    ("tgllp", "intel_gpu_tgllp"),
+    ("adl-p", "intel_gpu_adl_p"),
+    ("adl-s", "intel_gpu_adl_s"),
+    ("dg1", "intel_gpu_dg1"),
+    ("dg2-g10", "intel_gpu_acm_g10"),
+    ("dg2-g11", "intel_gpu_acm_g11"),
+    ("dg2-g12", "intel_gpu_acm_g12"),
+    ("pvc", "intel_gpu_pvc"),
+    ("pvc-vg", "intel_gpu_pvc_vg"),
+    ("mtl-u", "intel_gpu_mtl_u"),
+    ("mtl-h", "intel_gpu_mtl_h"),
+    ("arl-h", "intel_gpu_arl_h"),
+    ("bmg-g21", "intel_gpu_bmg_g21"),
+    ("bmg-g31", "intel_gpu_bmg_g31"),
+    ("lnl-m", "intel_gpu_lnl_m"),
+    ("ptl-h", "intel_gpu_ptl_h"),
+    ("ptl-u", "intel_gpu_ptl_u"),
+];
+
+fn json(command: &mut Command) -> Value {
+    serde_json::from_slice(&succeed(command.args(["--format", "json"])).stdout).unwrap()
+}
+
+/// The driver's answers about a GPU, and what the device configuration says of it.
+fn both(gpu: &str, target: &str, more: &[&str]) -> (Value, Value) {
+    let mut devices = json(intel().tool().args(["devices", &format!("sim:{gpu}")]).args(more));
+    let mut targets = json(tool().args(["targets", target]));
+    (devices["devices"][0].take(), targets["targets"][0].take())
+}
+
+fn names(list: &Value) -> BTreeSet<&str> {
+    list.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_configuration_says_what_the_driver_says() {
+    for (gpu, target) in GPUS {
+        let (device, facts) = both(gpu, target, &[]);
+        for (of_device, of_facts) in [
+            ("sub_group_sizes", "sub_group_sizes"),
+            ("max_work_group_size", "max_work_group_size"),
+            ("max_work_item_sizes", "max_work_item_sizes"),
+            ("local_mem_size", "local_memory"),
+        ] {
+            assert_eq!(device[of_device], facts[of_facts], "{gpu}: {of_facts}");
+        }
+        let newest = names(&device["il"]).into_iter().filter_map(|il| il.strip_prefix("SPIR-V_")).max();
+        assert_eq!(newest, facts["spirv_version"].as_str(), "{gpu}");
+        let (has, listed) = (names(&device["aspects"]), names(&facts["aspects"]));
+        let maybe = names(&facts["maybe_aspects"]);
+        let more: Vec<&&str> = has.difference(&listed).filter(|name| !maybe.contains(**name)).collect();
+        assert!(more.is_empty(), "{gpu} has {more:?}, of which the configuration does not know");
+        // The runtime has two that SYCL 1.2.1 had for atomic64, and knows matrix operations by the revision of the GPU, which
+        // the driver makes 0 of where it simulates ptl-u.
+        let old = ["int64_base_atomics", "int64_extended_atomics"];
+        let less: Vec<&&str> = listed
+            .difference(&has)
+            .filter(|name| !old.contains(*name) && !(gpu == "ptl-u" && **name == "ext_intel_matrix"))
+            .collect();
+        assert!(less.is_empty(), "the configuration has {less:?}, which {gpu} lacks");
+    }
+}
+
+/// One GPU with double precision and one without.
+#[test]
+fn the_driver_builds_kernels_of_every_extension_and_capability_that_is_listed() {
+    for (gpu, target) in [("dg1", "intel_gpu_dg1"), ("bmg-g21", "intel_gpu_bmg_g21")] {
+        let (device, facts) = both(gpu, target, &["--probe"]);
+        let mut listed = names(&facts["spirv_extensions"]);
+        listed.extend(names(&facts["spirv_capabilities"]));
+        let results = device["probe"]["results"].as_array().unwrap();
+        let mut asked = 0;
+        for result in results.iter().filter(|result| listed.contains(result["name"].as_str().unwrap())) {
+            asked += 1;
+            let reason = result["reason"].as_str().unwrap_or_default();
+            // Atomics on doubles need doubles, too.
+            let wide = gpu == "dg1" && reason.contains("Double type is not supported");
+            assert!(result["answer"] == "yes" || wide, "{gpu}: {result}");
+        }
+        assert!(asked > 80, "{asked}");
+    }
+}
+
+#[test]
+fn every_verb_that_asks_devices_works_on_simulated_ones() {
+    let window = world().window();
+    let run = |arguments: &[&str]| {
+        let mut tool = intel().tool();
+        let done = tool.args(arguments).arg(&window).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(said.contains("simulated"), "{arguments:?}: {said}");
+        (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned() + &said)
+    };
+    // Half of the kernels need double precision.
+    for (gpu, able) in [("sim:pvc", true), ("sim:dg1", false)] {
+        let answer = Some(i32::from(!able));
+        let (status, said) = run(&["check", "--device", gpu]);
+        assert_eq!(status, answer, "{said}");
+        let (status, said) = run(&["has", "--device", gpu]);
+        assert_eq!(status, answer, "{said}");
+        let (status, said) = run(&["explain", "--kernel", "*Functor<double>", "--device", gpu]);
+        assert_eq!(status, answer, "{said}");
+        assert_eq!(said.contains("its compiler builds the kernel"), able, "{said}");
+        let (status, said) = run(&["kernels", "--kernel", "*KaiserFunctor<float>", "--device", gpu, "--format", "json"]);
+        assert_eq!(status, Some(0), "{said}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("gpu.yaml");
+    let mut save = intel().tool();
+    succeed(save.args(["devices", "sim:pvc", "--no-probe", "--save"]).arg(&saved));
+    let text = std::fs::read_to_string(&saved).unwrap();
+    assert!(text.contains("live-pvc-simulated") && text.contains("sub-group-sizes: [16, 32]"), "{text}");
+}
+
+/// Native code as ocloc makes it, and a driver of each GPU: it takes what coverage says that it takes.
+#[test]
+fn drivers_take_the_native_code_that_coverage_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let module = folder.path().join("one.spv");
+    succeed(tool().arg("extract").arg(world().window()).args(["--image", "0", "-o"]).arg(&module));
+    let ocloc = intel().program("ocloc");
+    for (code, target) in [("bmg-g21", "intel_gpu_bmg_g21"), ("dg2-g10", "intel_gpu_acm_g10"), ("pvc", "intel_gpu_pvc")] {
+        let native = folder.path().join(format!("{code}.table"));
+        let mut build = tool();
+        build.arg("build").arg(&module).args(["-t", target, "--no-spirv", "--no-cache", "--ocloc"]).arg(&ocloc);
+        succeed(build.arg("-o").arg(&native));
+        let bare = folder.path().join(format!("{code}.bin"));
+        std::fs::write(&bare, succeed(tool().arg("extract").arg(&native).args(["-o", "-"])).stdout).unwrap();
+        let report = json(tool().arg("inspect").arg(&bare));
+        let coverage = report["files"][0]["images"][0]["coverage"].as_object().unwrap().clone();
+        for (gpu, name) in GPUS {
+            let covered = coverage.get(name).is_some_and(|coverage| coverage == "native");
+            let device = format!("sim:{gpu}");
+            let asked = intel().tool().arg("kernels").arg(&bare).args(["--device", &device, "--format", "json"]).output();
+            let kernels: Value = serde_json::from_slice(&asked.unwrap().stdout).unwrap();
+            let answers = kernels["kernels"][0]["devices"].as_object().unwrap().values().next().unwrap().clone();
+            assert_eq!(answers["work_group_size"].is_u64(), covered, "{code} on {gpu}: {answers}");
+        }
+    }
+}
