@@ -376,13 +376,7 @@ pub fn flaw(binary: &[u8], kernels: &[String]) -> Option<String> {
     let format = Format::sniff(binary);
     if !matches!(
         format,
-        Format::Elf
-            | Format::Zebin
-            | Format::PatchTokens
-            | Format::Ar
-            | Format::Cubin
-            | Format::Fatbin
-            | Format::Pocl
+        Format::Elf | Format::Zebin | Format::PatchTokens | Format::Ar | Format::Cubin | Format::Fatbin | Format::Pocl
     ) {
         return Some(format!("the compiler reported success and delivered {}, no device binary", format.name()));
     }

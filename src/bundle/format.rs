@@ -122,12 +122,9 @@ impl Format {
             Format::Cubin => ".cubin",
             Format::Fatbin => ".fatbin",
             Format::Hsaco => ".hsaco",
-            Format::Elf
-            | Format::Zebin
-            | Format::PatchTokens
-            | Format::Pocl
-            | Format::NativeCpu
-            | Format::Unknown => ".bin",
+            Format::Elf | Format::Zebin | Format::PatchTokens | Format::Pocl | Format::NativeCpu | Format::Unknown => {
+                ".bin"
+            }
         }
     }
 

@@ -207,9 +207,10 @@ impl<'g> Gate<'g> {
                     "Executable bundles of the kernel take in native code for {devices}, which the driver refuses on {}.",
                     target.name
                 );
-                let remedy = "put the code for all GPUs into one archive, or leave SPIR-V in the native code (ocloc without \
+                let remedy =
+                    "put the code for all GPUs into one archive, or leave SPIR-V in the native code (ocloc without \
                               -exclude_ir): such images are taken everywhere"
-                    .to_owned();
+                        .to_owned();
                 let finding = Finding::new(RuleId::KernelBundle, true, message, remedy);
                 judgement.push(Item { finding: Arc::new(finding), whose: None, excused: None });
             }

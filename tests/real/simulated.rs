@@ -116,7 +116,8 @@ fn every_verb_that_asks_devices_works_on_simulated_ones() {
         let (status, said) = run(&["explain", "--kernel", "*Functor<double>", "--device", gpu]);
         assert_eq!(status, answer, "{said}");
         assert_eq!(said.contains("its compiler builds the kernel"), able, "{said}");
-        let (status, said) = run(&["kernels", "--kernel", "*KaiserFunctor<float>", "--device", gpu, "--format", "json"]);
+        let (status, said) =
+            run(&["kernels", "--kernel", "*KaiserFunctor<float>", "--device", gpu, "--format", "json"]);
         assert_eq!(status, Some(0), "{said}");
     }
     let folder = tempfile::tempdir().unwrap();
@@ -134,7 +135,8 @@ fn drivers_take_the_native_code_that_coverage_says() {
     let module = folder.path().join("one.spv");
     succeed(tool().arg("extract").arg(world().window()).args(["--image", "0", "-o"]).arg(&module));
     let ocloc = intel().program("ocloc");
-    for (code, target) in [("bmg-g21", "intel_gpu_bmg_g21"), ("dg2-g10", "intel_gpu_acm_g10"), ("pvc", "intel_gpu_pvc")] {
+    for (code, target) in [("bmg-g21", "intel_gpu_bmg_g21"), ("dg2-g10", "intel_gpu_acm_g10"), ("pvc", "intel_gpu_pvc")]
+    {
         let native = folder.path().join(format!("{code}.table"));
         let mut build = tool();
         build.arg("build").arg(&module).args(["-t", target, "--no-spirv", "--no-cache", "--ocloc"]).arg(&ocloc);
@@ -146,7 +148,8 @@ fn drivers_take_the_native_code_that_coverage_says() {
         for (gpu, name) in GPUS {
             let covered = coverage.get(name).is_some_and(|coverage| coverage == "native");
             let device = format!("sim:{gpu}");
-            let asked = intel().tool().arg("kernels").arg(&bare).args(["--device", &device, "--format", "json"]).output();
+            let asked =
+                intel().tool().arg("kernels").arg(&bare).args(["--device", &device, "--format", "json"]).output();
             let kernels: Value = serde_json::from_slice(&asked.unwrap().stdout).unwrap();
             let answers = kernels["kernels"][0]["devices"].as_object().unwrap().values().next().unwrap().clone();
             assert_eq!(answers["work_group_size"].is_u64(), covered, "{code} on {gpu}: {answers}");

@@ -459,9 +459,7 @@ impl Args {
             return Ok(Vec::new());
         }
         let live = Live::find_for(global, &self.devices)?;
-        let target = |word: &String| {
-            wanted::live_target(global, word, live.choose(word)?, live.simulated(), march)
-        };
+        let target = |word: &String| wanted::live_target(global, word, live.choose(word)?, live.simulated(), march);
         self.devices.iter().map(target).collect()
     }
 

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::bundle::aspect::Epoch;
+use crate::bundle::format::Format;
 use crate::bundle::image::Image;
 use crate::bundle::property::{Property, PropertySet, Value};
 use crate::bundle::property_sets::set;
-use crate::bundle::format::Format;
 use crate::compat::examine::examine_image;
 use crate::compat::fit::tests::{array, image, module, words};
 use crate::device;
