@@ -12,6 +12,7 @@ use crate::container::place::Place;
 use crate::device::cpu::CpuArch;
 use crate::error::{Error, ErrorKind, Reporter, Result};
 use crate::native::Native;
+use crate::native::coverage::also_takes;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -66,6 +67,8 @@ pub struct CompileOptions<'o> {
     pub shard: Option<Shard>,
     /// Whether modules that are the same code but for names are compiled once.
     pub fold: bool,
+    /// Whether GPUs that take another's code get that, and are not compiled for themselves.
+    pub share: bool,
 }
 
 /// One of several parts of the work.
@@ -109,6 +112,8 @@ pub struct CompileResults {
     pub cached: Vec<Unit>,
     /// Binaries that were made of another module's.
     pub folded: Vec<Unit>,
+    /// Binaries that are those of the same image for another GPU.
+    pub shared: Vec<Unit>,
     /// Numbers of modules that are the same code as another and were compiled all the same, by reason.
     pub apart: BTreeMap<Apart, usize>,
     /// Modules that belong to other shards.
@@ -123,9 +128,11 @@ pub struct CompileResults {
     pub compilers: HashMap<usize, String>,
 }
 
-/// Finds jobs that are the same code, where that matters. Devices other than CPUs keep names in forms of their own.
+/// Finds jobs that are the same code, for targets whose code is known well enough to be renamed.
 pub fn folding(fold: bool, targets: &[Target], jobs: &[Job<'_>]) -> Folding {
-    let renamed = |place: usize| targets.get(place).is_some_and(|target| target.march().is_some());
+    let known =
+        |target: &Target| matches!(target.backend, Backend::Cpu(_) | Backend::Ocloc { .. }) || target.march().is_some();
+    let renamed = |place: usize| targets.get(place).is_some_and(known);
     if fold { Folding::new(jobs, &renamed) } else { Folding::default() }
 }
 
@@ -154,6 +161,79 @@ pub fn compile(
         let key = |job: &Job<'_>| Some((job.unit(), Keys::for_job(compilers.get(&job.target)?, job, &folding)));
         keys = jobs.iter().filter_map(key).collect();
     }
+    let (jobs, sharing) = if order.share { share(order.targets, jobs) } else { (jobs, Vec::new()) };
+    compile_all(reporter, order, (&keys, &mut folding), (jobs, &mut done), observer)?;
+    let mut left = Vec::new();
+    for (job, leader) in sharing {
+        let binary = done.compiled.iter().find(|binary| binary.unit() == leader);
+        match binary.filter(|binary| job.flaw(&binary.bytes).is_none()).map(|binary| binary.bytes.clone()) {
+            Some(bytes) => {
+                done.shared.push(job.unit());
+                done.compiled.push(Binary { image: job.image, target: job.target, bytes });
+            }
+            None if done.elsewhere.contains(&leader) => done.elsewhere.push(job.unit()),
+            None => left.push(job),
+        }
+    }
+    compile_all(reporter, order, (&keys, &mut folding), (left, &mut done), observer)?;
+    done.apart = folding.apart;
+    let died = |failure: &&Failure| matches!(failure.cause, FailureCause::Died(_));
+    if done.compilers.is_empty() && done.failures.iter().any(|failure| died(&failure)) {
+        let wanted: Vec<usize> = done.failures.iter().filter(died).map(|failure| failure.target).collect();
+        // A compiler that does not tell its name does not end a build that is done.
+        done.compilers = identify(order, &wanted).map(|found| names(&found.compilers)).unwrap_or_default();
+    }
+    done.failures.sort_by_key(|failure| places.get(&failure.unit()).copied());
+    done.compiled.sort_by_key(|binary| places.get(&binary.unit()).copied());
+    Ok(done)
+}
+
+/// Parts jobs for GPUs that take the code of another GPU named, of the same module and options, from all others; each with
+/// the unit of which it gets the binary.
+fn share<'j>(targets: &[Target], jobs: Vec<Job<'j>>) -> (Vec<Job<'j>>, Vec<(Job<'j>, Unit)>) {
+    let leader = |target: &Target| {
+        let other = also_takes(target.compile_target.as_deref()?)?;
+        targets.iter().position(|one| is_offline(one) && one.compile_target.as_deref() == Some(other))
+    };
+    let leaders: Vec<Option<usize>> =
+        targets.iter().map(|target| leader(target).filter(|_| is_offline(target))).collect();
+    let (mut own, mut follow) = (Vec::new(), Vec::new());
+    for job in jobs {
+        match leaders.get(job.target).copied().flatten() {
+            Some(target) => follow.push((job, target)),
+            None => own.push(job),
+        }
+    }
+    let by_unit: HashMap<Unit, usize> = own.iter().enumerate().map(|(place, job)| (job.unit(), place)).collect();
+    let mut sharing = Vec::new();
+    for (job, target) in follow {
+        let leader = by_unit.get(&(job.image, target)).and_then(|place| own.get(*place));
+        let alike = |leader: &&Job<'j>| {
+            let options = |job: &Job<'j>| (job.compile_options.clone(), job.link_options.clone());
+            leader.il == job.il && options(leader) == options(&job)
+        };
+        match leader.filter(alike).map(Job::unit) {
+            Some(leader) => sharing.push((job, leader)),
+            None => own.push(job),
+        }
+    }
+    (own, sharing)
+}
+
+/// Whether a target's compiler is ocloc.
+fn is_offline(target: &Target) -> bool {
+    matches!(target.backend, Backend::Ocloc { .. })
+}
+
+/// Takes what is in the cache, and has workers compile the rest. Of modules that are the same code one is compiled; where it
+/// does not build, the next is tried under its own name, and the others fail as these two did.
+fn compile_all(
+    reporter: &dyn Reporter,
+    order: &CompileOptions<'_>,
+    (keys, folding): (&HashMap<Unit, Keys>, &mut Folding),
+    (jobs, done): (Vec<Job<'_>>, &mut CompileResults),
+    observer: &mut dyn Observer,
+) -> Result<()> {
     let mut left = Vec::new();
     for job in jobs {
         let key = keys.get(&job.unit());
@@ -172,39 +252,45 @@ pub fn compile(
             _ => left.push(job),
         }
     }
-    let (leaders, mut followers) = folding.group(left);
-    let mut again = Vec::new();
-    for outcome in run(reporter, order, &leaders, &keys, &mut done.kept, observer)? {
-        let leader = outcome.as_ref().map_or_else(Failure::unit, Artifact::unit);
-        for job in followers.remove(&leader).unwrap_or_default() {
-            let begun = Instant::now();
-            match folding.follow(&outcome, &job) {
-                Ok(outcome) => {
-                    observer.folded(&outcome, begun);
-                    done.folded.extend(outcome.is_ok().then_some(job.unit()));
-                    done.take(order, outcome)?;
-                }
-                Err(apart) => {
-                    folding.stays_apart(apart);
-                    again.push(job);
+    let (mut leaders, mut followers) = folding.group(left);
+    // Of each that is tried after another of the same code, the cause for which that did not build.
+    let mut earlier: HashMap<Unit, FailureCause> = HashMap::new();
+    while !leaders.is_empty() {
+        let outcomes = run(reporter, order, &leaders, keys, &mut done.kept, observer)?;
+        let mut next = Vec::new();
+        for (outcome, leader) in outcomes.into_iter().zip(&leaders) {
+            let before = earlier.remove(&leader.unit());
+            let mut rest = followers.remove(&leader.unit()).unwrap_or_default();
+            let cause = outcome.as_ref().err().map(|failure| &failure.cause);
+            // One that hangs costs all the patience there is, and hangs again.
+            let worth = |cause: &&FailureCause| {
+                !matches!(cause, FailureCause::TimedOut { .. }) && !rest.is_empty() && before.as_ref() != Some(cause)
+            };
+            if let Some(cause) = cause.filter(worth) {
+                let heir = rest.remove(0);
+                earlier.insert(heir.unit(), cause.clone());
+                followers.insert(heir.unit(), std::mem::take(&mut rest));
+                next.push(heir);
+            }
+            for job in rest {
+                let begun = Instant::now();
+                match folding.follow(&outcome, leader, &job) {
+                    Ok(outcome) => {
+                        observer.folded(&outcome, begun);
+                        done.folded.extend(outcome.is_ok().then_some(job.unit()));
+                        done.take(order, outcome)?;
+                    }
+                    Err(apart) => {
+                        folding.stays_apart(apart);
+                        next.push(job);
+                    }
                 }
             }
+            done.take(order, outcome)?;
         }
-        done.take(order, outcome)?;
+        leaders = next;
     }
-    for outcome in run(reporter, order, &again, &keys, &mut done.kept, observer)? {
-        done.take(order, outcome)?;
-    }
-    done.apart = folding.apart;
-    let died = |failure: &&Failure| matches!(failure.cause, FailureCause::Died(_));
-    if done.compilers.is_empty() && done.failures.iter().any(|failure| died(&failure)) {
-        let wanted: Vec<usize> = done.failures.iter().filter(died).map(|failure| failure.target).collect();
-        // A compiler that does not tell its name does not end a build that is done.
-        done.compilers = identify(order, &wanted).map(|found| names(&found.compilers)).unwrap_or_default();
-    }
-    done.failures.sort_by_key(|failure| places.get(&failure.unit()).copied());
-    done.compiled.sort_by_key(|binary| places.get(&binary.unit()).copied());
-    Ok(done)
+    Ok(())
 }
 
 impl CompileResults {
@@ -362,11 +448,21 @@ fn identify(order: &CompileOptions<'_>, wanted: &[usize]) -> Result<Identities> 
     Ok(found)
 }
 
-/// The targets among these that their compiler does not know, with its version.
+/// Answers of an offline compiler about targets, by their places.
+pub struct Known {
+    /// Targets that it does not know.
+    pub unknown: Vec<usize>,
+    /// Targets for which it is asked for code that both of Intel's drivers take.
+    pub bindful: Vec<usize>,
+    /// Version of the compiler.
+    pub version: String,
+}
+
+/// Asks the compiler of targets about them.
 ///
 /// # Errors
 /// `Environment` where there is no compiler.
-pub fn unknown(targets: &[&Target], engine: &Engine) -> Result<(Vec<usize>, String)> {
+pub fn known(targets: &[&Target], engine: &Engine) -> Result<Known> {
     let device = |target: &&Target| match &target.backend {
         Backend::Ocloc { device } => Some(device.clone()),
         Backend::Nvidia { .. } => Some(target.architecture().into_owned()),
@@ -375,9 +471,11 @@ pub fn unknown(targets: &[&Target], engine: &Engine) -> Result<(Vec<usize>, Stri
     let devices: Vec<String> = targets.iter().filter_map(device).collect();
     let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
     let answer = offline(engine, &devices, PATIENCE)?;
-    let is_unknown = |target: &&Target| device(target).is_some_and(|device| answer.unknown.contains(&device));
-    let places = targets.iter().enumerate().filter(|(_, target)| is_unknown(target)).map(|(place, _)| place);
-    Ok((places.collect(), answer.version))
+    let among = |names: &[String]| {
+        let is = |target: &&Target| device(target).is_some_and(|device| names.contains(&device));
+        targets.iter().enumerate().filter(|(_, target)| is(target)).map(|(place, _)| place).collect()
+    };
+    Ok(Known { unknown: among(&answer.unknown), bindful: among(&answer.bindful), version: answer.version })
 }
 
 /// The compiler of a target, and what it reads.

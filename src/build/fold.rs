@@ -1,12 +1,12 @@
 //! Which modules are the same code but for the name of their kernel, so that one compilation does for all of them?
 //!
 //! Two modules are, where they are equal word by word and byte by byte but for the name in their one `OpEntryPoint`, have
-//! the same options, and the names are of one length and end alike: then the driver's results differ in the name alone,
-//! and [`native_name`] makes one out of the other. What falls short of that is compiled on its own, and counted.
+//! the same options, and the names are of one length and end alike: then the compiler's results differ in the name alone
+//! (for GPUs also in a hash of the module), and [`native_name`] makes one out of the other. What falls short of that is compiled on its own, and counted.
 
 use super::{Artifact, Job, Outcome, Step, Unit};
 use crate::container::address::find_all;
-use crate::rewrite::native_name::{self, RenameError, TAIL};
+use crate::rewrite::native_name::{self, Identity, RenameError, TAIL};
 use crate::spirv::op;
 use crate::spirv::words::Words;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,6 +21,13 @@ pub struct Name {
     pub at: usize,
 }
 
+impl Name {
+    /// The kernel under its own name in its module, and under the name that all share that are the same code.
+    pub fn identities(&self, il: &[u8]) -> [Identity; 2] {
+        [&self.text, &native_name::shared_name(&self.text)].map(|name| Identity::new(il, self.at, name))
+    }
+}
+
 /// The reason why modules of the same code are compiled one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Apart {
@@ -30,6 +37,8 @@ pub enum Apart {
     Kernels,
     /// Options that ask for debug information.
     Debug,
+    /// Options that name kernels.
+    Options,
     /// The kernel's name stands in the module for something else too.
     Module,
     /// The native code cannot be renamed.
@@ -41,9 +50,10 @@ impl Apart {
     pub fn reason(self) -> &'static str {
         match self {
             Apart::Device => {
-                "native code for their device is not renamed: only that of Intel's CPU driver is known well enough"
+                "native code for their device is not renamed: only that of Intel's CPU driver and of ocloc is known well enough"
             }
             Apart::Kernels => "they have several kernels each, which the driver may order by their names",
+            Apart::Options => "their options name kernels",
             Apart::Debug => "they are compiled with debug information (-g), which holds names",
             Apart::Module => "the kernel's name stands in the module for something else too",
             Apart::Native(kept) => kept.reason(),
@@ -155,12 +165,15 @@ impl Folding {
     ///
     /// # Errors
     /// The reason why the binary cannot be renamed; then the job has to be compiled.
-    pub fn follow(&self, leader: &Outcome, job: &Job<'_>) -> Result<Outcome, Apart> {
-        match leader {
+    pub fn follow(&self, outcome: &Outcome, leader: &Job<'_>, job: &Job<'_>) -> Result<Outcome, Apart> {
+        match outcome {
             Ok(artifact) => {
-                let names = self.name(artifact.unit()).zip(self.name(job.unit()));
+                let identity = |job: &Job<'_>| {
+                    Some(Identity::new(&job.il, self.name(job.unit())?.at, &self.name(job.unit())?.text))
+                };
+                let names = identity(leader).zip(identity(job));
                 let (from, to) = names.ok_or(Apart::Native(RenameError::Names))?;
-                let binary = native_name::rename(&artifact.binary, &from.text, &to.text).map_err(Apart::Native)?;
+                let binary = native_name::rename_kernel(&artifact.binary, &from, &to).map_err(Apart::Native)?;
                 if job.flaw(&binary).is_some() {
                     return Err(Apart::Native(RenameError::Form));
                 }
@@ -185,7 +198,7 @@ fn hashed(value: &impl std::hash::Hash) -> u64 {
 /// The hash of a module's code without the names of its kernels, and the name of its one kernel; none for what has no
 /// kernels, is no module, or is not built for itself.
 fn look(job: &Job<'_>) -> Option<(u64, Result<Name, Apart>)> {
-    if !matches!(job.step, Step::Build) {
+    if !matches!(job.step, Step::Build | Step::Offline(_)) {
         return None;
     }
     let mut hasher = DefaultHasher::new();
@@ -213,11 +226,14 @@ fn look(job: &Job<'_>) -> Option<(u64, Result<Name, Apart>)> {
         _ => return Some((code, Err(Apart::Kernels))),
     };
     let options = [&job.compile_options, &job.link_options];
-    let debug = options.iter().flat_map(|options| options.split_whitespace()).any(|option| option == "-g");
+    let has = |found: fn(&str) -> bool| options.iter().flat_map(|options| options.split_whitespace()).any(found);
+    let debug = has(|option| option == "-g");
     let entry = if !native_name::replaceable(&one.text) {
         Err(Apart::Native(RenameError::Names))
     } else if debug {
         Err(Apart::Debug)
+    } else if has(|option| option.ends_with("-kernel")) {
+        Err(Apart::Options)
     } else if find_all(&job.il, one.text.as_bytes()) != [one.at] {
         Err(Apart::Module)
     } else {

@@ -28,6 +28,8 @@ pub struct Offline {
     pub files: Vec<PathBuf>,
     /// Devices asked about that the compiler does not know.
     pub unknown: Vec<String>,
+    /// Devices for which kernels have to be asked for in the form that both of Intel's drivers take.
+    pub bindful: Vec<String>,
     /// Whether it works inside the worker; else as a process per module.
     pub in_process: bool,
 }

@@ -13,6 +13,7 @@
 //! | [`commands`] | how does another tool do the work, or know when to do it again? |
 //! | [`plan`] | which images are compiled, with which options, and which stay as they are? |
 //! | [`options`] | which of an image's options does the driver get? |
+//! | [`archive`] | which binaries of an image go into one archive for several GPUs? |
 //! | [`fold`] | which modules are the same code, so that one compilation does for all? |
 //! | [`failure`] | why did a module not build? |
 //! | [`pool`] | who compiles what, when, how often is it tried, and is the result usable? |
@@ -31,6 +32,7 @@
 //! | [`ocloc`] | how does Intel's offline compiler make code for a GPU that is not there? |
 //! | [`worker`] | which compiler does a worker hand a request to, and can this program load it? |
 
+pub mod archive;
 pub mod cache;
 pub mod commands;
 pub mod compile;

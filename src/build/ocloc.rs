@@ -11,6 +11,7 @@ pub mod program;
 
 use super::inventory::Offline;
 use super::protocol::Compiled;
+use super::target::BINDFUL;
 use super::worker::{self, LOADS};
 use crate::bundle::format::Format;
 use crate::error::{Error, ErrorKind, Result};
@@ -37,7 +38,7 @@ const PROBES: [&str; 4] = ["tgllp", "pvc", "bmg-g21", "skl"];
 /// binaries (`CL_INVALID_BINARY`; `Program::createProgramFromBinary` of compute-runtime), Level Zero's takes both kinds.
 const BINDLESS_BY_DEFAULT: [&str; 10] =
     ["acm", "dg2", "mtl", "arl", "12.55", "12.56", "12.57", "12.70", "12.71", "12.74"];
-/// The option that chooses; 22.43 has neither the option nor bindless kernels.
+/// The option that chooses, since ocloc 24.26; 22.43 has neither the option nor bindless kernels.
 const ADDRESS_MODE: &str = "-stateful_address_mode";
 
 /// A module without functions: `OpCapability Addresses`, `OpCapability Kernel`, `OpMemoryModel Physical64 OpenCL`.
@@ -134,7 +135,14 @@ impl Ocloc {
             }
             Kind::Program(program) => vec![program.path().to_owned()],
         };
-        Offline { version: self.version(), files, unknown, in_process: matches!(self.kind, Kind::Library(_)) }
+        let bindful = devices.iter().filter(|device| self.bindful(device)).map(|device| device.clone().into_owned());
+        Offline {
+            version: self.version(),
+            files,
+            unknown,
+            bindful: bindful.collect(),
+            in_process: matches!(self.kind, Kind::Library(_)),
+        }
     }
 
     /// The version of the compiler, as it tells it.
@@ -219,7 +227,7 @@ fn arguments(device: &str, options: &str, input: &str, bindful: bool) -> Vec<Str
     let mut args: Vec<String> = fixed.map(str::to_owned).to_vec();
     args.extend(["-file", input, "-device", device].map(str::to_owned));
     if bindful {
-        args.extend([ADDRESS_MODE, "bindful"].map(str::to_owned));
+        args.extend(BINDFUL.split(' ').map(str::to_owned));
     }
     if !options.is_empty() {
         args.extend(["-options".to_owned(), options.to_owned()]);

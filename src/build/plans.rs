@@ -1,5 +1,6 @@
 //! Which images are compiled for which targets, and which native images does the output get?
 
+use super::archive::{ArchiveForm, Archives};
 use super::compile::Binary;
 use super::plan::{For, Goal, Plan, plan};
 use super::target::{GPU_SPEC, Target};
@@ -145,17 +146,45 @@ pub fn additions<'a>(
     wanted: &'a [Wanted],
     plans: &'a Plans<'_>,
     (compiled, devices): (&'a [Binary], &'a [Option<String>]),
+    archives: &'a Archives,
 ) -> Vec<Addition<'a>> {
     let all = compiled.iter().zip(devices);
     if all.clone().any(|(binary, device)| device.is_none() && is_live_gpu(wanted, binary)) {
         reporter
             .note("the driver's code does not tell for which GPU it is: the runtime will hand it to every Intel GPU");
     }
-    let one = |(binary, device): (&'a Binary, &'a Option<String>)| {
-        let own = addition(&wanted.get(binary.target)?.target, binary.unit(), plans, &binary.bytes);
-        Some(Addition { compile_target: own.compile_target.or(device.as_deref()), ..own })
+    let units = compiled.iter().map(|binary| (binary.unit(), binary.bytes.as_slice()));
+    let told: HashMap<Unit, &str> =
+        all.filter_map(|(binary, device)| Some((binary.unit(), device.as_deref()?))).collect();
+    let mut additions = listed(wanted, plans, units, archives);
+    for (addition, unit) in &mut additions {
+        addition.compile_target = addition.compile_target.or(told.get(unit).copied());
+    }
+    additions.into_iter().map(|(addition, _)| addition).collect()
+}
+
+/// The entries of native images for a linked file's list, each with the first unit that it is for: one for each unit, or one
+/// for all of an archive that any GPU takes.
+pub fn listed<'a>(
+    wanted: &'a [Wanted],
+    plans: &'a Plans<'_>,
+    units: impl Iterator<Item = (Unit, &'a [u8])>,
+    archives: &'a Archives,
+) -> Vec<(Addition<'a>, Unit)> {
+    let mut for_all: HashSet<usize> = HashSet::new();
+    let one = |(unit, payload): (Unit, &'a [u8])| {
+        let wanted = wanted.get(unit.1)?;
+        let own = addition(&wanted.target, unit, plans, payload);
+        let own = match archives.holding(wanted, unit) {
+            None => own,
+            Some((payload, false)) => Addition { payload, ..own },
+            Some((payload, true)) => {
+                for_all.insert(unit.0).then_some(Addition { compile_target: None, payload, ..own })?
+            }
+        };
+        Some((own, unit))
     };
-    all.filter_map(one).collect()
+    units.filter_map(one).collect()
 }
 
 /// Native images of an earlier run that this one leaves alone, which stay in the file: of other images, and for other
@@ -167,12 +196,13 @@ pub fn kept<'e>(
     wanted: &[Wanted],
     images: &[Examined<'_, '_>],
     bundle: &Bundle<'_>,
-    embedded: Option<&'e Bundle<'_>>,
+    (embedded, archive): (Option<&'e Bundle<'_>>, Option<ArchiveForm>),
 ) -> Result<Vec<Addition<'e>>> {
     let selected: HashSet<usize> = images.iter().map(|image| image.image.index).collect();
     let mut kept = embedded.map_or_else(Vec::new, |embedded| earlier_additions(embedded, bundle));
     let is_wanted = |addition: &Addition<'_>| {
         wanted.iter().any(|wanted| wanted.target.is_of(addition.target, addition.compile_target))
+            || archive == Some(ArchiveForm::Ir) && (addition.target, addition.compile_target) == (GPU_SPEC, None)
     };
     kept.retain(|addition| !selected.contains(&addition.source) || !is_wanted(addition));
     if let Some(march) = wanted.iter().find_map(|wanted| wanted.target.march()) {
@@ -199,8 +229,8 @@ fn same_march(mut natives: impl Iterator<Item = CpuArch>, march: CpuArch) -> Res
     Err(Error::new(ErrorKind::Usage, message).with_remedy(format!("select all images, or use --march {found}")))
 }
 
-/// The entry of a native image for a linked file's list.
-pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
+/// The entry of a unit's own native image.
+fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
     Addition {
         source: unit.0,
         target: target.spec,

@@ -1,7 +1,8 @@
 //! Who compiles what, when, and how often is it tried?
 //!
 //! One thread per worker takes the largest module that is left (and that memory suffices for, see `memory`), so that no
-//! large one is begun last. The kernel
+//! large one is begun last. Where the system gives fewer threads than asked for, these do the work; where it gives none, the
+//! caller's does. The kernel
 //! ties a worker to the thread that started it (`PR_SET_PDEATHSIG` counts threads), which is why a worker never
 //! changes hands.
 
@@ -132,8 +133,15 @@ pub(super) fn run_tasks<T: Task>(
         // Should `on_event` panic, the scope would otherwise wait for everything that is left.
         let _guard = StopOnDrop(&stop);
         for number in 0..settings.jobs.get().min(jobs.len()) {
-            let slot = Slot { number, jobs, engines, settings, queue: &queue, stop: &stop, news: news.clone() };
-            scope.spawn(move || slot.work());
+            let slot = || Slot { number, jobs, engines, settings, queue: &queue, stop: &stop, news: news.clone() };
+            let own = slot();
+            if let Err(_no_thread) = thread::Builder::new().spawn_scoped(scope, move || own.work()) {
+                // Those that there are do the work. Where there is none, this one does, and what happened is told after it.
+                if number == 0 {
+                    slot().work();
+                }
+                break;
+            }
         }
         drop(news);
         for message in from_slots {

@@ -1,15 +1,18 @@
 //! How does the parent talk to one worker, and get rid of it?
 //!
-//! Nothing here waits on a pipe without a deadline: a thread feeds the worker's standard input, one reads its
-//! replies, one keeps the end of its standard error. Killing the worker closes the pipes and so ends the threads.
+//! Nothing here waits on a worker without a deadline, and nothing needs a thread: standard input and output of a worker are
+//! sockets, which are written to and read from in turns, each for a moment. A thread listens to its standard error; where the
+//! system gives none, what the worker says there is lost. It is no socket, since programs open `/dev/stderr`.
 
 use std::fs::DirBuilder;
-use std::io::{Read, Write};
+use std::io::{ErrorKind as IoKind, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,14 +29,20 @@ const STDERR_TAIL: usize = 8 << 10;
 /// Interval at which a waiting parent looks whether it should stop.
 const TICK: Duration = Duration::from_millis(100);
 
+/// The interval while the worker has not taken the whole request.
+const BUSY_TICK: Duration = Duration::from_millis(1);
+
 /// Longest wait for the end of standard error after a death: a grandchild may hold the pipe open.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// A worker process. Dropping it kills it and waits for its end.
 pub(super) struct Worker {
     child: Child,
-    requests: Sender<Vec<u8>>,
-    replies: Receiver<Result<Reply>>,
+    requests: UnixStream,
+    replies: UnixStream,
+    /// Bytes of a reply that is not complete yet.
+    received: Vec<u8>,
+    /// The end of what it said on standard error, and word that no more comes.
     stderr: Arc<Mutex<Vec<u8>>>,
     stderr_ended: Receiver<()>,
     /// Dropped last, when the process has ended.
@@ -85,50 +94,24 @@ impl Worker {
             // Drivers keep caches, and PoCL has no device where it cannot; there is no other place for them.
             command.env("XDG_CACHE_HOME", folder).env("POCL_CACHE_DIR", folder);
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| {
+        let no_sockets = |error| Error::new(ErrorKind::Environment, format!("sockets for a worker process: {error}"));
+        let socket = || -> std::io::Result<(UnixStream, Stdio)> {
+            let (own, other) = UnixStream::pair()?;
+            Ok((own, Stdio::from(OwnedFd::from(other))))
+        };
+        let (requests, stdin) = socket().map_err(no_sockets)?;
+        let (replies, stdout) = socket().map_err(no_sockets)?;
+        requests.set_nonblocking(true).map_err(no_sockets)?;
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let (stderr, stderr_ended) = listen(&said);
+        command.stdin(stdin).stdout(stdout).stderr(stderr);
+        let child = command.spawn().map_err(|error| {
             let program = launch.program.display();
             Error::new(ErrorKind::Environment, format!("starting a worker process, {program}: {error}"))
         })?;
-        let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(Error::new(ErrorKind::Environment, "a worker process without pipes"));
-        };
-
-        let (requests, to_write) = channel::<Vec<u8>>();
-        thread::spawn(move || {
-            // A failed write needs no report: the reading side notices that the worker is gone.
-            while let Ok(frame) = to_write.recv() {
-                if stdin.write_all(&frame).and_then(|()| stdin.flush()).is_err() {
-                    break;
-                }
-            }
-        });
-        let (from_worker, replies) = channel();
-        thread::spawn(move || {
-            while let Some(reply) = Reply::read(&mut stdout).transpose() {
-                let last = reply.is_err();
-                if from_worker.send(reply).is_err() || last {
-                    break;
-                }
-            }
-        });
-        let tail = Arc::new(Mutex::new(Vec::new()));
-        let (ended, stderr_ended) = channel();
-        let shared = Arc::clone(&tail);
-        thread::spawn(move || {
-            let mut chunk = [0; 4096];
-            while let Ok(count @ 1..) = stderr.read(&mut chunk) {
-                let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.extend_from_slice(chunk.get(..count).unwrap_or_default());
-                let excess = kept.len().saturating_sub(STDERR_TAIL);
-                kept.drain(..excess);
-            }
-            // Nobody may be waiting any more.
-            let _ = ended.send(());
-        });
-        Ok(Worker { child, requests, replies, stderr: tail, stderr_ended, _folder: folder })
+        // The other ends go with the command: where the worker ends, so do its streams.
+        drop(command);
+        Ok(Worker { child, requests, replies, received: Vec::new(), stderr: said, stderr_ended, _folder: folder })
     }
 
     /// Sends a request and waits for its reply. After anything but a reply the worker is of no further use.
@@ -139,23 +122,68 @@ impl Worker {
         stop: &dyn Fn() -> bool,
     ) -> Result<std::result::Result<Reply, NoReply>> {
         let begun = Instant::now();
-        // Where the writing thread has ended, so has the worker: the wait below finds out how.
-        let _ = self.requests.send(request.encode()?);
+        let frame = request.encode()?;
+        let mut unsent = frame.as_slice();
         loop {
+            self.send(&mut unsent);
             let left = timeout.saturating_sub(begun.elapsed());
-            match self.replies.recv_timeout(left.min(TICK)) {
-                Ok(Ok(reply)) => return Ok(Ok(reply)),
-                Ok(Err(error)) => {
+            let moment = left.min(if unsent.is_empty() { TICK } else { BUSY_TICK });
+            let ended = self.receive(moment);
+            let reply = if ended && !self.received.is_empty() {
+                Reply::read(&mut self.received.as_slice()).map(|reply| reply.map(|reply| (reply, self.received.len())))
+            } else {
+                Reply::first(&self.received)
+            };
+            match reply {
+                Ok(Some((reply, size))) => {
+                    self.received.drain(..size);
+                    return Ok(Ok(reply));
+                }
+                Err(error) => {
                     let reason = format!("the worker process sent {}", error.message());
                     return Ok(Err(self.give_up(FailureCause::BadOutput(reason))));
                 }
-                Err(RecvTimeoutError::Disconnected) => return Ok(Err(self.bury())),
-                Err(RecvTimeoutError::Timeout) if stop() => return Ok(Err(NoReply::Stopped)),
-                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
+                Ok(None) if ended => return Ok(Err(self.bury())),
+                Ok(None) if stop() => return Ok(Err(NoReply::Stopped)),
+                Ok(None) if left.is_zero() => {
                     return Ok(Err(self.give_up(FailureCause::TimedOut { after: timeout })));
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Ok(None) => {}
             }
+        }
+    }
+
+    /// Sends what the worker takes at once.
+    fn send(&mut self, unsent: &mut &[u8]) {
+        while !unsent.is_empty() {
+            match self.requests.write(unsent) {
+                Ok(sent @ 1..) => *unsent = unsent.get(sent..).unwrap_or_default(),
+                Err(error) if error.kind() == IoKind::Interrupted => {}
+                Err(error) if error.kind() == IoKind::WouldBlock => return,
+                // The worker is gone, which the end of its replies tells.
+                Ok(_) | Err(_) => *unsent = &[],
+            }
+        }
+    }
+
+    /// Waits a moment for a part of a reply, and takes all that is there. Whether the worker's output has ended.
+    fn receive(&mut self, moment: Duration) -> bool {
+        let mut chunk = [0; 64 << 10];
+        // A time of zero would be none.
+        let mut patience = moment.max(BUSY_TICK);
+        loop {
+            let _ = self.replies.set_read_timeout(Some(patience));
+            match self.replies.read(&mut chunk) {
+                Ok(count @ 1..) => self.received.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+                Err(error) if matches!(error.kind(), IoKind::WouldBlock | IoKind::TimedOut) => return false,
+                Err(error) if error.kind() == IoKind::Interrupted => return false,
+                Ok(_) | Err(_) => return true,
+            }
+            // Enough, where a reply is there: it may be the last thing that comes for a long time.
+            if !matches!(Reply::first(&self.received), Ok(None)) {
+                return false;
+            }
+            patience = BUSY_TICK;
         }
     }
 
@@ -185,6 +213,28 @@ impl Worker {
         let _ = self.stderr_ended.recv_timeout(GRACE);
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).trim().to_owned()
+    }
+}
+
+/// Keeps the end of what a worker says on the standard error that is returned; tells when no more comes.
+fn listen(said: &Arc<Mutex<Vec<u8>>>) -> (Stdio, Receiver<()>) {
+    let (ended, stderr_ended) = channel();
+    let Ok((mut stderr, other)) = std::io::pipe() else { return (Stdio::null(), stderr_ended) };
+    let shared = Arc::clone(said);
+    let listener = move || {
+        let mut chunk = [0; 4096];
+        while let Ok(count @ 1..) = stderr.read(&mut chunk) {
+            let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend_from_slice(chunk.get(..count).unwrap_or_default());
+            let excess = kept.len().saturating_sub(STDERR_TAIL);
+            kept.drain(..excess);
+        }
+        // Nobody may be waiting any more.
+        let _ = ended.send(());
+    };
+    match thread::Builder::new().spawn(listener) {
+        Ok(_) => (other.into(), stderr_ended),
+        Err(_no_thread) => (Stdio::null(), stderr_ended),
     }
 }
 

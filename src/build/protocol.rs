@@ -234,9 +234,10 @@ impl Reply {
             Reply::Inventory(inventory) => frame(6, &slices(&inventory.encode())),
             Reply::Offline(offline) => {
                 let files: Vec<&str> = offline.files.iter().filter_map(|file| file.to_str()).collect();
-                let (files, unknown) = (files.join("\n"), offline.unknown.join("\n"));
+                let [files, unknown, bindful] =
+                    [files.join("\n"), offline.unknown.join("\n"), offline.bindful.join("\n")];
                 let how: &[u8] = if offline.in_process { b"library" } else { b"program" };
-                frame(8, &[offline.version.as_bytes(), files.as_bytes(), unknown.as_bytes(), how])
+                frame(8, &[offline.version.as_bytes(), files.as_bytes(), unknown.as_bytes(), bindful.as_bytes(), how])
             }
             Reply::Answers { kernels, log } => {
                 let kernels: Vec<Vec<u8>> = kernels.iter().flat_map(KernelAnswers::fields).collect();
@@ -255,6 +256,21 @@ impl Reply {
         let failed = |error: io::Error| Error::io("writing to the parent process", &error);
         output.write_all(&self.encode()?).map_err(failed)?;
         output.flush().map_err(failed)
+    }
+
+    /// The reply that bytes begin with, and its length there; none where they end before it does.
+    ///
+    /// # Errors
+    /// `Input` where it is none, or of a kind that is not known.
+    pub fn first(bytes: &[u8]) -> Result<Option<(Reply, usize)>> {
+        let [_, _, _, _, _, l0, l1, l2, l3, rest @ ..] = bytes else { return Ok(None) };
+        let length = u32::from_le_bytes([*l0, *l1, *l2, *l3]);
+        if length <= MAX_PAYLOAD && bytes.starts_with(&MARK) && rest.len() < length as usize {
+            return Ok(None);
+        }
+        let mut left = bytes;
+        let reply = Reply::read(&mut left)?;
+        Ok(reply.map(|reply| (reply, bytes.len().saturating_sub(left.len()))))
     }
 
     /// The next reply, or nothing at the end of input.
@@ -282,6 +298,7 @@ impl Reply {
                 version: fields.text()?,
                 files: fields.names()?.into_iter().map(PathBuf::from).collect(),
                 unknown: fields.names()?,
+                bindful: fields.names()?,
                 in_process: fields.bytes()? == b"library",
             }),
             other => return Err(Error::input(format!("a reply of unknown kind {other}"))),

@@ -13,6 +13,8 @@ pub const GPU_SPEC: &str = "spir64_gen";
 
 /// `DeviceTargetSpec` of images of NVIDIA GPUs.
 pub const NVIDIA_SPEC: &str = "nvptx64";
+/// Option of ocloc for code that both of Intel's drivers take, on GPUs for which newer versions make other code by default.
+pub const BINDFUL: &str = "-stateful_address_mode bindful";
 /// The word for PTX among the architectures: that of the newest of them goes with their code, for GPUs to come.
 pub const PTX: &str = "ptx";
 /// Prefix of the names of NVIDIA GPUs in the device configuration.

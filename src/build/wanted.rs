@@ -1,8 +1,8 @@
 //! For what does the user want native code?
 
-use super::compile::unknown;
+use super::compile::{self, Known};
 use super::inventory::KINDS;
-use super::target::{Backend, CPU_SPEC, GPU_SPEC, Target};
+use super::target::{BINDFUL, Backend, CPU_SPEC, GPU_SPEC, Target};
 use super::{Device, Engine};
 use crate::device::cpu::{self, CpuArch};
 use crate::device::table::TargetTable;
@@ -20,6 +20,8 @@ pub struct Wanted {
     pub facts: Option<Facts>,
     /// Whether the user named it alone, and not as one of a family or range.
     pub named: bool,
+    /// Options that the compiler gets for it whatever the images say.
+    pub added_options: Option<String>,
 }
 
 /// Targets and devices as the command line names them.
@@ -63,7 +65,7 @@ pub fn wanted(reporter: &dyn Reporter, table: &TargetTable, asked: &Asked<'_>) -
             if let Some(known) = wanted.iter_mut().find(|known| known.target == target) {
                 known.named |= named;
             } else if !wanted.iter_mut().any(|known| known.target.merge(&target)) {
-                wanted.push(Wanted { target, facts, named });
+                wanted.push(Wanted { target, facts, named, added_options: None });
             }
         }
     }
@@ -72,7 +74,7 @@ pub fn wanted(reporter: &dyn Reporter, table: &TargetTable, asked: &Asked<'_>) -
         return Err(error.with_remedy("name the oldest that it is to run on: -t nvidia_gpu_sm_80"));
     }
     let devices = (asked.devices)(march)?;
-    wanted.extend(devices.into_iter().map(|target| Wanted { target, facts: None, named: true }));
+    wanted.extend(devices.into_iter().map(|target| Wanted { target, facts: None, named: true, added_options: None }));
     // The runtime could not tell them apart.
     for (at, one) in wanted.iter().enumerate() {
         let same = |other: &&Wanted| {
@@ -94,7 +96,8 @@ pub fn wanted(reporter: &dyn Reporter, table: &TargetTable, asked: &Asked<'_>) -
     Ok(wanted)
 }
 
-/// Leaves out the members of families and ranges that this machine's ocloc does not know.
+/// Leaves out the members of families and ranges that this machine's ocloc does not know. `archived` says that code for
+/// several GPUs goes into archives.
 ///
 /// # Errors
 /// `Environment` where there is no ocloc, or it does not know a target that was named alone, or ptxas does not know one.
@@ -102,9 +105,10 @@ pub fn known(
     reporter: &dyn Reporter,
     wanted: Vec<Wanted>,
     engine: &dyn Fn(&Target) -> Result<Engine>,
+    archived: bool,
 ) -> Result<Vec<Wanted>> {
     if let Some(target) = wanted.iter().map(|wanted| &wanted.target).find(|target| target.is_nvidia()) {
-        let (unknown, version) = unknown(&[target], &engine(target)?)?;
+        let Known { unknown, version, .. } = compile::known(&[target], &engine(target)?)?;
         if !unknown.is_empty() {
             let message = format!("ptxas does not know all of {} ({version})", target.architecture());
             let error = Error::new(ErrorKind::Environment, message);
@@ -113,14 +117,17 @@ pub fn known(
     }
     let gpus: Vec<&Target> = wanted.iter().map(|wanted| &wanted.target).filter(|target| is_offline(target)).collect();
     let Some(first) = gpus.first() else { return Ok(wanted) };
-    let (unknown, version) = unknown(&gpus, &engine(first)?)?;
-    let names: HashSet<String> =
-        unknown.iter().filter_map(|place| gpus.get(*place)).map(|target| target.name.clone()).collect();
+    let Known { unknown, bindful, version } = compile::known(&gpus, &engine(first)?)?;
+    let named = |places: &[usize]| -> HashSet<String> {
+        places.iter().filter_map(|place| gpus.get(*place)).map(|target| target.name.clone()).collect()
+    };
+    let (names, bindful) = (named(&unknown), named(&bindful));
     let bundles = "executable kernel bundles (get_kernel_bundle, not launches) fail on a GPU where the kernel has native code \
                    for another one without SPIR-V inside";
     match gpus.len() {
         1 => reporter.detail(bundles),
-        _ => reporter.note(&format!("{bundles}; `check --state executable` tells where")),
+        _ if archived => {}
+        _ => reporter.note(&format!("{bundles}; `check --state executable` tells where, --archive mends it")),
     }
     let version = if version.is_empty() { "this machine's ocloc".to_owned() } else { format!("ocloc {version}") };
     if let Some(named) = wanted.iter().find(|wanted| wanted.named && names.contains(&wanted.target.name)) {
@@ -133,7 +140,10 @@ pub fn known(
         list.sort_unstable();
         reporter.note(&format!("{version} does not know {}, which are left out", list.join(", ")));
     }
-    let left: Vec<Wanted> = wanted.into_iter().filter(|wanted| !names.contains(&wanted.target.name)).collect();
+    let mut left: Vec<Wanted> = wanted.into_iter().filter(|wanted| !names.contains(&wanted.target.name)).collect();
+    for wanted in left.iter_mut().filter(|wanted| bindful.contains(&wanted.target.name)) {
+        wanted.added_options = Some(BINDFUL.to_owned());
+    }
     if left.is_empty() {
         let message = format!("{version} knows none of the targets");
         return Err(Error::new(ErrorKind::Environment, message).with_remedy("install a newer ocloc"));

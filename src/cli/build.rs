@@ -16,6 +16,7 @@ use crate::cli::cache::size;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sycl_bundle::build::archive::ArchiveForm;
 use sycl_bundle::build::commands::{self, Draft};
 use sycl_bundle::build::compile::{CompileResults, Shard};
 use sycl_bundle::build::plans::Recipes;
@@ -56,6 +57,14 @@ pub struct Args {
     /// Put PTX of the newest of the NVIDIA GPUs named beside their code, which the driver compiles for newer ones
     #[arg(long)]
     ptx: bool,
+    /// Put the code for all Intel GPUs named into one archive per image, as ocloc -device A,B does; with `=ir` the SPIR-V
+    /// too, from which the driver compiles for every other Intel GPU
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "native", value_parser = ArchiveForm::parse)]
+    archive: Option<ArchiveForm>,
+    /// Compile once for GPUs of which the driver takes one's code on another, where both are named: bmg-g21's on bmg-g31 and
+    /// lnl-m, acm-g10's on acm-g11 and acm-g12, mtl-u's on mtl-h, ptl-h's on ptl-u
+    #[arg(long)]
+    share_code: bool,
     /// Write nothing, and fail, unless all selected images become native for all targets
     #[arg(long)]
     all_or_nothing: bool,
@@ -152,6 +161,12 @@ Native images of GPUs are tagged spir64_gen and name their GPU (compile_target),
 tells GPUs apart; runtimes of early 2024 do not look at the name, and hand them to any Intel GPU.
 Building again replaces the images of the same targets and keeps those of others.
 
+With --archive the code of an image for several Intel GPUs is one archive, listed once for each of
+them and, in a linked file, stored once: executable kernel bundles work on all of them, since the
+driver finds its GPU's code in each. With --archive=ir it holds the SPIR-V too and is listed once
+for all Intel GPUs: the driver compiles that for GPUs without code, so that --no-spirv leaves these
+GPUs working.
+
 Images of NVIDIA GPUs are tagged nvptx64. Several of these GPUs share one image, a fat binary, as
 the runtime does not tell them apart (-t nvidia_gpu_sm_80,nvidia_gpu_sm_90 --ptx). What cannot be
 made for them (explicit SIMD, Intel's inline assembly, sub-groups of other than 32) stays SPIR-V.
@@ -162,9 +177,10 @@ What was compiled before, with the same options by the same compiler, comes out 
 (`sycl-bundle cache --help`). Under `make -j` no more modules are compiled at once than make
 allows. Ctrl-C keeps what is compiled; the same command goes on.
 
-CPU images that are the same code but for the name of their one kernel are compiled once, and the
-native code gets each name in turn: byte for byte what the driver makes. The names must be of one
-length. --dry-run says how many these are, and which others cannot be renamed so, and why.
+Images that are the same code but for the name of their one kernel are compiled once by Intel's CPU
+driver and by ocloc, and the native code gets each name in turn: byte for byte what the compiler
+makes. The names must be of one length. --dry-run says how many these are, and which others cannot
+be renamed so, and why.
 
 An image that does not build does not keep the others from being compiled, as by `make -k`;
 --fail-fast ends the build there. --max-memory bounds how many large modules are compiled at once.
@@ -182,6 +198,7 @@ Examples:
   sycl-bundle build libfoo.so -t spir64_x86_64 -t intel_gpu_pvc -t dg2 --compress -o out/libfoo.so
   sycl-bundle build libfoo.so -t spir64_x86_64 --emit shared -o libfoo-native.so
   sycl-bundle build a.spv b.spv -t pvc --all-or-nothing -o kernels.table
+  sycl-bundle build libfoo.so -t pvc,bmg-g21,acm-g10 --archive -o out/libfoo.so
   sycl-bundle build libfoo.so --device gpu -o out/libfoo.so
   sycl-bundle build libfoo.so -t spir64_x86_64 --spec block=64 --spec-defaults -o out/libfoo.so
   sycl-bundle build libfoo.so -t spir64_x86_64 -o out/libfoo.so --install-driver

@@ -292,6 +292,7 @@ impl CompilerArgs {
             cache: None,
             shard: None,
             fold: false,
+            share: false,
         };
         let done = compile(global, &order, jobs, &mut Watched::new(global, &mut Watch::default(), name))?;
         for failure in &done.failures {

@@ -194,7 +194,7 @@ impl Args {
         let offline = OfflineArgs { ocloc: self.ocloc.clone(), ..OfflineArgs::default() };
         let wanted = self.compiler.targets(global, &self.configs, &self.targets)?;
         let (groups, mut failed) = self.groups(global, gathered, &wanted)?;
-        let wanted = wanted::known(global, wanted, &|target| engine(target, &offline))?;
+        let wanted = wanted::known(global, wanted, &|target| engine(target, &offline), false)?;
         let targets: Vec<Target> = wanted.into_iter().map(|wanted| wanted.target).collect();
         let (mut jobs, mut linked, mut refused) = (Vec::new(), HashMap::new(), BTreeMap::new());
         for group in &groups {

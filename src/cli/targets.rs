@@ -20,8 +20,9 @@ use sycl_bundle::select::Selector;
 
 const AFTER_HELP: &str = "\
 A target goes by any name: intel_gpu_acm_g10, acm-g10, 12.55.8, 0x56a0 (PCI id), dg2 and xe-hpg
-(families), dg1:acm-g10 and xe2: (ranges), sm_90, gfx90a, triples, avx2 and other instruction sets
-of CPUs. What is no target but a file is taken as with --of.
+(families), dg1:acm-g10 and xe2: (ranges), 'bmg*' (patterns), 'Arc A770' (what it is sold as),
+sm_90, gfx90a, triples, avx2 and other instruction sets of CPUs. What is no target but a file is
+taken as with --of.
 
 A device configuration is YAML in DPC++'s grammar; `like` takes over what another target has:
   my_gpu:
@@ -32,8 +33,8 @@ A device configuration is YAML in DPC++'s grammar; `like` takes over what anothe
 Further keys: aspects, maybe-aspects, lacks-aspects, may_support_other_aspects,
 max-work-item-sizes, local-memory, spirv-version, spirv-extensions, spirv-capabilities,
 spirv-refused-capabilities, matrix, device-type, backends, aliases, ip-versions, architecture-id,
-pci-device-ids, march, aot-toolchain, aot-toolchain-TOOL-OPTION, default-options, source, open;
-members and ocloc-device make a family, template what can only be taken over.
+pci-device-ids, product-names, march, aot-toolchain, aot-toolchain-TOOL-OPTION, default-options,
+source, open; members and ocloc-device make a family, template what can only be taken over.
 
 Examples:
   sycl-bundle targets

@@ -10,7 +10,7 @@ use super::target::{Family, Source, Target};
 use super::yaml::{Entry, Fault, Node, Value};
 
 /// The keys of a target, those of DPC++'s grammar first.
-pub const KEYS: [&str; 30] = [
+pub const KEYS: [&str; 31] = [
     "aspects",
     "may_support_other_aspects",
     "sub-group-sizes",
@@ -35,6 +35,7 @@ pub const KEYS: [&str; 30] = [
     "ip-versions",
     "architecture-id",
     "pci-device-ids",
+    "product-names",
     "march",
     "default-options",
     "ocloc-device",

@@ -1,12 +1,13 @@
 //! Which targets does this spelling mean?
 //!
 //! Everybody's spelling is taken: DPC++'s names and aliases (`intel_gpu_acm_g10`, `intel_gpu_12_55_8`), ocloc's acronyms,
-//! versions, PCI ids, groups and ranges (`acm-g10`, `12.55.8`, `0x56a0`, `xe-hpg`, `dg1:acm-g10`), the architectures of
-//! CUDA and HIP (`sm_90`, `gfx90a`), triples, and names of CPUs and their instruction sets (`avx2`, `skx`).
+//! versions, PCI ids, groups and ranges (`acm-g10`, `12.55.8`, `0x56a0`, `xe-hpg`, `dg1:acm-g10`), patterns (`bmg*`), names
+//! under which GPUs are sold (`Arc A770`), the architectures of CUDA and HIP (`sm_90`, `gfx90a`), triples, and names of CPUs
+//! and their instruction sets (`avx2`, `skx`).
 
 use super::cpu::CpuArch;
 use super::near::did_you_mean;
-use super::table::{TargetTable, normal};
+use super::table::{TargetTable, normal, short_name};
 use super::target::IpVersion;
 use super::target::Target;
 use crate::error::{Error, ErrorKind, Result};
@@ -67,7 +68,60 @@ impl TargetTable {
         if let (Ok(march), Some(target)) = (CpuArch::parse(text), self.target(CPU)) {
             return Ok(Resolution { march: Some(march), ..Resolution::from_targets(vec![target]) });
         }
+        if let Some(found) = self.pattern(text).or_else(|| self.product(text)) {
+            return found;
+        }
         self.triple(text).or_else(|| self.hip(text)).map_or_else(|| Err(self.unknown(text)), Ok)
+    }
+
+    /// `intel_gpu_*`, `bmg*`, `acm-g1?`: all targets with such a name or alias, in full or short.
+    fn pattern(&self, text: &str) -> Option<Result<Resolution<'_>>> {
+        if !text.contains(['*', '?']) {
+            return None;
+        }
+        let wanted = normal(text);
+        let named = |name: &str| {
+            let name = normal(name);
+            let short = short_name(&name).is_some_and(|short| is_like(short.as_bytes(), wanted.as_bytes()));
+            short || is_like(name.as_bytes(), wanted.as_bytes())
+        };
+        let is_meant = |one: &&Target| named(&one.name) || one.aliases.iter().any(|alias| named(alias));
+        let targets: Vec<&Target> = self.targets().iter().filter(is_meant).collect();
+        let none =
+            || usage(format!("no target is named like `{text}`")).with_remedy("`sycl-bundle targets` lists them");
+        Some(if targets.is_empty() { Err(none()) } else { Ok(Resolution::from_targets(targets)) })
+    }
+
+    /// `Arc A770`, `Intel(R) Arc(TM) A770 Graphics`, `A770`: the GPU that is sold so, by the whole name or some of its
+    /// words in a row.
+    fn product(&self, text: &str) -> Option<Result<Resolution<'_>>> {
+        let wanted = product_words(text);
+        if !wanted.iter().any(|word| word.contains(|letter: char| letter.is_ascii_alphabetic())) {
+            return None;
+        }
+        let sold = |whole: bool| {
+            let like = |name: &&String| {
+                let words = product_words(name);
+                if whole { words == wanted } else { words.windows(wanted.len()).any(|part| part == wanted) }
+            };
+            let one = |target| {
+                let target: &Target = target;
+                Some((target, target.product_names.iter().find(like)?))
+            };
+            self.targets().iter().filter_map(one).collect::<Vec<(&Target, &String)>>()
+        };
+        let exact = sold(true);
+        let found = if exact.is_empty() { sold(false) } else { exact };
+        match found.as_slice() {
+            [] => None,
+            [(target, _)] => Some(Ok(Resolution::from_targets(vec![*target]))),
+            several => {
+                let names: Vec<String> =
+                    several.iter().map(|(target, name)| format!("{} ({name})", target.name)).collect();
+                let error = usage(format!("several GPUs are sold as `{}`", text.escape_debug()));
+                Some(Err(error.with_remedy(format!("name one of them: {}", names.join(", ")))))
+            }
+        }
     }
 
     /// `0x56a0`: a PCI device id up to 16 bits, a GMDID up to 32, else the runtime's number of an architecture. A plain
@@ -192,6 +246,38 @@ impl TargetTable {
     }
 }
 
+/// The words that tell products apart, in small letters.
+fn product_words(name: &str) -> Vec<String> {
+    let name = name.to_ascii_lowercase().replace("(r)", " ").replace("(tm)", " ");
+    let words = name.split([' ', '-', '_', '/']).filter(|word| !matches!(*word, "" | "intel" | "graphics" | "gpu"));
+    words.map(str::to_owned).collect()
+}
+
+/// Whether a name is like a pattern of `*` (anything) and `?` (one letter).
+fn is_like(name: &[u8], pattern: &[u8]) -> bool {
+    // Where the last `*` stands, and how much of the name it has taken so far.
+    let (mut at, mut place, mut star) = (0usize, 0usize, None);
+    while let Some(letter) = name.get(at) {
+        match pattern.get(place) {
+            Some(b'*') => {
+                star = Some((place, at));
+                place = place.saturating_add(1);
+            }
+            Some(wanted) if *wanted == b'?' || wanted == letter => {
+                at = at.saturating_add(1);
+                place = place.saturating_add(1);
+            }
+            _ => {
+                let Some((back, taken)) = star else { return false };
+                star = Some((back, taken.saturating_add(1)));
+                at = taken.saturating_add(1);
+                place = back.saturating_add(1);
+            }
+        }
+    }
+    pattern.get(place..).is_none_or(|rest| rest.iter().all(|letter| *letter == b'*'))
+}
+
 fn usage(message: String) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
@@ -204,4 +290,51 @@ fn is_gfx(text: &str) -> bool {
 fn range(text: &str) -> Option<(&str, &str)> {
     let (first, last) = text.split_once(':')?;
     (!is_gfx(first) && !last.contains(':') && (!first.is_empty() || !last.is_empty())).then_some((first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::table;
+    use super::*;
+
+    fn names(spelling: &str) -> Vec<String> {
+        let found = table().resolve(spelling).map(|found| found.targets.iter().map(|one| one.name.clone()).collect());
+        found.unwrap_or_else(|error| vec![format!("{} {}", error.message(), error.remedy().unwrap_or_default())])
+    }
+
+    #[test]
+    fn products_are_found_by_what_they_are_sold_as() {
+        for (spelling, target) in [
+            ("Arc A770", "intel_gpu_acm_g10"),
+            ("Intel(R) Arc(TM) A770 Graphics", "intel_gpu_acm_g10"),
+            ("arc-a380", "intel_gpu_acm_g11"),
+            ("B580", "intel_gpu_bmg_g21"),
+            ("Data Center GPU Max 1550", "intel_gpu_pvc"),
+            ("Max 1550VG", "intel_gpu_pvc_vg"),
+            ("UHD Graphics 750", "intel_gpu_rkl"),
+        ] {
+            assert_eq!(names(spelling), [target], "{spelling}");
+        }
+        let [several] = names("UHD Graphics 730").try_into().expect("one error");
+        assert!(several.contains("intel_gpu_rkl (UHD Graphics 730), intel_gpu_adl_s"), "{several}");
+        assert!(names("770")[0].contains("is no target"), "a number alone names nothing");
+    }
+
+    #[test]
+    fn patterns_mean_all_that_are_named_so() {
+        assert_eq!(names("acm-g1?"), ["intel_gpu_acm_g10", "intel_gpu_acm_g11", "intel_gpu_acm_g12"]);
+        assert_eq!(names("*bmg*"), ["intel_gpu_bmg_g21", "intel_gpu_bmg_g31"]);
+        assert!(names("intel_gpu_*").len() > 30);
+        assert!(names("nothing*")[0].contains("no target is named like"));
+        for (name, pattern, is) in [
+            ("abcabd", "a*b?", true),
+            ("abc", "*", true),
+            ("abc", "a*c*", true),
+            ("abc", "a*d", false),
+            ("", "?", false),
+            ("ab", "abc", false),
+        ] {
+            assert_eq!(is_like(name.as_bytes(), pattern.as_bytes()), is, "{name} {pattern}");
+        }
+    }
 }

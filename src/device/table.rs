@@ -43,6 +43,11 @@ pub(super) fn normal(name: &str) -> String {
     name.trim().to_ascii_lowercase().replace('-', "_")
 }
 
+/// What is left of a name without its prefix.
+pub(super) fn short_name(name: &str) -> Option<&str> {
+    PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))
+}
+
 impl Known for TargetTable {
     fn target(&self, name: &str) -> Option<&Target> {
         let named = |target: &&Target| target.name == name;
@@ -206,7 +211,7 @@ impl TargetTable {
         }
         for (meaning, name, aliases, device) in &all {
             let long = aliases.iter().map(String::as_str).chain([*name]);
-            let short = long.filter_map(|name| PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)));
+            let short = long.filter_map(short_name);
             for short in short.chain(*device) {
                 names.entry(normal(short)).or_insert(*meaning);
             }

@@ -120,6 +120,8 @@ pub struct Target {
     #[serde(serialize_with = "hexadecimal_ids")]
     #[schemars(with = "Vec<String>")]
     pub pci_device_ids: Vec<u16>,
+    /// Names under which it is sold (`Arc A770`).
+    pub product_names: Vec<String>,
     /// Aspects that it has.
     pub aspects: Vec<String>,
     /// Aspects that it may have, by driver, backend or system, where the list is closed otherwise.

@@ -202,10 +202,19 @@ fn without(compiled: &Compiled<'_, '_>, bytes: &[u8]) -> Result<Draft> {
 
 /// Additions with their payloads as zstd frames, where these are smaller.
 fn compressed<'k>(arena: &'k Arena, additions: &[Addition<'k>], level: i32) -> Result<Vec<Addition<'k>>> {
+    // What is listed for several devices is compressed once.
+    let mut known: HashMap<(*const u8, usize), (u8, &'k [u8])> = HashMap::new();
     let one = |addition: &Addition<'k>| {
-        let mut image = Image { declared: Declared::from(addition.format), ..Image::bare(addition.payload, 0) };
-        store(arena, &mut image, Payload::Zstd(level))?;
-        Ok(Addition { format: image.declared.number(), payload: image.stored, ..*addition })
+        let key = (addition.payload.as_ptr(), addition.payload.len());
+        let (format, payload) = match known.get(&key) {
+            Some(known) => *known,
+            None => {
+                let mut image = Image { declared: Declared::from(addition.format), ..Image::bare(addition.payload, 0) };
+                store(arena, &mut image, Payload::Zstd(level))?;
+                *known.entry(key).or_insert((image.declared.number(), image.stored))
+            }
+        };
+        Ok(Addition { format, payload, ..*addition })
     };
     additions.iter().map(one).collect()
 }

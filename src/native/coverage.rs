@@ -49,6 +49,11 @@ fn takes(gpu: &str, code_for: &str) -> bool {
     gpu == code_for || TAKES.contains(&(gpu, code_for))
 }
 
+/// The GPU of which a GPU takes the code beside its own, by the names of the device configuration.
+pub fn also_takes(gpu: &str) -> Option<&'static str> {
+    TAKES.iter().find(|(own, _)| *own == gpu).map(|(_, other)| *other)
+}
+
 impl Native {
     /// Returns how an Intel GPU runs the code, by the GPU's name in the device configuration. None for other devices, for code that is
     /// not Intel's GPUs', and where code of which the device is not known might be for this one.

@@ -23,7 +23,7 @@ mod pocl;
 mod ptx;
 mod yaml;
 mod ze_info;
-mod zebin;
+pub(crate) mod zebin;
 
 use crate::bundle::format::Format;
 use crate::container::arena::Arena;

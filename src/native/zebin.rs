@@ -107,6 +107,14 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     Ok(read)
 }
 
+/// Returns the IP version (GMDID) of the GPU that code is for, where the file tells it.
+pub(crate) fn ip_version(data: &[u8]) -> Option<u32> {
+    let elf = DeviceElf::parse(data).ok()?;
+    let sections = elf.sections.iter().filter(|section| section.name.starts_with(".note.intelgt"));
+    let mut notes = sections.flat_map(DeviceElf::notes).filter(|note| note.owner == b"IntelGT");
+    bytes::u32_at(notes.find(|note| note.kind == PRODUCT_CONFIG)?.data, 0)
+}
+
 #[cold]
 fn shifted(error: Error, by: u64) -> Error {
     let offset = error.offset().unwrap_or(0).saturating_add(by);

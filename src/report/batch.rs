@@ -85,6 +85,9 @@ impl<'w, 'a> Batch<'w, 'a> {
         for (image, target) in done.harvested {
             give(image, &mut |share, image| share.harvested.push((image, target)));
         }
+        for (image, target) in done.shared {
+            give(image, &mut |share, image| share.shared.push((image, target)));
+        }
         for (image, target) in done.elsewhere {
             give(image, &mut |share, image| share.elsewhere.push((image, target)));
         }
@@ -291,6 +294,7 @@ impl<'w, 'a> Work<'w, 'a> {
             compiled: targets.iter().map(|target| target.compiled).sum(),
             cached: done.cached.len(),
             folded: done.folded.len(),
+            shared: done.shared.len(),
             elsewhere: done.elsewhere.len(),
             harvested: done.harvested.len(),
             native_bytes: targets.iter().map(|target| target.native_bytes).sum(),
@@ -317,11 +321,17 @@ impl<'w, 'a> Work<'w, 'a> {
             compiled: if dry_run { plans.counts.get(place).copied().unwrap_or(0) } else { compiled().count() },
             cached: of(&done.cached),
             folded: of(&done.folded),
+            shared: of(&done.shared),
             skipped: plan.skipped.len(),
             staying: plan.staying.len(),
             failed: done.failures.iter().filter(|failure| failure.target == place).count(),
             elsewhere: of(&done.elsewhere),
-            native_bytes: compiled().map(|binary| binary.bytes.len() as u64).sum(),
+            // What is another GPU's code is counted there.
+            native_bytes: compiled()
+                .filter(|binary| !done.shared.contains(&binary.unit()))
+                .map(|binary| binary.bytes.len() as u64)
+                .sum(),
+            added_options: self.wanted.get(place)?.added_options.clone(),
         })
     }
 

@@ -49,6 +49,10 @@ pub struct Built {
     /// Native images made of the binary of another image with the same code under another kernel name; `compiled`
     /// counts them too, and those out of the cache are not among them.
     pub folded: usize,
+    /// Native images that are another GPU's code, which the driver takes; `compiled` counts them too.
+    pub shared: usize,
+    /// Archives that hold the code of an image for several GPUs.
+    pub archives: usize,
     /// Images that are the same code as another and are compiled all the same.
     pub apart: Vec<Alone>,
     /// Images that another shard compiles.
@@ -143,6 +147,8 @@ pub struct TargetCounts {
     pub cached: usize,
     /// Native images made of the binary of another image with the same code under another kernel name.
     pub folded: usize,
+    /// Native images that are another GPU's code, whose bytes are counted there.
+    pub shared: usize,
     /// Images that it cannot run.
     pub skipped: usize,
     /// Images that stay as they are.
@@ -153,6 +159,9 @@ pub struct TargetCounts {
     pub elsewhere: usize,
     /// Bytes of native code.
     pub native_bytes: u64,
+    /// Options that the compiler gets for this target whatever the images say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added_options: Option<String>,
 }
 
 impl TargetCounts {
@@ -163,6 +172,7 @@ impl TargetCounts {
             spec: self.spec,
             compile_target: self.compile_target.clone(),
             architecture: self.architecture.clone(),
+            added_options: self.added_options.clone(),
             ..TargetCounts::default()
         }
     }
@@ -173,6 +183,7 @@ impl TargetCounts {
             (&mut self.compiled, other.compiled),
             (&mut self.cached, other.cached),
             (&mut self.folded, other.folded),
+            (&mut self.shared, other.shared),
             (&mut self.skipped, other.skipped),
             (&mut self.staying, other.staying),
             (&mut self.failed, other.failed),
@@ -315,6 +326,8 @@ impl Built {
             (&mut self.compiled, file.compiled),
             (&mut self.cached, file.cached),
             (&mut self.folded, file.folded),
+            (&mut self.shared, file.shared),
+            (&mut self.archives, file.archives),
             (&mut self.elsewhere, file.elsewhere),
             (&mut self.harvested, file.harvested),
         ];
@@ -368,6 +381,18 @@ impl Built {
         }
         if self.harvested > 0 {
             lines.push(format!("  {} of them made by the driver while the program ran", self.harvested));
+        }
+        let adding = |target: &&TargetCounts| target.added_options.is_some();
+        if let Some(added) = self.targets.iter().find(adding).and_then(|target| target.added_options.as_deref()) {
+            let names: Vec<&str> = self.targets.iter().filter(adding).map(|target| target.target.as_str()).collect();
+            let why = "Intel's OpenCL driver refuses the code that is made there without it";
+            lines.push(format!("  {added} for {}: {why}", names.join(", ")));
+        }
+        if self.shared > 0 {
+            lines.push(format!("  {} of them the code of another GPU named, which the driver takes", self.shared));
+        }
+        if self.archives > 0 {
+            lines.push(format!("  {} for the Intel GPUs named together", count(self.archives, "archive")));
         }
         if self.folded > 0 {
             lines.push(format!("  {} of them folded: the code of another under their kernel's name", self.folded));

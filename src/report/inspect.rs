@@ -11,7 +11,7 @@ use super::text::{visible, wrap};
 use super::units::{bytes, count, counted, share};
 use crate::bundle::requirements::{FixedTarget, Requirements};
 use crate::compat::examine::Examined;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Kernels of a group among which the example is chosen.
 const EXAMPLES: usize = 64;
@@ -57,8 +57,13 @@ impl Totals {
     pub fn add(&mut self, facts: &FileFacts<'_>) {
         self.files = self.files.saturating_add(1);
         self.images = self.images.saturating_add(facts.images.len());
+        let mut seen: HashSet<(*const u8, usize)> = HashSet::new();
         for image in &facts.images {
             self.kernels = self.kernels.saturating_add(image.kernels.len());
+            // Bytes that are listed for several devices are there once.
+            if !seen.insert((image.image.stored.as_ptr(), image.image.stored.len())) {
+                continue;
+            }
             self.stored = self.stored.saturating_add(image.image.stored.len() as u64);
             self.inflated = self.inflated.saturating_add(image.size);
         }

@@ -90,6 +90,7 @@ fn facts(target: &Target) -> Vec<(&'static str, String)> {
     put("ip-versions", list(&target.ip_versions));
     put("architecture-id", target.architecture_id.map(|id| format!("{id:#018x}")).unwrap_or_default());
     put("pci-device-ids", list(&target.pci_device_ids.iter().map(|id| format!("{id:#06x}")).collect::<Vec<_>>()));
+    put("product-names", list(&target.product_names));
     put("aspects", list(&target.aspects));
     put("maybe-aspects", list(&target.maybe_aspects));
     put("lacks-aspects", list(&target.lacks_aspects));
@@ -166,7 +167,8 @@ pub fn family(family: &Family, view: &View) -> String {
 /// Lists the facts in which two targets differ; empty where they agree on all that decides what runs.
 pub fn difference(first: &Target, second: &Target, view: &View) -> String {
     // What identifies a target differs by nature.
-    let own = ["aliases", "families", "ip-versions", "architecture-id", "pci-device-ids", "aot options"];
+    let own =
+        ["aliases", "families", "ip-versions", "architecture-id", "pci-device-ids", "product-names", "aot options"];
     let (left, right) = (facts(first), facts(second));
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in left.iter().chain(&right) {

@@ -1,5 +1,6 @@
 //! How does a changed bundle get back into a file?
 
+pub mod archive;
 pub mod blobs;
 pub mod embed;
 pub mod empty;

@@ -1,6 +1,6 @@
-//! How is the kernel of native CPU code renamed so that the bytes are those the driver would have written?
+//! How is the kernel of native code renamed so that the bytes are those the compiler would have written?
 //!
-//! A binary of Intel's OpenCL CPU driver is an ELF file of type 0xff04 with four sections. Three of them hold the
+//! Code for Intel GPUs: `zebin`. Code for CPUs: a binary of Intel's OpenCL CPU driver is an ELF file of type 0xff04 with four sections. Three of them hold the
 //! kernel's name: `.ocl.meta`, after the name's length, once per list of kernels and, where the whole kernel was
 //! vectorized, once more behind the signature (`_ZGVdN8uuuuuuu_` and the name, vector function ABI); the string table
 //! of the object file `.ocl.obj`; and the string table of the bitcode `.ocl.ir`. A name of equal length replaces it
@@ -12,6 +12,9 @@
 //! another length are refused, since they would move the bits of the bitcode, and names that end differently, since the
 //! string table of the object is sorted from the ends of its strings.
 
+mod zebin;
+
+use crate::bundle::format::Format;
 use crate::bytes;
 use crate::container::address::{find, find_all};
 use crate::container::device_elf::{DeviceElf, EM_X86_64, c_string};
@@ -47,7 +50,7 @@ impl RenameError {
     pub fn reason(self) -> &'static str {
         match self {
             RenameError::Names => "the names of their kernels are short, or differ in length or in how they end",
-            RenameError::Form => "the driver's native code is not of the form that is known",
+            RenameError::Form => "the compiler's native code is not of the form that is known",
             RenameError::Debug => "the native code holds debug information, which holds names",
             RenameError::Elsewhere => "the native code holds the kernel's name where it cannot be replaced",
             RenameError::Order => "the native code sorts its strings by the kernel's name",
@@ -66,6 +69,45 @@ pub fn shared_name(name: &str) -> String {
     let kept = name.len().saturating_sub(TAIL);
     let filler = "sycl_bundle_kernel_".chars().cycle().take(kept);
     filler.chain(name.chars().skip(kept)).collect()
+}
+
+/// A kernel, by all that its native code tells of it and its module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    name: String,
+    /// Hash of the module, which stands in code for Intel GPUs.
+    module_hash: u64,
+}
+
+impl Identity {
+    /// The kernel of a module that has `name` at an offset, in place of a name of that length.
+    pub fn new(module: &[u8], at: usize, name: &str) -> Identity {
+        let end = at.saturating_add(name.len());
+        let parts = [module.get(..at), Some(name.as_bytes()), module.get(end..)];
+        let whole: Vec<u8> = parts.into_iter().flatten().flatten().copied().collect();
+        let words = whole.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
+        Identity { name: name.to_owned(), module_hash: zebin::module_hash(words) }
+    }
+
+    /// The upper and the lower half of the hash, as they stand in code.
+    fn hash_halves(&self) -> ([u8; 4], [u8; 4]) {
+        let [a, b, c, d, e, f, g, h] = self.module_hash.to_le_bytes();
+        ([e, f, g, h], [a, b, c, d])
+    }
+}
+
+/// Returns the binary, for a CPU or an Intel GPU, with the kernel `from` renamed to `to`.
+///
+/// # Errors
+/// The reason why the binary cannot be renamed.
+pub fn rename_kernel(binary: &[u8], from: &Identity, to: &Identity) -> Result<Vec<u8>, RenameError> {
+    if Format::sniff(binary) != Format::Zebin {
+        return rename(binary, &from.name, &to.name);
+    }
+    if !replaceable(&from.name) || !replaceable(&to.name) || from.name.len() != to.name.len() {
+        return Err(RenameError::Names);
+    }
+    zebin::rename(binary, from, to)
 }
 
 /// Returns the binary with the kernel `from` renamed to `to`.

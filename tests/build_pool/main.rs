@@ -39,6 +39,44 @@ fn the_parent() {
     let _ = run(&jobs(&["hang", "hang"]), &engines(&launch(Path::new(&dir), "")), &settings(2), &mut |_| {});
 }
 
+/// A parent that gets no threads: stacks of this size cannot be had.
+const NO_STACK: (&str, &str) = ("RUST_MIN_STACK", "140000000000000");
+
+#[test]
+#[ignore = "not a test: what a test starts as a parent that gets no threads"]
+fn the_parent_without_threads() {
+    let no_thread = std::thread::Builder::new().spawn(|| ());
+    assert!(no_thread.is_err(), "this process gets threads");
+    let dir = std::env::var(DIR).unwrap();
+    let mut launch = launch(Path::new(&dir), "");
+    launch.env.push((NO_STACK.0.into(), "2097152".into()));
+    let long = "x".repeat(3 << 20);
+    let mut finished = Vec::new();
+    let jobs = jobs(&["one", "crash", "two", &long]);
+    let outcomes = run(&jobs, &engines(&launch), &settings(2), &mut |event| {
+        if let Event::Finished(artifact) = event {
+            finished.push(artifact.image);
+        }
+    });
+    let built: Vec<bool> = outcomes.unwrap().iter().map(Outcome::is_ok).collect();
+    assert_eq!((built, finished.len()), (vec![true, false, true, true], 3));
+}
+
+#[test]
+fn without_threads_the_caller_does_the_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut parent = Command::new(std::env::current_exe().unwrap());
+    parent.args(["--exact", "the_parent_without_threads", "--ignored", "--nocapture", "--test-threads=1"]);
+    let done = parent.env(DIR, dir.path()).env(NO_STACK.0, NO_STACK.1).output().unwrap();
+    assert!(
+        done.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
+    assert!(!pids(dir.path()).is_empty() && pids(dir.path()).iter().all(|pid| !alive(*pid)), "a worker is left");
+}
+
 /// The shell moves the pipe to descriptor 3 and points standard output elsewhere, as `sycl-bundle worker` does for
 /// itself: the test harness prints there before [`the_worker`] begins.
 fn launch(dir: &Path, start: &str) -> Launch {

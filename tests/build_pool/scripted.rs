@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::fd::FromRawFd;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
@@ -102,7 +103,7 @@ impl Compiler for Scripted {
 
     fn offline_compiler(&mut self, devices: &[Cow<'_, str>]) -> Result<Offline> {
         let unknown = devices.iter().map(|device| device.clone().into_owned()).collect();
-        Ok(Offline { version: "scripted".into(), files: Vec::new(), unknown, in_process: true })
+        Ok(Offline { version: "scripted".into(), files: Vec::new(), unknown, bindful: Vec::new(), in_process: true })
     }
 
     fn inventory(&mut self) -> Result<Inventory> {
@@ -131,7 +132,8 @@ fn first_time(what: &str) -> bool {
     OpenOptions::new().write(true).create_new(true).open(path).is_ok()
 }
 
-/// The worker's pipe to its parent, see `launch`.
+/// The worker's way to its parent, see `launch`: a socket, which has no name to be opened by.
+#[allow(unsafe_code, reason = "the shell that started this process left it open")]
 pub fn protocol() -> File {
-    OpenOptions::new().write(true).open("/dev/fd/3").unwrap()
+    unsafe { File::from_raw_fd(3) }
 }

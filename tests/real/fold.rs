@@ -10,7 +10,8 @@ use sycl_bundle::bundle::Bundle;
 use sycl_bundle::container::Host;
 
 use crate::installation::Installation;
-use crate::tool::build_command;
+use crate::tool::{build_command, tool};
+use crate::unstable::intel;
 use crate::world::{WINDOW, succeed, world};
 
 /// Native images of an output, in order.
@@ -18,7 +19,7 @@ fn natives(file: &Path) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(file).unwrap();
     let host = Host::read(&bytes).unwrap();
     let bundle = Bundle::read(&host).unwrap();
-    let native = bundle.images.iter().filter(|image| image.target == "spir64_x86_64");
+    let native = bundle.images.iter().filter(|image| ["spir64_x86_64", "spir64_gen"].contains(&image.target));
     native.map(|image| image.contents().unwrap().into_owned()).collect()
 }
 
@@ -59,6 +60,33 @@ fn folded_images_are_byte_for_byte_what_the_driver_makes_of_them() {
     println!("folded: {counts:?}");
     assert!(counts.iter().all(|count| *count >= 20), "{counts:?}");
     assert!(counts.iter().sum::<u64>() >= 300, "{counts:?}");
+}
+
+#[test]
+fn folded_images_for_gpus_are_byte_for_byte_what_ocloc_makes_of_them() {
+    let newest = intel().program("ocloc");
+    let library = world().site_packages().join("dpnp/tensor/_tensor_impl.cpython-311-x86_64-linux-gnu.so");
+    let built = |more: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out.so");
+        let mut build = tool();
+        build.arg("build").arg(&library).args([
+            "--image",
+            "90-149",
+            "-t",
+            "pvc,dg1,mtl-h,bmg-g21",
+            "--no-cache",
+            "--ocloc",
+        ]);
+        build.arg(&newest).arg("-o").arg(&output).args(["--format", "json"]).args(more);
+        let report: Value = serde_json::from_slice(&succeed(&mut build).stdout).unwrap();
+        (report["folded"].as_u64().unwrap(), natives(&output))
+    };
+    let ((none, expected), (folded, natives)) = (built(&["--no-fold"]), built(&[]));
+    assert!(none == 0 && folded >= 40, "{folded} folded");
+    assert_eq!(natives.len(), expected.len());
+    let differ = natives.iter().zip(&expected).filter(|(one, other)| one != other).count();
+    assert_eq!(differ, 0, "of {} native images", natives.len());
 }
 
 /// The runtime finds the kernels under their own names in what came out of the cache under the common one.

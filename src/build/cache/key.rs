@@ -4,7 +4,7 @@ use super::super::fold::{Folding, Name, blanked};
 use super::super::{Job, Step};
 use super::Cache;
 use crate::error::{Error, Result};
-use crate::rewrite::native_name::{rename, shared_name};
+use crate::rewrite::native_name::{Identity, rename_kernel};
 use std::path::Path;
 
 /// Contexts of the two kinds of keys, part of what is digested. Change them with what the tool asks of a compiler for the same module.
@@ -111,26 +111,37 @@ impl Key {
 #[derive(Debug, Clone)]
 pub struct Keys {
     exact: Key,
-    shared: Option<(Key, String)>,
+    shared: Option<Shared>,
+}
+
+/// An entry for all modules that are the same code.
+#[derive(Debug, Clone)]
+struct Shared {
+    key: Key,
+    /// The module's kernel, and that of the entry.
+    own: Identity,
+    common: Identity,
 }
 
 impl Keys {
     /// Computes the keys of a job; `folding` knows whether the kernel's name counts.
     pub fn for_job(compiler: &Compiler, job: &Job<'_>, folding: &Folding) -> Keys {
-        let shared = |name: &Name| (Key::shared(compiler, job, name), name.text.clone());
+        let shared = |name: &Name| {
+            let [own, common] = name.identities(&job.il);
+            Shared { key: Key::shared(compiler, job, name), own, common }
+        };
         Keys { exact: Key::for_job(compiler, job), shared: folding.name(job.unit()).map(shared) }
     }
 
     /// The key that tells modules apart that are compiled apart.
     pub fn first(&self) -> &Key {
-        self.shared.as_ref().map_or(&self.exact, |(key, _)| key)
+        self.shared.as_ref().map_or(&self.exact, |shared| &shared.key)
     }
 
     /// The module's binary, under its own name.
     pub fn get(&self, cache: &Cache) -> Option<Vec<u8>> {
-        let shared =
-            self.shared.as_ref().and_then(|(key, name)| rename(&cache.get(key)?, &shared_name(name), name).ok());
-        shared.or_else(|| cache.get(&self.exact))
+        let renamed = |shared: &Shared| rename_kernel(&cache.get(&shared.key)?, &shared.common, &shared.own).ok();
+        self.shared.as_ref().and_then(renamed).or_else(|| cache.get(&self.exact))
     }
 
     /// Keeps the module's binary, under the common name where that can be.
@@ -138,10 +149,9 @@ impl Keys {
     /// # Errors
     /// As [`Cache::put`].
     pub fn put(&self, cache: &Cache, binary: &[u8]) -> Result<()> {
-        let shared =
-            self.shared.as_ref().and_then(|(key, name)| Some((key, rename(binary, name, &shared_name(name)).ok()?)));
-        match shared {
-            Some((key, binary)) => cache.put(key, &binary),
+        let renamed = |shared: &Shared| Some((shared.key, rename_kernel(binary, &shared.own, &shared.common).ok()?));
+        match self.shared.as_ref().and_then(renamed) {
+            Some((key, binary)) => cache.put(&key, &binary),
             None => cache.put(&self.exact, binary),
         }
     }

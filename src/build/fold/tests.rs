@@ -88,6 +88,13 @@ fn what_falls_short_is_compiled_and_counted() {
     let jobs = [job(0, module(&[ONE], 7)), job(1, module(&[TWO], 7))];
     let folding = Folding::new(&jobs, &|_| false);
     assert_eq!((folding.name((0, 0)), &folding.apart), (None, &BTreeMap::from([(Apart::Device, 1)])));
+    // Options for the kernel of a name are not those of another.
+    let named = |image, name: &str| Job {
+        compile_options: format!("-ze-opt-large-grf-kernel {ONE}"),
+        ..job(image, module(&[name], 7))
+    };
+    let (found, folding) = groups(vec![named(0, ONE), named(1, TWO)]);
+    assert_eq!((found.len(), &folding.apart), (2, &BTreeMap::from([(Apart::Options, 1)])));
     // The name may be what the module says elsewhere.
     let (found, folding) = groups(vec![twice(0, ONE), twice(1, ONE)]);
     assert_eq!(found, [[0], [1]]);
@@ -100,9 +107,9 @@ fn a_failure_is_that_of_all_and_a_binary_of_no_known_form_of_none() {
     let folding = Folding::new(&jobs, &|_| true);
     let cause = FailureCause::Refused { code: -11, name: "CL_BUILD_PROGRAM_FAILURE".to_owned() };
     let failure = Failure { image: 4, target: 0, cause, earlier: Vec::new(), log: "no".to_owned(), attempts: 1 };
-    let followed = folding.follow(&Err(failure.clone()), &jobs[1]).unwrap();
+    let followed = folding.follow(&Err(failure.clone()), &jobs[0], &jobs[1]).unwrap();
     assert_eq!(followed, Err(Failure { image: 9, ..failure }));
     let binary = ONE.as_bytes().to_vec();
     let built = Artifact { image: 4, target: 0, binary, log: String::new(), elapsed: Duration::ZERO, attempts: 1 };
-    assert_eq!(folding.follow(&Ok(built), &jobs[1]), Err(Apart::Native(RenameError::Form)));
+    assert_eq!(folding.follow(&Ok(built), &jobs[0], &jobs[1]), Err(Apart::Native(RenameError::Form)));
 }

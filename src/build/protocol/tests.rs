@@ -49,6 +49,7 @@ fn what_is_written_is_read() {
         version: "22.43".into(),
         files: vec!["/a/libocloc.so".into(), "/b/libigc.so".into()],
         unknown: vec!["bmg-g21".into()],
+        bindful: vec!["dg2".into()],
         in_process: true,
     };
     for reply in [

@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use sycl_bundle::build::archive::{self, Archives, Modules};
 use sycl_bundle::build::commands::{Draft, Edge};
 use sycl_bundle::build::compile::{self, Binary, CompileOptions, CompileResults, Shard};
 use sycl_bundle::build::harvest::Harvest;
@@ -123,12 +124,12 @@ impl Args {
         let (images, totals) = self.selected(&bundles, &embedded, &mut numbers)?;
         let wanted = match self.dry_run || harvest.is_some() {
             true => wanted,
-            false => wanted::known(global, wanted, &|target| engine(target, &self.offline))?,
+            false => wanted::known(global, wanted, &|target| engine(target, &self.offline), self.archive.is_some())?,
         };
         let mut kept = Vec::new();
         for ((images, bundle), embedded) in images.iter().zip(&bundles).zip(&embedded) {
             kept.push(match emit {
-                Emit::Embed => plans::kept(&wanted, images, bundle, embedded.as_ref())?,
+                Emit::Embed => plans::kept(&wanted, images, bundle, (embedded.as_ref(), self.archive))?,
                 _ => Vec::new(),
             });
         }
@@ -152,12 +153,10 @@ impl Args {
         if self.writes() && emit == Emit::Embed {
             for (((hosts, bundle), plans), group) in hosts.iter().zip(&bundles).zip(&all_plans).zip(&groups) {
                 let Some(host) = hosts.first().filter(|host| host.kind == Kind::Elf) else { continue };
-                let target = |job: &Job<'_>| wanted.get(job.target).map(|wanted| &wanted.target);
-                let planned: Vec<Addition<'_>> = plans
-                    .jobs
-                    .iter()
-                    .filter_map(|job| Some(plans::addition(target(job)?, job.unit(), plans, &[])))
-                    .collect();
+                let archives = Archives::planned(self.archive, plans, &wanted);
+                let units = plans.jobs.iter().map(|job| (job.unit(), &[][..]));
+                let planned = plans::listed(&wanted, plans, units, &archives);
+                let planned: Vec<Addition<'_>> = planned.into_iter().map(|(addition, _)| addition).collect();
                 match possible(host, bundle, &planned).context(|| group.name()) {
                     // One file that cannot be rewritten does not keep others of a package from it.
                     Err(error) if package.is_some() => {
@@ -173,6 +172,8 @@ impl Args {
                 plans.jobs.clear();
             }
         }
+        let modules: Vec<Modules<'_>> =
+            all_plans.iter().map(|plans| archive::modules(self.archive, &wanted, &plans.jobs)).collect();
         let begun = Instant::now();
         let batch = Batch::new(works, &bundles);
         let mut harvested = Vec::new();
@@ -221,14 +222,20 @@ impl Args {
 
         let names: Vec<String> = wanted.iter().map(|wanted| wanted::describe(&wanted.target)).collect();
         let mut built: Option<Built> = None;
+        let mut archives = Vec::new();
+        for ((plans, done), modules) in all_plans.iter().zip(&shares).zip(&modules) {
+            archives.push(Archives::pack(self.archive, &wanted, plans, (&done.compiled, modules))?);
+        }
         let parts =
             groups.iter().zip(&hosts).zip(&bundles).zip(&all_plans).zip(batch.parts.iter().zip(&shares)).zip(kept);
-        for ((((((group, hosts), bundle), plans), ((_, work), done)), kept), (problems, (sources, total))) in
-            parts.zip(problems.iter().zip(sources.iter().zip(&totals)))
+        for (
+            (((((group, hosts), bundle), plans), ((_, work), done)), kept),
+            ((problems, (sources, total)), archives),
+        ) in parts.zip(problems.iter().zip(sources.iter().zip(&totals)).zip(&archives))
         {
             let Some(host) = hosts.first() else { continue };
             let devices = plans::devices(&wanted, &done.compiled);
-            let mut additions = plans::additions(global, &wanted, plans, (&done.compiled, &devices));
+            let mut additions = plans::additions(global, &wanted, plans, (&done.compiled, &devices), archives);
             let drop_spirv =
                 if self.no_spirv { work.drops_spirv(plans, done, self.shard().is_some()) } else { HashSet::new() };
             let frozen = plans.specialized.keys().map(|(image, _)| *image).filter(|image| drop_spirv.contains(image));
@@ -262,6 +269,7 @@ impl Args {
                 output: group.output.display().to_string(),
                 emit: emit.name(),
                 images: *total,
+                archives: archives.len(),
                 unselected: total.saturating_sub(work.images.len()),
                 taken_over,
                 dry_run: self.dry_run,
@@ -438,6 +446,7 @@ impl Args {
             cache: cache.as_ref(),
             shard: self.shard(),
             fold: !self.no_fold,
+            share: self.share_code,
         };
         let several = targets.len() > 1;
         let name = |unit: Unit| {

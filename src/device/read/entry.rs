@@ -64,6 +64,7 @@ fn base(node: &Node, known: &dyn Known, faults: &mut Vec<Fault>) -> Target {
         ip_versions: Vec::new(),
         architecture_id: None,
         pci_device_ids: Vec::new(),
+        product_names: Vec::new(),
         aot_options: base.aot_options.iter().filter(|own| own.option != "device").cloned().collect(),
         ..base.clone()
     }
@@ -143,6 +144,7 @@ fn key(
             let ids = numbers(node, u64::from(u16::MAX), faults);
             target.pci_device_ids = ids.into_iter().filter_map(|id| u16::try_from(id).ok()).collect();
         }
+        "product-names" => target.product_names = texts(node, faults),
         "march" => {
             let find = |text: &str| crate::device::cpu::CpuArch::parse(text).ok().map(|_| text.to_owned());
             target.march = parsed(node, "an instruction set of the CPU driver", find, faults);
