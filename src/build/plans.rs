@@ -230,7 +230,7 @@ fn same_march(mut natives: impl Iterator<Item = CpuArch>, march: CpuArch) -> Res
 }
 
 /// The entry of a unit's own native image.
-fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
+pub fn addition<'a>(target: &'a Target, unit: Unit, plans: &'a Plans<'_>, payload: &'a [u8]) -> Addition<'a> {
     Addition {
         source: unit.0,
         target: target.spec,
