@@ -5,9 +5,11 @@
 //! note of another type, which nothing of SYCL ever carried; of it the device is told.
 
 use super::msgpack::{self, Value};
-use super::{Argument, Kernel, Part, Read, amd_arch, bounded};
+use super::{Argument, Kernel, Part, Read, Reader, amd_arch, bounded};
 use crate::bundle::format::Format;
+use crate::bundle::{blob, offload_bundle};
 use crate::container::device_elf::DeviceElf;
+use crate::container::place::Place;
 use crate::error::{Error, Result};
 
 const NT_AMDGPU_METADATA: u32 = 32;
@@ -105,4 +107,22 @@ fn argument(metadata: &Value<'_>, index: u32) -> Argument {
         size: metadata.number(".size"),
         offset: metadata.number(".offset"),
     }
+}
+
+/// Reads the parts of a clang offload bundle that is itself the payload of an image. HIP takes its code objects so: clang
+/// bundles them per architecture, with an empty part for the host, plain or compressed, and DPC++ hands that on.
+pub(super) fn read_bundle<'a>(reader: &mut Reader<'a>, data: &'a [u8], place: Place, depth: u32) -> Result<()> {
+    reader.contained("offload-bundle");
+    let mut blobs = blob::Reader::new(reader.arena, data.len());
+    let parts = offload_bundle::parse(&mut blobs, data, place);
+    for problem in std::mem::take(&mut blobs.problems) {
+        reader.problem(problem.error);
+    }
+    for part in parts.into_iter().filter(|part| part.names().0 != "host" && !part.data.is_empty()) {
+        if part.place.is_inflated() {
+            reader.grant(part.data.len());
+        }
+        reader.part(part.id, part.data, Format::sniff(part.data), part.place, depth);
+    }
+    Ok(())
 }

@@ -16,7 +16,6 @@ mod hsaco;
 mod intel_device;
 mod msgpack;
 mod nv_info;
-mod offload_bundle;
 pub mod opencl_elf;
 mod patch_tokens;
 mod pocl;
@@ -232,7 +231,7 @@ impl<'a> Reader<'a> {
         let read = match format {
             Format::Ar => ar::read(self, data, place, depth),
             Format::Fatbin => fatbin::read(self, data, place, depth),
-            Format::Hsaco if !data.starts_with(b"\x7fELF") => offload_bundle::read(self, data, place, depth),
+            Format::Hsaco if !data.starts_with(b"\x7fELF") => hsaco::read_bundle(self, data, place, depth),
             Format::PatchTokens | Format::Elf if data.starts_with(b"\x7fELF") => {
                 opencl_elf::read(self, name, data, place, depth)
             }
