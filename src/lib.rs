@@ -27,26 +27,28 @@
 //!
 //! # Use
 //!
+//! The names that other crates are meant to use stand here, at the root: [`Host`] and [`Bundle`] read a file, [`examine`] tells
+//! what its images hold and require, [`fit`] whether they run on a target, [`Selector`] chooses among them, and
+//! [`PROPERTY_SETS`] says what is attached to them. The modules are public as far as the program (`src/cli`) and the
+//! tests need them, which are crates of their own: what is found there alone may change with every version. All else is
+//! `pub(crate)`.
+//!
 //! The library alone, without the program's command line and without what calls drivers, is `default-features = false`;
 //! feature `drivers` adds what a worker process calls (`build::worker`). It never prints, and nothing in a file makes it
 //! panic or allocate without a limit.
 //!
 //! ```
-//! use sycl_bundle::bundle::Bundle;
-//! use sycl_bundle::compat::examine::examine;
-//! use sycl_bundle::container::Host;
-//! use sycl_bundle::demangle::demangle;
+//! use sycl_bundle::{Bundle, Examined, Host, demangle, examine};
 //!
 //! /// The kernels of an executable, a library, an object, a module, ..., each with the aspects that its image requires.
-//! fn kernels(file: &[u8]) -> sycl_bundle::error::Result<Vec<(String, Vec<String>)>> {
+//! fn kernels(file: &[u8]) -> sycl_bundle::Result<Vec<(String, Vec<String>)>> {
 //!     let host = Host::read(file)?;
 //!     let bundle = Bundle::read(&host)?;
-//!     let images = examine(&bundle);
 //!     let of_image = |image| {
-//!         let sycl_bundle::compat::examine::Examined { kernels, requirements, .. } = image;
-//!         kernels.into_iter().map(move |name: String| (demangle(&name).into_owned(), requirements.aspects.clone()))
+//!         let Examined { kernels, requirements, .. } = image;
+//!         kernels.into_iter().map(move |name| (demangle(&name).into_owned(), requirements.aspects.clone()))
 //!     };
-//!     Ok(images.into_iter().flat_map(of_image).collect())
+//!     Ok(examine(&bundle).into_iter().flat_map(of_image).collect())
 //! }
 //!
 //! # let words = [0x0723_0203u32, 0x0001_0200, 0, 10, 0, 0x0006_000f, 6, 1, 0x5354_5a5f, 0x6464_6133, 0];
@@ -57,11 +59,44 @@
 //! // Errors say what, where, and what to do about it.
 //! let error = kernels(b"no device code").unwrap_err();
 //! assert_eq!(error.offset(), Some(0));
-//! # Ok::<(), sycl_bundle::error::Error>(())
+//! # Ok::<(), sycl_bundle::Error>(())
 //! ```
 //!
-//! Further examples stand with [`compat`] (does it run there?), [`device`] (what is a target called?), [`spirv`] (what
-//! does a module's code use?) and [`select`] (which images?).
+//! Does a kernel that uses `double` run on a GPU without it?
+//!
+//! ```
+//! use sycl_bundle::{Bundle, Host, Subject, Verdict, examine, fit, target_table};
+//!
+//! # // A module that declares Float64, and a type of it.
+//! # let words = [0x0723_0203u32, 0x0001_0200, 0, 10, 0, 0x0002_0011, 10, 0x0006_000f, 6, 1, 0x5354_5a5f, 0x6464_6133, 0,
+//! #     0x0003_0016, 2, 64];
+//! # let module: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+//! let host = Host::read(&module)?;
+//! let bundle = Bundle::read(&host)?;
+//! let target = target_table().target("intel_gpu_acm_g10").unwrap();
+//! let fit = fit(&examine(&bundle)[0], &Subject::new(target));
+//! assert_eq!(fit.verdict(), Verdict::Incompatible);
+//! assert!(fit.reasons.iter().any(|reason| reason.message.contains("fp64")));
+//! # Ok::<(), sycl_bundle::Error>(())
+//! ```
+//!
+//! What does a stored property mean?
+//!
+//! ```
+//! use sycl_bundle::bundle::aspect::Epoch;
+//! use sycl_bundle::bundle::property::{Properties, Property, Value};
+//! use sycl_bundle::KnownSet;
+//!
+//! // Eight bytes of length in bits, then numbers of aspects.
+//! let stored = [32, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0];
+//! let aspects = Property { name: "aspects", value: Value::Bytes(&stored) };
+//! let set = KnownSet::find("SYCL/device requirements");
+//! let decoded = (set.decode)(&Properties::default(), &aspects, Epoch::From2026).unwrap();
+//! assert_eq!((set.meaning, decoded.to_string().as_str()), ("Requirements on the device", "fp64"));
+//! ```
+//!
+//! Further examples stand with [`device`] (what is a target called?), [`spirv`] (what does a module's code use?) and
+//! [`select`] (which images?).
 //!
 //! # Rules
 //!
@@ -88,6 +123,20 @@ pub mod rewrite;
 pub mod select;
 pub mod source;
 pub mod spirv;
+
+pub use bundle::Bundle;
+pub use bundle::image::{Image, State};
+pub use bundle::property_sets::{KnownSet, PROPERTY_SETS};
+pub use bundle::requirements::Requirements;
+pub use compat::examine::{Examined, examine};
+pub use compat::finding::Verdict;
+pub use compat::fit::{Fit, Subject, fit};
+pub use container::Host;
+pub use demangle::demangle;
+pub use device::table::table as target_table;
+pub use error::{Error, ErrorKind, Result};
+pub use select::Selector;
+pub use spirv::Module;
 
 /// README's example, as a test.
 #[cfg(doctest)]

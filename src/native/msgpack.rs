@@ -1,7 +1,8 @@
 //! What does a MessagePack document say?
 //!
 //! The format of AMD's metadata notes (<https://github.com/msgpack/msgpack/blob/master/spec.md>), as much as such notes
-//! use: all but extension types.
+//! use: all but extension types. Read here and not by crate `rmpv`, which has no limit of values (16 MiB of nils become
+//! 512 MiB in memory) and whose errors have no place.
 
 use crate::bytes;
 use crate::error::{Error, Result};

@@ -1,4 +1,7 @@
 //! How are sizes and counts shown to a person?
+//!
+//! Three digits whatever the unit, so that columns read alike; crates `humansize` and `bytesize` have a fixed number of
+//! decimals (`4.56 KiB` and then `1023.44 KiB`).
 
 /// Bytes in binary units with three significant digits: `312 B`, `4.56 KiB`, `36.2 MiB`.
 pub fn bytes(count: u64) -> String {

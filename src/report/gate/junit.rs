@@ -2,6 +2,8 @@
 //!
 //! A suite for each target, a case for each kernel; what is sure is a failure, what is not known or excused is skipped, and
 //! with `strict` what is not known fails too. Elements and attributes are those that Jenkins' schema and GitLab take.
+//! Written here and not by crate `quick-junit`, which holds the whole report: 13 MB for the 20,440 cases of one library of
+//! dpnp on 35 targets, a document of 7.8 MB. Here threads write it in pieces.
 
 use super::stream::{self, KernelTexts, Share};
 use super::{Finding, TargetFindings};

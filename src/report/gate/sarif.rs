@@ -2,7 +2,8 @@
 //!
 //! OASIS "Static Analysis Results Interchange Format" 2.1.0: one run; a rule for each kind of finding; of each finding the
 //! kernel as logical location, the line of the source, or else the file, as physical one, and the calls that lead there
-//! as a code flow.
+//! as a code flow. Written here and not by the types of crate `serde-sarif`, whose document is whole in memory: threads
+//! write the results in pieces, of which there may be millions.
 
 use super::baseline::Compared;
 use super::stream::{self, Share};
