@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     let exit = command.run(&global).unwrap_or_else(|error| global.error(&error));
     // A build that had what it wanted when the signal came is done.
     if exit != sycl_bundle::error::Exit::Done {
-        cli::interrupt::end_as_signalled();
+        cli::process::end_as_signalled();
     }
     ExitCode::from(exit.code())
 }

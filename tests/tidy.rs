@@ -30,7 +30,7 @@ const ORDER: &[(&str, &[&str])] = &[
 /// For each third-party crate, the only places that may name it.
 const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli/", "src/main.rs"]),
-    ("signal_hook", &["src/cli/interrupt.rs"]),
+    ("signal_hook", &["src/cli/process.rs"]),
     ("landlock", &["src/cli/worker.rs"]),
     ("mimalloc", &["src/main.rs"]),
     ("clap_complete", &["src/cli/"]),
@@ -87,7 +87,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "src/compat/kernels.rs",
             "src/compat/gate.rs",
             "src/compat/gate/",
-            "src/cli/memory.rs",
+            "src/cli/process.rs",
         ],
     ),
 ];
@@ -95,7 +95,7 @@ const HOMES: &[(&str, &[&str])] = &[
 /// The only files that may say `unsafe`, each with its reason there.
 const UNSAFE: &[&str] = &[
     "src/files/input.rs",
-    "src/cli/interrupt.rs",
+    "src/cli/process.rs",
     "src/build/opencl.rs",
     "src/build/ocloc.rs",
     "src/build/ocloc/call.rs",

@@ -46,31 +46,40 @@ pub(super) struct Worker {
     stderr: Arc<Mutex<Vec<u8>>>,
     stderr_ended: Receiver<()>,
     /// Dropped last, when the process has ended.
-    _folder: Option<OwnFolder>,
+    _folder: Option<Scratch>,
 }
 
-/// An empty folder that one worker may write to; removed when it is dropped.
-struct OwnFolder(PathBuf);
+/// Empty folder of this user alone, which is removed with what is in it when it is dropped.
+pub struct Scratch(PathBuf);
 
-impl OwnFolder {
-    fn create(base: &Path) -> Result<OwnFolder> {
+impl Scratch {
+    /// Makes one below `base`; `purpose` is part of its name.
+    ///
+    /// # Errors
+    /// `Environment` where it cannot be made.
+    pub fn new(base: &Path, purpose: &str) -> Result<Scratch> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = base.join(format!("sycl-bundle-worker-{}-{number}", std::process::id()));
+        let path = base.join(format!("sycl-bundle-{purpose}-{}-{number}", std::process::id()));
         match DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => Ok(OwnFolder(path)),
+            Ok(()) => Ok(Scratch(path)),
             Err(error) => {
-                let message = format!("making `{}`, in which a worker works: {error}", path.display());
+                let message = format!("making `{}`, a folder to work in: {error}", path.display());
                 Err(Error::new(ErrorKind::Environment, message)
                     .with_remedy("TMPDIR names a folder that can be written to"))
             }
         }
     }
+
+    /// Returns the path of the folder.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
 }
 
-impl Drop for OwnFolder {
+impl Drop for Scratch {
     fn drop(&mut self) {
-        // A process that the worker started may still write there.
+        // A process that was started there may still write to it.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -88,8 +97,9 @@ impl Worker {
     pub fn start(launch: &Launch) -> Result<Worker> {
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(launch.env.iter().map(|(name, value)| (name, value)));
-        let folder = launch.scratch.as_deref().map(OwnFolder::create).transpose()?;
-        if let Some(OwnFolder(folder)) = &folder {
+        let folder = launch.scratch.as_deref().map(|base| Scratch::new(base, "worker")).transpose()?;
+        if let Some(folder) = &folder {
+            let folder = folder.path();
             command.current_dir(folder).env("TMPDIR", folder);
             // Drivers keep caches, and PoCL has no device where it cannot; there is no other place for them.
             command.env("XDG_CACHE_HOME", folder).env("POCL_CACHE_DIR", folder);

@@ -1,14 +1,14 @@
 //! `man`: what does the manual say?
 //!
 //! What clap_mangen makes of the command line, and what stands behind the options in `--help`: its examples and exit codes
-//! in sections of their own, by the names that man-pages(7) gives them.
-
-mod guide;
+//! in sections of their own, by the names that man-pages(7) gives them. Guides are pages of section 7: a guide is a file of
+//! `src/guides` whose first line is `# NAME: SUMMARY`. What it shows as a command is run by the tests.
 
 use super::global::Global;
 use super::output;
 use clap::{Command, CommandFactory as _};
-use guide::{GUIDES, summary};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use std::fmt::Write as _;
 use std::io::Write as _;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
@@ -63,7 +63,7 @@ pub fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let name = format!("sycl-bundle-{}", verb.get_name());
         pages.push((format!("{name}.1"), page(verb.clone(), Some(verb.get_name()))?));
     }
-    pages.extend(GUIDES.iter().map(|(name, text)| (format!("sycl-bundle-{name}.7"), guide::page(name, text))));
+    pages.extend(GUIDES.iter().map(|(name, text)| (format!("sycl-bundle-{name}.7"), guide_page(name, text))));
     Ok(pages)
 }
 
@@ -235,6 +235,200 @@ pub fn escaped(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
+/// The guides by name. `man NAME` prints one; `man/sycl-bundle-NAME.7` holds it.
+const GUIDES: &[(&str, &str)] = &[
+    ("tour", include_str!("../guides/tour.md")),
+    ("building", include_str!("../guides/building.md")),
+    ("gate", include_str!("../guides/gate.md")),
+    ("rewriting", include_str!("../guides/rewriting.md")),
+    ("packaging", include_str!("../guides/packaging.md")),
+    ("benchmarks", include_str!("../guides/benchmarks.md")),
+];
+
+/// The first line of a guide behind its name.
+fn summary(text: &str) -> &str {
+    text.lines().next().and_then(|line| line.split_once(": ")).map_or("", |(_, summary)| summary)
+}
+
+/// Renders a guide as a page of the manual, section 7. Tables are for tbl(1), which `man` runs where the first line says so.
+fn guide_page(name: &str, text: &str) -> Vec<u8> {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut page = Page::default();
+    page.line("'\\\" t");
+    page.line(&format!(".TH sycl\\-bundle\\-{name} 7 \"\" \"sycl\\-bundle {version}\""));
+    page.line(&format!(".SH NAME\nsycl\\-bundle\\-{name} \\- {}", escaped(summary(text))));
+    // Cells of tables are narrow: no word is cut or spread there.
+    page.line(".nh\n.ad l");
+    let body = text.split_once('\n').map_or("", |(_, body)| body);
+    Parser::new_ext(body, Options::ENABLE_TABLES).for_each(|event| page.event(event));
+    page.line(".SH \"SEE ALSO\"\n\\fBsycl\\-bundle\\fR(1)");
+    page.text.into_bytes()
+}
+
+/// A page as far as it is written.
+#[derive(Default)]
+struct Page {
+    text: String,
+    /// The font to go back to behind a word in another one, outermost first.
+    fonts: Vec<char>,
+    /// Whether a list's item was begun and its first paragraph was not.
+    item: bool,
+}
+
+impl Page {
+    /// Begins a line for a request, or a line of text.
+    fn line(&mut self, line: &str) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn font(&mut self, font: char) {
+        self.fonts.push(font);
+        let _ = write!(self.text, "\\f{font}");
+    }
+
+    fn font_ends(&mut self) {
+        self.fonts.pop();
+        let _ = write!(self.text, "\\f{}", self.fonts.last().unwrap_or(&'R'));
+    }
+
+    /// Adds text, none of whose lines is a request.
+    fn words(&mut self, words: &str) {
+        self.text.push_str(&escaped(words));
+        if words.ends_with('\n') {
+            self.text.push('\n');
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.starts(&tag),
+            Event::End(tag) => self.ends(tag),
+            Event::Text(words) => self.words(&words),
+            Event::Code(words) => {
+                self.font('B');
+                self.words(&words);
+                self.font_ends();
+            }
+            Event::SoftBreak | Event::HardBreak => self.text.push('\n'),
+            _ => {}
+        }
+    }
+
+    fn starts(&mut self, tag: &Tag<'_>) {
+        match tag {
+            Tag::Heading { level: HeadingLevel::H1 | HeadingLevel::H2, .. } => self.request(".SH \""),
+            Tag::Heading { .. } => self.request(".SS \""),
+            Tag::Paragraph if self.item => self.item = false,
+            Tag::Paragraph => self.line(".PP"),
+            Tag::CodeBlock(_) => self.line(".PP\n.RS 2\n.nf"),
+            Tag::Item => {
+                self.line(".IP \\(bu 2");
+                self.item = true;
+            }
+            Tag::Emphasis => self.font('I'),
+            Tag::Strong => self.font('B'),
+            Tag::Table(columns) => {
+                self.line(".PP\n.TS\ntab(\u{1});");
+                let row = |mark: &str| vec![mark; columns.len()].join(" ");
+                self.line(&format!("{}\n{}.", row("lb"), row("l")));
+            }
+            Tag::TableCell => self.text.push_str("T{\n"),
+            _ => {}
+        }
+    }
+
+    /// Begins a request whose argument follows.
+    fn request(&mut self, request: &str) {
+        self.line("");
+        self.text.pop();
+        self.text.push_str(request);
+    }
+
+    fn ends(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Heading(_) => self.text.push_str("\"\n"),
+            TagEnd::CodeBlock => self.line(".fi\n.RE"),
+            TagEnd::Emphasis | TagEnd::Strong => self.font_ends(),
+            TagEnd::TableCell => {
+                self.line("T}");
+                self.text.pop();
+                self.text.push('\u{1}');
+            }
+            TagEnd::TableHead | TagEnd::TableRow => {
+                // The last cell of a row has no tab behind it.
+                self.text.pop();
+                self.text.push('\n');
+            }
+            TagEnd::Table => self.line(".TE"),
+            TagEnd::Item => self.item = false,
+            _ => {}
+        }
+    }
+}
+
+/// Are the checked-in man pages and completion scripts those of the command line? `BLESS=1 cargo test generated` rewrites them.
+#[cfg(test)]
+mod generated {
+    use super::pages;
+    use crate::cli::completions;
+    use clap_complete::Shell;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    /// Compares a folder with what it should hold; with `BLESS` set makes it so.
+    fn prove(folder: &str, expected: &BTreeMap<String, Vec<u8>>) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let present = || -> BTreeMap<String, Vec<u8>> {
+            let entries = std::fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+            entries
+                .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(&path).unwrap()))
+                .collect()
+        };
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::create_dir_all(&folder).unwrap();
+            for name in present().keys().filter(|name| !expected.contains_key(*name)) {
+                std::fs::remove_file(folder.join(name)).unwrap();
+            }
+            for (name, bytes) in expected {
+                std::fs::write(folder.join(name), bytes).unwrap();
+            }
+        }
+        let present = present();
+        let stale: Vec<_> =
+            expected.iter().filter(|(name, bytes)| present.get(*name) != Some(*bytes)).map(|(name, _)| name).collect();
+        let extra: Vec<_> = present.keys().filter(|name| !expected.contains_key(*name)).collect();
+        assert!(
+            stale.is_empty() && extra.is_empty(),
+            "{}: stale {stale:?}, of no verb {extra:?}; `BLESS=1 cargo test generated` rewrites them",
+            folder.display()
+        );
+    }
+
+    #[test]
+    fn man_pages_are_current() {
+        prove("man", &pages().unwrap().into_iter().collect());
+    }
+
+    #[test]
+    fn completions_are_current() {
+        let scripts = [
+            ("sycl-bundle.bash", Shell::Bash),
+            ("_sycl-bundle", Shell::Zsh),
+            ("sycl-bundle.fish", Shell::Fish),
+            ("_sycl-bundle.ps1", Shell::PowerShell),
+            ("sycl-bundle.elv", Shell::Elvish),
+        ];
+        prove(
+            "completions",
+            &scripts.map(|(name, shell)| (name.to_owned(), completions::script(shell).unwrap())).into_iter().collect(),
+        );
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,6 +451,34 @@ mod tests {
         let verbs: Vec<&str> = tree.get_subcommands().map(Command::get_name).collect();
         for (name, of, _) in ENVIRONMENT.iter().chain(FILES) {
             assert!(of.iter().all(|verb| verbs.contains(verb)), "{name}: {of:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod guide_tests {
+    use super::*;
+
+    #[test]
+    fn markdown_becomes_roff() {
+        let text = "# x: two words\n\n## A `b`\n\nOne *two*\n.three\n\n```sh\n.a -b\n```\n\n- item\n\n| a | b |\n|---|---|\n| 1 | `2` |\n";
+        let page = String::from_utf8(guide_page("x", text)).unwrap();
+        for part in [
+            "sycl\\-bundle\\-x \\- two words\n",
+            ".SH \"A \\fBb\\fR\"\n",
+            ".PP\nOne \\fItwo\\fR\n\\&.three\n",
+            ".nf\n\\&.a \\-b\n.fi\n",
+            ".IP \\(bu 2\nitem\n",
+            "lb lb\nl l.\nT{\na\nT}\u{1}T{\nb\nT}\nT{\n1\nT}\u{1}T{\n\\fB2\\fR\nT}\n.TE\n",
+        ] {
+            assert!(page.contains(part), "{part:?} is not in\n{page}");
+        }
+    }
+
+    #[test]
+    fn guides_begin_with_name_and_summary() {
+        for (name, text) in GUIDES {
+            assert!(text.starts_with(&format!("# {name}: ")) && !summary(text).is_empty(), "{name}");
         }
     }
 }

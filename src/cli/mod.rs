@@ -19,23 +19,20 @@ mod emit;
 mod explain;
 mod extract;
 mod filter;
-#[cfg(test)]
-mod generated;
 mod global;
 mod has;
 mod inspect;
-pub mod interrupt;
 mod jobserver;
 mod join;
 mod kernels;
 mod link;
 mod live;
 mod man;
-mod memory;
 mod output;
 mod page;
 mod plan;
 mod policy_file;
+pub mod process;
 mod progress;
 mod props;
 mod prune;
@@ -48,7 +45,7 @@ mod worker;
 mod wrap;
 
 use global::{Global, GlobalArgs};
-use memory::Pages;
+use process::Pages;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use sycl_bundle::error::{Exit, Result};
@@ -133,10 +130,10 @@ impl Cli {
         }
         // What ends a worker is the driver's doing, and is told by the process that started it.
         if !matches!(self.verb, Verb::Worker(_)) {
-            interrupt::end_where_inputs_are_cut_short();
+            process::end_where_inputs_are_cut_short();
         }
-        before_writing(|| interrupt::before_the_end(remove_begun));
-        memory::threads_that_can_be_had();
+        before_writing(|| process::before_the_end(remove_begun));
+        process::threads_that_can_be_had();
         keep_drafts_in(folder_for_drafts());
         if self.global.no_mmap {
             input::read_all();

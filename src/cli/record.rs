@@ -4,8 +4,8 @@
 //! files that its processes have mapped as code are looked up from time to time meanwhile, to tell which of them hold it.
 
 use super::global::Global;
-use super::interrupt::Forwarding;
 use super::output;
+use super::process::Forwarding;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;

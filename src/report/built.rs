@@ -179,20 +179,7 @@ impl TargetCounts {
 
     /// Adds the counts of a further file.
     fn add(&mut self, other: &TargetCounts) {
-        let counts = [
-            (&mut self.compiled, other.compiled),
-            (&mut self.cached, other.cached),
-            (&mut self.folded, other.folded),
-            (&mut self.shared, other.shared),
-            (&mut self.skipped, other.skipped),
-            (&mut self.staying, other.staying),
-            (&mut self.failed, other.failed),
-            (&mut self.elsewhere, other.elsewhere),
-        ];
-        for (own, other) in counts {
-            *own = own.saturating_add(other);
-        }
-        self.native_bytes = self.native_bytes.saturating_add(other.native_bytes);
+        add_counts!(self, other; compiled cached folded shared skipped staying failed elsewhere native_bytes);
     }
 }
 
@@ -319,24 +306,8 @@ impl Built {
                 *count = count.saturating_add(images);
             }
         }
-        let counts = [
-            (&mut self.images, file.images),
-            (&mut self.unselected, file.unselected),
-            (&mut self.taken_over, file.taken_over),
-            (&mut self.compiled, file.compiled),
-            (&mut self.cached, file.cached),
-            (&mut self.folded, file.folded),
-            (&mut self.shared, file.shared),
-            (&mut self.archives, file.archives),
-            (&mut self.elsewhere, file.elsewhere),
-            (&mut self.harvested, file.harvested),
-        ];
-        for (own, other) in counts {
-            *own = own.saturating_add(other);
-        }
-        self.native_bytes = self.native_bytes.saturating_add(file.native_bytes);
-        self.bytes_before = self.bytes_before.saturating_add(file.bytes_before);
-        self.bytes_after = self.bytes_after.saturating_add(file.bytes_after);
+        add_counts!(self, file; images unselected taken_over compiled cached folded shared archives elsewhere harvested);
+        add_counts!(self, file; native_bytes bytes_before bytes_after);
         let (images, compiled) = (file.images, file.compiled);
         let (bytes_before, bytes_after) = (file.bytes_before, file.bytes_after);
         self.files.push(BuiltFile { input: name, images, compiled, bytes_before, bytes_after });

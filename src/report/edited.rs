@@ -59,26 +59,8 @@ pub struct Edited {
 impl Edited {
     /// Adds what came of one file of a package.
     pub fn add(&mut self, file: Edited) {
-        let counts = [
-            (&mut self.images_before, file.images_before),
-            (&mut self.removed, file.removed),
-            (&mut self.added, file.added),
-            (&mut self.images_after, file.images_after),
-            (&mut self.lifted, file.lifted),
-        ];
-        for (own, other) in counts {
-            *own = own.saturating_add(other);
-        }
-        let sizes = [
-            (&mut self.removed_bytes, file.removed_bytes),
-            (&mut self.zeroed_bytes, file.zeroed_bytes),
-            (&mut self.left_bytes, file.left_bytes),
-            (&mut self.bytes_before, file.bytes_before),
-            (&mut self.bytes_after, file.bytes_after),
-        ];
-        for (own, other) in sizes {
-            *own = own.saturating_add(other);
-        }
+        add_counts!(self, file; images_before removed added images_after lifted);
+        add_counts!(self, file; removed_bytes zeroed_bytes left_bytes bytes_before bytes_after);
         self.signature_dropped |= file.signature_dropped;
         self.kernels_without_image.extend(file.kernels_without_image.iter().cloned());
         self.symbols_without_image.extend(file.symbols_without_image.iter().cloned());

@@ -2,6 +2,13 @@
 //!
 //! Everything here writes to a writer that it is given, at the width it is given; nothing prints.
 
+/// Adds fields of one document to those of another; the largest number is the most.
+macro_rules! add_counts {
+    ($own:expr, $other:expr; $($field:ident)*) => {
+        $($own.$field = $own.$field.saturating_add($other.$field);)*
+    };
+}
+
 pub mod batch;
 pub mod built;
 pub mod cache;

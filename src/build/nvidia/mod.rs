@@ -27,10 +27,10 @@ pub mod tools;
 use super::Places;
 use super::inventory::Offline;
 use super::ocloc::Surroundings;
-use super::ocloc::program::Scratch;
+use super::process::Scratch;
 use super::protocol::Compiled;
 use super::target::PTX;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::native::fatbin;
 use lower::Lowered;
 use std::borrow::Cow;
@@ -57,8 +57,7 @@ impl Toolchain {
     /// `Environment` where something is missing, or the library cannot be made.
     pub fn find(places: &Places, surroundings: &Surroundings) -> Result<Toolchain> {
         let tools = Tools::find(places, surroundings)?;
-        let failed = |error| Error::io("making a folder for intermediate files", &error);
-        let scratch = Scratch::new(&surroundings.scratch).map_err(failed)?;
+        let scratch = Scratch::new(&surroundings.scratch, "nvidia")?;
         let library = library::prepare(&tools, surroundings, scratch.path(), places.keep.as_deref())?;
         Ok(Toolchain { tools, surroundings: surroundings.clone(), library, _scratch: scratch })
     }
@@ -83,7 +82,7 @@ impl Toolchain {
         if let Some(kernel) = lowered.kernels.iter().find(|kernel| !shim::is_symbol(&kernel.name)) {
             return refused("a kernel's name is none in PTX", kernel.name.clone());
         }
-        match Scratch::new(&self.surroundings.scratch) {
+        match Scratch::new(&self.surroundings.scratch, "nvidia") {
             Ok(scratch) => self.compile_in(scratch.path(), &lowered, architectures).unwrap_or_else(|stopped| stopped.0),
             Err(error) => hollow(format!("no folder for intermediate files: {error}"), String::new()),
         }

@@ -3,57 +3,17 @@
 //! One process per module, with the module and the binary as files. Its exit status is the low byte of the library's.
 
 use super::{INPUT, REMEDY, Surroundings, arguments, device_binary, outcome, said};
+use crate::build::process::Scratch;
 use crate::build::protocol::Compiled;
 use crate::error::{Error, ErrorKind, Result};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The program.
 #[derive(Debug, Clone)]
 pub struct Program {
     path: PathBuf,
     surroundings: Surroundings,
-}
-
-/// A folder that goes when it is dropped.
-pub struct Scratch(PathBuf);
-
-impl Scratch {
-    /// Makes one below `base`.
-    ///
-    /// # Errors
-    /// Fails with the error of making the folder.
-    pub fn new(base: &Path) -> std::io::Result<Scratch> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = base.join(format!("sycl-bundle-ocloc-{}-{number}", std::process::id()));
-        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-        Ok(Scratch(folder))
-    }
-
-    /// Returns the path of the folder.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// The plain files in the folder but for the module, by name, with their contents.
-    fn outputs(&self) -> Vec<(String, Vec<u8>)> {
-        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
-        let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-        let named = plain.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
-        named
-            .filter(|(name, _)| name != INPUT)
-            .filter_map(|(name, path)| std::fs::read(path).ok().map(|bytes| (name, bytes)))
-            .collect()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 impl Program {
@@ -84,7 +44,7 @@ impl Program {
 
     /// Whether it knows a device.
     pub fn knows(&self, device: &str) -> bool {
-        let asked = Scratch::new(&self.surroundings.scratch)
+        let asked = Scratch::new(&self.surroundings.scratch, "ocloc")
             .and_then(|scratch| self.run(&scratch, &["ids".to_owned(), device.to_owned()]));
         asked.is_ok_and(|done| done.status.success())
     }
@@ -92,16 +52,16 @@ impl Program {
     /// The version, as it tells it.
     pub fn version(&self) -> String {
         // It writes the answer to a file of that name, beside printing it.
-        let asked = Scratch::new(&self.surroundings.scratch).and_then(|scratch| {
+        let asked = Scratch::new(&self.surroundings.scratch, "ocloc").and_then(|scratch| {
             self.run(&scratch, &["query".to_owned(), "OCL_DRIVER_VERSION".to_owned()])
-                .map(|_| std::fs::read_to_string(scratch.0.join("OCL_DRIVER_VERSION")).unwrap_or_default())
+                .map(|_| std::fs::read_to_string(scratch.path().join("OCL_DRIVER_VERSION")).unwrap_or_default())
         });
         asked.unwrap_or_default().trim_matches(['\0', '\n', ' ']).to_owned()
     }
 
     /// The help of its compiling, which lists the options that it knows.
     pub fn help(&self) -> String {
-        let asked = Scratch::new(&self.surroundings.scratch)
+        let asked = Scratch::new(&self.surroundings.scratch, "ocloc")
             .and_then(|scratch| self.run(&scratch, &["compile".to_owned(), "--help".to_owned()]));
         asked.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).unwrap_or_default()
     }
@@ -114,16 +74,16 @@ impl Program {
         })
     }
 
-    fn try_compile(&self, il: &[u8], device: &str, options: &str, bindful: bool) -> std::io::Result<Compiled> {
-        let scratch = Scratch::new(&self.surroundings.scratch)?;
-        let module = scratch.0.join(INPUT);
-        std::fs::write(&module, il)?;
+    fn try_compile(&self, il: &[u8], device: &str, options: &str, bindful: bool) -> Result<Compiled> {
+        let scratch = Scratch::new(&self.surroundings.scratch, "ocloc")?;
+        let module = scratch.path().join(INPUT);
+        std::fs::write(&module, il).map_err(|error| Error::io("writing the module", &error))?;
         let mut args = arguments(device, options, &module.to_string_lossy(), bindful);
         args.remove(0);
-        args.extend(["-out_dir".to_owned(), scratch.0.to_string_lossy().into_owned()]);
+        args.extend(["-out_dir".to_owned(), scratch.path().to_string_lossy().into_owned()]);
         let done = self.run(&scratch, &args)?;
         let said = said(&[done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat());
-        let binary = device_binary(scratch.outputs());
+        let binary = device_binary(outputs(scratch.path()));
         let status = match done.status.code() {
             Some(0) => 0,
             // The library's statuses are negative; of this one only the low byte is left.
@@ -137,7 +97,22 @@ impl Program {
     }
 
     /// Runs it in a folder, so that it ends with this process.
-    fn run(&self, scratch: &Scratch, args: &[String]) -> std::io::Result<Output> {
-        self.surroundings.command(&self.path, &scratch.0).args(args).output()
+    fn run(&self, scratch: &Scratch, args: &[String]) -> Result<Output> {
+        self.surroundings
+            .command(&self.path, scratch.path())
+            .args(args)
+            .output()
+            .map_err(|error| Error::io("running ocloc", &error))
     }
+}
+
+/// The plain files in a folder but for the module, by name, with their contents.
+fn outputs(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let named = plain.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    named
+        .filter(|(name, _)| name != INPUT)
+        .filter_map(|(name, path)| std::fs::read(path).ok().map(|bytes| (name, bytes)))
+        .collect()
 }

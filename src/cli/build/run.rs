@@ -2,9 +2,9 @@
 
 use super::{Args, RecordArgs};
 use crate::cli::global::{Global, Summary};
-use crate::cli::interrupt;
 use crate::cli::jobserver::Jobserver;
 use crate::cli::live::Live;
+use crate::cli::process;
 use crate::cli::progress::Watched;
 use crate::cli::worker::{self, OfflineArgs};
 use crate::cli::{cache, output};
@@ -566,7 +566,7 @@ pub fn settings(jobs: Option<NonZeroUsize>) -> Settings {
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     Settings {
         tokens: Jobserver::from_environment(),
-        interrupted: Some(interrupt::interrupted()),
+        interrupted: Some(process::interrupted()),
         ..Settings::new(jobs.unwrap_or(cores))
     }
 }
