@@ -250,25 +250,29 @@ impl Args {
             keep_layout: false,
         };
         let linked = Linked::open(file, &target)?;
+        let arena = Arena::with_limit(u64::MAX);
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
         let bundle = Bundle::read(&host).context(|| linked.name())?;
-        let images = self.selection.selector()?.keep(examine(&bundle))?;
-        let codes = codes(&images);
-        let findings = judged(&images, &codes, wanted);
-        let arena = Arena::with_limit(u64::MAX);
-        let gone: Vec<&Examined<'_, '_>> =
-            images.iter().zip(&findings).filter(|(_, found)| !found.is_empty()).map(|(image, _)| image).collect();
-        let made = gone.iter().map(|image| {
-            let own = prepare::copy(&arena, image, false)?;
-            emptied(&arena, &own).context(|| format!("image {}", image.image.index))
-        });
-        let made = made.collect::<Result<Vec<Image<'_>>>>()?;
-        let drop: HashSet<usize> = gone.iter().map(|image| image.image.index).collect();
+        // What is known of tens of thousands of kernels goes before the file is read again.
+        let (made, drop, output) = {
+            let images = self.selection.selector()?.keep(examine(&bundle))?;
+            let codes = codes(&images);
+            let findings = judged(&images, &codes, wanted);
+            let gone: Vec<&Examined<'_, '_>> =
+                images.iter().zip(&findings).filter(|(_, found)| !found.is_empty()).map(|(image, _)| image).collect();
+            let made = gone.iter().map(|image| {
+                let own = prepare::copy(&arena, image, false)?;
+                emptied(&arena, &own).context(|| format!("image {}", image.image.index))
+            });
+            let made = made.collect::<Result<Vec<Image<'_>>>>()?;
+            let drop: HashSet<usize> = gone.iter().map(|image| image.image.index).collect();
+            (made, drop, result(wanted, &images, &findings, 0))
+        };
         let add: Vec<_> = made.iter().map(out_image).collect();
         let (done, exit) = linked.edit(global, &target, &drop, &add, false)?;
         edited::tell(global, Summary::Text, &done)?;
         let bytes = std::fs::metadata(&wanted.path).map_or(0, |metadata| metadata.len());
-        filtered.outputs.push(result(wanted, &images, &findings, bytes));
+        filtered.outputs.push(Output { bytes, ..output });
         Ok(exit)
     }
 

@@ -100,19 +100,24 @@ impl Args {
             Format::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
                 let mut totals = Totals::default();
+                let mut all = sizes::Sizes::default();
                 let mut first = true;
                 let exit = each_file(global, &self.files, &selector, |facts| {
                     if facts.images.is_empty() && facts.problems.is_empty() || facts.bundle.is_none() {
                         add(&mut draft, facts);
                         return Ok(());
                     }
-                    totals.add(facts);
+                    let counted = totals.add(facts);
+                    if self.sizes && counted {
+                        all.add(facts, &view);
+                    }
                     let gap = if std::mem::take(&mut first) { "" } else { "\n" };
                     write!(out, "{gap}{}", self.text(global, facts, &view)).map_err(lost)?;
                     add(&mut draft, facts);
                     Ok(())
                 })?;
                 out.write_all(totals.line(&view).as_bytes()).map_err(lost)?;
+                out.write_all(all.all(&view, global.drawing()).as_bytes()).map_err(lost)?;
                 exit
             }
             Format::Json => {

@@ -21,8 +21,8 @@ const AFTER_HELP: &str = "\
 Removed images are in the file's list of images no more. What an earlier `build` or `embed`
 added leaves the file: where nothing of it is left, the result is the file from before it, byte
 for byte. Of payloads that the linker put into an ELF library the pages leave the file and its
-memory; those that stay may move together for it. In executables and PE files, and with
---keep-layout, they become zeros. Names and property sets stay. Code is never touched.
+memory; those that stay may move together for it. In executables and PE files (why:
+`sycl-bundle man rewriting`), and with --keep-layout, they become zeros. Names and property sets stay. Code is never touched.
 
 Of a wheel or a folder all linked files are changed in which an image matches; a wheel is packed
 again. --restore takes away all that earlier runs added, and checks that the file is then what it
@@ -137,6 +137,12 @@ impl Args {
         if self.restore {
             return Ok((linked.restore(target)?, Exit::Done));
         }
+        let gone = self.chosen(linked, selector)?;
+        linked.edit(global, target, &gone, &[], self.lose_kernels)
+    }
+
+    /// The images of a file that are to be removed.
+    fn chosen(&self, linked: &Linked, selector: &Selector) -> Result<HashSet<usize>> {
         let globs = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>();
         let (drop, keep) = (globs(&self.drop)?, globs(&self.keep)?);
         let host = Host::read(linked.bytes()).context(|| linked.name())?;
@@ -148,18 +154,18 @@ impl Args {
                 }
             }
         }
-        let images = selector.keep(examine(&bundle)).context(|| linked.name())?;
         let any = |patterns: &[Pattern], image: &Image<'_>| patterns.iter().any(|pattern| matches(pattern, image));
-        let gone: HashSet<usize> = images
-            .iter()
-            .map(|image| image.image)
-            .filter(|image| (drop.is_empty() || any(&drop, image)) && !any(&keep, image))
-            .map(|image| image.index)
-            .collect();
+        let goes = |image: &Image<'_>| (drop.is_empty() || any(&drop, image)) && !any(&keep, image);
+        let gone: HashSet<usize> = if selector.is_all() {
+            bundle.images.iter().filter(|image| goes(image)).map(|image| image.index).collect()
+        } else {
+            let images = selector.keep(examine(&bundle)).context(|| linked.name())?;
+            images.iter().map(|image| image.image).filter(|image| goes(image)).map(|image| image.index).collect()
+        };
         if gone.is_empty() {
             return Err(Error::new(ErrorKind::NoMatch, "no image fulfils all that is asked").context(linked.name()));
         }
-        linked.edit(global, target, &gone, &[], self.lose_kernels)
+        Ok(gone)
     }
 }
 

@@ -61,7 +61,7 @@ pub struct KernelFacts {
     /// Whether it can fail an assertion.
     pub asserts: bool,
     /// Resources in compiled code, by device; several where the image has several.
-    pub native: Vec<(String, NativeKernel)>,
+    pub native: Vec<(String, Arc<NativeKernel>)>,
     /// The images of the file that hold a kernel of this name, by number.
     pub images: Vec<usize>,
     /// The names of all kernels of the file that are the same code, this one's among them, where any others are. Shared by
@@ -259,7 +259,7 @@ fn of_image(examined: &Examined<'_, '_>, depth: Depth) -> OfImage {
     let (index, modules) = read.map_or_else(|| (None, of_bitcode()), |(index, kernels)| (Some(index), kernels));
     let mut by_name: HashMap<String, Kernel> =
         modules.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect();
-    let mut compiled: HashMap<&str, Vec<(String, NativeKernel)>> = HashMap::new();
+    let mut compiled: HashMap<&str, Vec<(String, Arc<NativeKernel>)>> = HashMap::new();
     // Of bitcode its module says all there is.
     let native = examined.native.iter().filter(|_| examined.bitcode.is_none());
     for part in native.flat_map(|native| &native.parts) {

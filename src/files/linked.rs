@@ -7,10 +7,10 @@ use super::sources::{replaces_input, same_file};
 use super::write::{mode_of, write_atomically};
 use crate::bundle::Bundle;
 use crate::bytes::draft::Draft;
-use crate::compat::examine::{Examined, examine};
+use crate::compat::examine::{Examined, examine_unhashed};
 use crate::container::{Host, Kind};
 use crate::error::Exit;
-use crate::error::{Context as _, Error, ErrorKind, Reporter, Result};
+use crate::error::{Context as _, Error, ErrorKind, Problem, Reporter, Result};
 use crate::report::edited::Edited;
 use crate::report::json::SchemaVersion;
 use crate::rewrite::embed::record::{Layer, Record};
@@ -132,14 +132,22 @@ impl Linked {
         add: &[OutImage<'_>],
         may_lose: bool,
     ) -> Result<(Edited, Exit)> {
-        let host = Host::read(self.bytes()).context(|| self.name())?;
-        let before = Bundle::read(&host).context(|| self.name())?;
         let tool = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
         let notes = [("tool".to_owned(), tool.to_owned())];
-        let images = examine(&before);
-        if !may_lose {
-            no_loss(&images, drop, add).context(|| self.name())?;
-        }
+        // What is known of tens of thousands of kernels goes before the file is read again.
+        let (mut result, problems) = {
+            let host = Host::read(self.bytes()).context(|| self.name())?;
+            let before = Bundle::read(&host).context(|| self.name())?;
+            let images = examine_unhashed(&before);
+            if !may_lose {
+                no_loss(&images, drop, add).context(|| self.name())?;
+            }
+            // Images that go cannot harm any more.
+            let staying = images.iter().filter(|image| !drop.contains(&image.image.index));
+            let problems: Vec<Problem> =
+                before.problems.iter().cloned().chain(staying.flat_map(Examined::problems)).collect();
+            (self.result(target, &images, drop, add), problems)
+        };
         let edited = layers::edit_in(self.bytes(), drop, add, &notes, !target.keep_layout).context(|| self.name())?;
         if !add.is_empty() {
             one_march(&edited.bytes).context(|| self.name())?;
@@ -156,26 +164,27 @@ impl Linked {
         } else {
             write_atomically(&target.output, &edited.bytes, mode)?;
         }
-        let mut damaged = false;
-        // Images that go cannot harm any more.
-        let staying = images.iter().filter(|image| !drop.contains(&image.image.index));
-        for problem in before.problems.iter().cloned().chain(staying.flat_map(Examined::problems)) {
-            damaged = true;
+        let damaged = !problems.is_empty();
+        for problem in problems {
             let error =
                 problem.image.map_or(problem.error.clone(), |image| problem.error.context(format!("image {image}")));
             reporter.error(&error.context(self.name()));
         }
-        let result = self.result(target, &images, drop, add, &edited);
+        result.lifted = edited.lifted;
+        result.zeroed_bytes = edited.zeroed;
+        result.cut_bytes = edited.cut;
+        result.left_bytes = edited.left;
+        result.bytes_after = edited.bytes.len() as u64;
         Ok((result, if damaged { Exit::Input } else { Exit::Done }))
     }
 
+    /// Describes the change before it is made: without what becomes of the file.
     fn result(
         &self,
         target: &Target,
         images: &[Examined<'_, '_>],
         drop: &HashSet<usize>,
         add: &[OutImage<'_>],
-        edited: &layers::Edited,
     ) -> Edited {
         let (gone, stay): (Vec<_>, Vec<_>) = images.iter().partition(|image| drop.contains(&image.image.index));
         let exports: HashSet<&str> = stay.iter().flat_map(|image| &image.exports).map(String::as_str).collect();
@@ -197,15 +206,11 @@ impl Linked {
             added: add.len(),
             images_after: images.len().saturating_sub(gone.len()).saturating_add(add.len()),
             removed_bytes: gone.iter().map(|image| image.image.stored.len() as u64).sum(),
-            lifted: edited.lifted,
-            zeroed_bytes: edited.zeroed,
-            cut_bytes: edited.cut,
-            left_bytes: edited.left,
             signature_dropped: self.unsigned.is_some(),
             kernels_without_image: owned(lost(images, drop, add)),
             symbols_without_image: owned(open.into_iter().collect()),
             bytes_before: self.input.bytes().len() as u64,
-            bytes_after: edited.bytes.len() as u64,
+            ..Edited::default()
         }
     }
 }

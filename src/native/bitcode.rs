@@ -114,7 +114,7 @@ pub fn kernels_and_strings(data: &[u8]) -> Option<(Vec<String>, &[u8])> {
     let mut module = Bitcode { part: Part::new(Format::LlvmBitcode, data.len()), functions: Vec::new(), strings: &[] };
     module.top(data).ok()?;
     let strings = module.strings;
-    Some((module.finish().kernels.into_iter().map(|kernel| kernel.name).collect(), strings))
+    Some((module.finish().kernels.into_iter().map(|kernel| kernel.name.clone()).collect(), strings))
 }
 
 struct Bitcode<'a> {
@@ -164,7 +164,7 @@ impl<'a> Bitcode<'a> {
             let name = bytes::slice_at(self.strings, usize::try_from(*offset).ok()?, usize::try_from(*len).ok()?)?;
             std::str::from_utf8(name).ok().map(str::to_owned)
         });
-        self.part.kernels = names.map(|name| Kernel { name, ..Kernel::default() }).collect();
+        self.part.kernels = names.map(|name| Kernel { name, ..Kernel::default() }.into()).collect();
         self.part
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
         {
             read.problems.push(Error::at(section.offset, format!("the attributes in {} are damaged", section.name)));
         }
-        read.part.kernels.push(kernel);
+        read.part.kernels.push(kernel.into());
     }
     Ok(read)
 }

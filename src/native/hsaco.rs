@@ -39,7 +39,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
         Ok(metadata) => {
             let kernels = metadata.items("amdhsa.kernels");
             bounded(kernels.len(), "kernels")?;
-            part.kernels = kernels.iter().filter_map(kernel).collect();
+            part.kernels = kernels.iter().filter_map(kernel).map(Into::into).collect();
         }
         Err(error) => {
             let offset = note.offset.saturating_add(error.offset().unwrap_or(0));
@@ -87,7 +87,7 @@ fn argument(metadata: &Value<'_>, index: u32) -> Argument {
         index,
         name: metadata.text(".name").map(str::to_owned),
         type_name: metadata.text(".type_name").map(str::to_owned),
-        kind: Some(kind.to_owned()),
+        kind: Some(kind.to_owned().into()),
         address_space: match (metadata.text(".address_space"), kind) {
             (Some("global"), _) => Some("global"),
             (Some("local"), _) => Some("local"),

@@ -33,6 +33,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One argument of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -46,7 +47,7 @@ pub struct Argument {
     #[serde(rename = "type")]
     pub type_name: Option<String>,
     /// The kind, in the format's own word: `arg_bypointer`, `global_buffer`, `.u64`.
-    pub kind: Option<String>,
+    pub kind: Option<Cow<'static, str>>,
     /// `global`, `local`, `constant`, `private`, `image`, `sampler`, `generic`.
     pub address_space: Option<&'static str>,
     /// `read_only`, `write_only`, `read_write`.
@@ -119,8 +120,15 @@ pub struct Part {
     pub sections: Vec<Section>,
     /// Numbers that an Intel GPU's code notes beyond its device, by the note's name.
     pub notes: BTreeMap<Cow<'static, str>, u32>,
-    /// The kernels, in the part's order.
-    pub kernels: Vec<Kernel>,
+    /// The kernels, in the part's order. What is told of a kernel shares them: libraries have tens of thousands.
+    #[serde(serialize_with = "each_kernel")]
+    #[schemars(with = "Vec<Kernel>")]
+    pub kernels: Vec<Arc<Kernel>>,
+}
+
+/// Serializes kernels as the list that they are.
+fn each_kernel<S: serde::Serializer>(kernels: &[Arc<Kernel>], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_seq(kernels.iter().map(|kernel| &**kernel))
 }
 
 /// Section of a part.

@@ -38,7 +38,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
         part.stated = format!("ELF machine {}", elf.machine);
         let symbols = elf.symbols()?;
         let functions = symbols.iter().filter(|symbol| symbol.is_global_function());
-        part.kernels = functions.map(|symbol| named(symbol.name)).collect();
+        part.kernels = functions.map(|symbol| named(symbol.name).into()).collect();
         reader.push(name, Read::from(part), place);
         return Ok(());
     }
@@ -80,7 +80,7 @@ pub(super) fn read<'a>(reader: &mut Reader<'a>, name: &str, data: &'a [u8], plac
     if let Some(object) = elf.section(".ocl.obj") {
         let meta = elf.section(".ocl.meta").map_or(&[][..], |section| section.data);
         match DeviceElf::parse(object.data).and_then(|object| kernels(&object, meta)) {
-            Ok(kernels) => read.part.kernels = kernels,
+            Ok(kernels) => read.part.kernels = kernels.into_iter().map(Into::into).collect(),
             Err(error) => {
                 let offset = object.offset.saturating_add(error.offset().unwrap_or(0));
                 read.problems.push(error.without_offset().with_offset(offset).context("section .ocl.obj"));

@@ -50,7 +50,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
         match usize::try_from(at).ok().and_then(|from| data.get(from..)).and_then(kernel) {
             Some((kernel, len)) => {
                 bounded(read.part.kernels.len(), "kernels")?;
-                read.part.kernels.push(kernel);
+                read.part.kernels.push(kernel.into());
                 at = at.saturating_add(len as u64);
             }
             None => {
@@ -107,7 +107,7 @@ fn take(kernel: &mut Kernel, arguments: &mut BTreeMap<u32, Argument>, token: u32
     let mut argument = |kind: &str, space: Option<&'static str>, offset: Option<u64>, size: Option<u64>| {
         let Some(index) = word(0) else { return };
         let argument = arguments.entry(index).or_insert_with(|| Argument { index, ..Argument::default() });
-        argument.kind.get_or_insert_with(|| kind.to_owned());
+        argument.kind.get_or_insert_with(|| kind.to_owned().into());
         argument.address_space = argument.address_space.or(space);
         argument.offset = argument.offset.or(offset);
         argument.size = argument.size.or(size);
@@ -124,12 +124,12 @@ fn take(kernel: &mut Kernel, arguments: &mut BTreeMap<u32, Argument>, token: u32
             let argument = arguments.entry(index).or_insert_with(|| Argument { index, ..Argument::default() });
             let size = number(3);
             if kind == Some(8) {
-                argument.kind = Some("arg_bypointer".to_owned());
+                argument.kind = Some("arg_bypointer".into());
                 argument.address_space = Some("local");
                 (argument.offset, argument.size) = (number(2), size);
             } else if argument.kind.as_deref().is_none_or(|kind| kind == "arg_byvalue") {
                 // A value may come in pieces.
-                argument.kind = Some("arg_byvalue".to_owned());
+                argument.kind = Some("arg_byvalue".into());
                 argument.address_space = Some("private");
                 argument.offset = argument.offset.into_iter().chain(number(2)).min();
                 argument.size = Some(argument.size.unwrap_or(0).saturating_add(size.unwrap_or(0)));

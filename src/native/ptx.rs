@@ -25,7 +25,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
             }
             ".entry" => {
                 bounded(part.kernels.len(), "kernels")?;
-                part.kernels.extend(entry(&mut lexer));
+                part.kernels.extend(entry(&mut lexer).map(Into::into));
             }
             _ => {}
         }
@@ -91,7 +91,7 @@ fn parameter(argument: &mut Argument, word: &str, lexer: &mut Lexer<'_>) {
         ".shared" => argument.address_space = Some("local"),
         ".const" => argument.address_space = Some("constant"),
         ".local" => argument.address_space = Some("private"),
-        ".texref" | ".surfref" | ".samplerref" => argument.kind = Some(word.to_owned()),
+        ".texref" | ".surfref" | ".samplerref" => argument.kind = Some(word.to_owned().into()),
         // `name[16]`, a value of 16 bytes.
         "[" => {
             let count = lexer.word().and_then(|count| count.parse::<u64>().ok());
@@ -101,7 +101,7 @@ fn parameter(argument: &mut Argument, word: &str, lexer: &mut Lexer<'_>) {
             Some(kind) => {
                 let bits = kind.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
                 argument.size = bits.parse::<u64>().ok().map(|bits| bits / 8);
-                argument.kind = Some(word.to_owned());
+                argument.kind = Some(word.to_owned().into());
             }
             None if argument.name.is_none() && word != "]" => argument.name = Some(word.to_owned()),
             None => {}

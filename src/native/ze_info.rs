@@ -89,7 +89,7 @@ fn arguments(node: &Node<'_>, misc: Option<&Node<'_>>) -> Vec<Argument> {
         let (offset, size) = (piece.number_of("offset"), piece.number_of("size"));
         match kind {
             "arg_bypointer" => {
-                argument.kind = Some(kind.to_owned());
+                argument.kind = Some("arg_bypointer".into());
                 argument.address_space = piece.text_of("addrspace").and_then(space);
                 argument.access = piece.text_of("access_type").and_then(access);
                 // A stateful or bindless pointer is passed as a surface; its address, where there is one, in another piece.
@@ -98,7 +98,7 @@ fn arguments(node: &Node<'_>, misc: Option<&Node<'_>>) -> Vec<Argument> {
                 }
             }
             "arg_byvalue" => {
-                argument.kind = Some(kind.to_owned());
+                argument.kind = Some("arg_byvalue".into());
                 argument.address_space = Some("private");
                 argument.offset = Some(argument.offset.unwrap_or(u64::MAX).min(offset.unwrap_or(u64::MAX)));
                 argument.size = Some(argument.size.unwrap_or(0).saturating_add(size.unwrap_or(0)));

@@ -90,7 +90,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
             match described {
                 Ok(info) => {
                     part.version = info.version.or(part.version.take());
-                    part.kernels = info.kernels;
+                    part.kernels = info.kernels.into_iter().map(Into::into).collect();
                 }
                 Err(error) => read.problems.push(error.context("section .ze_info")),
             }
@@ -102,7 +102,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     if read.part.kernels.is_empty() {
         let names = elf.sections.iter().filter_map(|section| section.name.strip_prefix(".text."));
         let names = names.filter(|name| *name != "Intel_Symbol_Table_Void_Program");
-        read.part.kernels = names.map(|name| Kernel { name: name.to_owned(), ..Kernel::default() }).collect();
+        read.part.kernels = names.map(|name| Kernel { name: name.to_owned(), ..Kernel::default() }.into()).collect();
     }
     Ok(read)
 }

@@ -93,7 +93,7 @@ fn findings(budget: &Budget, whose: &str, bytes: u64, images: &[(usize, &Examine
 /// Adds a finding for each kernel of an image that spills too many registers, or whose spills are not known.
 fn spills(budget: &Budget, at: usize, image: &Examined<'_, '_>, found: &mut Vec<BudgetFinding>) {
     let parts = image.native.iter().flat_map(|native| &native.parts);
-    let told: Vec<&Kernel> = parts.flat_map(|part| &part.kernels).collect();
+    let told: Vec<&Kernel> = parts.flat_map(|part| &part.kernels).map(|kernel| &**kernel).collect();
     let mut push = |kernel: &str, finding| found.push(BudgetFinding { kernel: Some(kernel.to_owned()), at, finding });
     let remedy = "hold less at a time, or compile with large GRF (-ftarget-register-alloc-mode)";
     for kernel in &told {
@@ -178,7 +178,11 @@ mod tests {
         let kernel = |name: &str, spill| Kernel { name: name.to_owned(), spill, ..Kernel::default() };
         let part = Part {
             devices: vec!["intel_gpu_pvc".to_owned()],
-            kernels: vec![kernel("much", Some(2048)), kernel("some", Some(1024)), kernel("silent", None)],
+            kernels: vec![
+                kernel("much", Some(2048)).into(),
+                kernel("some", Some(1024)).into(),
+                kernel("silent", None).into(),
+            ],
             ..Part::new(one.format, 1)
         };
         one.native = Some(crate::native::Native { container: None, parts: vec![part], problems: Vec::new() });

@@ -160,7 +160,8 @@ impl<'w, 'a> Batch<'w, 'a> {
         let compiled = done.compiled.iter().map(|binary| {
             let native = binary.native();
             let parts = native.iter().flat_map(|native| &native.parts);
-            let kernels = parts.flat_map(|part| part.kernels.iter().map(KernelResources::new)).collect();
+            let kernels =
+                parts.flat_map(|part| part.kernels.iter().map(|kernel| KernelResources::new(kernel))).collect();
             ImageCost { native_bytes: Some(binary.bytes.len() as u64), kernels, ..about(binary.unit()) }
         });
         let failed = done.failures.iter().map(|failure| ImageCost {

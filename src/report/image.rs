@@ -269,7 +269,7 @@ fn native_argument(argument: &Argument) -> String {
     let mut words = Vec::new();
     words.extend(argument.name.clone());
     words.extend(argument.type_name.clone());
-    words.extend(argument.kind.clone());
+    words.extend(argument.kind.as_deref().map(str::to_owned));
     words.extend(argument.address_space.map(str::to_owned));
     words.extend(argument.access.map(|access| access.replace('_', "-")));
     words.extend(argument.size.map(|size| match argument.offset {

@@ -11,6 +11,7 @@ use super::text::{visible, wrap};
 use super::units::{bytes, count, counted, share};
 use crate::bundle::requirements::{FixedTarget, Requirements};
 use crate::compat::examine::Examined;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Kernels of a group among which the example is chosen.
@@ -44,6 +45,10 @@ impl View {
 /// Sums over files.
 #[derive(Debug, Default)]
 pub struct Totals {
+    /// Paths of the files that were counted, by their size and device code.
+    seen: HashMap<[u8; 32], String>,
+    /// Files that are the same as another, which was counted: their paths and that one's.
+    same: Vec<(String, String)>,
     files: usize,
     images: usize,
     kernels: usize,
@@ -53,8 +58,22 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds a file that holds device code.
-    pub fn add(&mut self, facts: &FileFacts<'_>) {
+    /// Adds a file that holds device code. Returns whether it was counted: one of the same size with the same images at the
+    /// same places as another is not.
+    pub fn add(&mut self, facts: &FileFacts<'_>) -> bool {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&facts.bytes.to_le_bytes());
+        for image in &facts.images {
+            hasher.update(&image.image.offset.to_le_bytes()).update(&image.blake3);
+        }
+        match self.seen.entry(*hasher.finalize().as_bytes()) {
+            Entry::Occupied(first) if !facts.images.is_empty() => {
+                self.same.push((facts.path.to_owned(), first.get().clone()));
+                return false;
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(place) => _ = place.insert(facts.path.to_owned()),
+        }
         self.files = self.files.saturating_add(1);
         self.images = self.images.saturating_add(facts.images.len());
         let mut seen: HashSet<(*const u8, usize)> = HashSet::new();
@@ -68,6 +87,7 @@ impl Totals {
             self.inflated = self.inflated.saturating_add(image.size);
         }
         self.bytes = self.bytes.saturating_add(facts.bytes);
+        true
     }
 
     fn sentence(&self) -> String {
@@ -85,10 +105,14 @@ impl Totals {
 
     /// The sums, where there is more than one file.
     pub fn line(&self, view: &View) -> String {
-        match self.files {
-            0 | 1 => String::new(),
-            files => format!("\n{}", view.heading(&format!("{}: {}", counted(files, "file"), self.sentence()))),
+        if self.files < 2 && self.same.is_empty() {
+            return String::new();
         }
+        let mut out = format!("\n{}", view.heading(&format!("{}: {}", counted(self.files, "file"), self.sentence())));
+        for (path, first) in &self.same {
+            out.push_str(&format!("  not counted: {path} is the same as {first}\n"));
+        }
+        out
     }
 }
 

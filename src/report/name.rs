@@ -18,21 +18,73 @@ pub fn display(mangled: &str) -> String {
 fn unwrapped<'n>(name: &'n str, wrapper: &str) -> Option<&'n str> {
     let (_, arguments) = name.strip_prefix(wrapper)?.split_once('<')?;
     let arguments = arguments.strip_suffix('>')?;
-    let mut depth = 0usize;
+    let (mut brackets, mut before) = (Brackets::default(), None);
     let mut last = 0usize;
     for (at, letter) in arguments.char_indices() {
-        match letter {
-            '<' | '(' | '{' | '[' => depth = depth.saturating_add(1),
-            '>' | ')' | '}' | ']' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => last = at.saturating_add(1),
-            _ => {}
+        if letter == ',' && !brackets.is_open() {
+            last = at.saturating_add(1);
         }
+        brackets.take(letter, before.replace(letter));
     }
     arguments.get(last..).map(str::trim).filter(|kernel| !kernel.is_empty())
 }
 
-/// The family of a kernel as shown: what stands before its template arguments or parameters.
+/// Open brackets of a name. Within round ones `<` and `>` may compare numbers: `enable_if<((1)>(0))>`.
+#[derive(Default)]
+struct Brackets(Vec<char>);
+
+impl Brackets {
+    /// Takes a letter, and the one before it.
+    fn take(&mut self, letter: char, before: Option<char>) {
+        match letter {
+            '(' | '{' | '[' => self.0.push(letter),
+            '<' if before != Some(')') => self.0.push(letter),
+            '>' if before != Some('-') && self.0.last() == Some(&'<') => _ = self.0.pop(),
+            // An angle bracket that is still open was none.
+            ')' | '}' | ']' => while self.0.pop() == Some('<') {},
+            _ => {}
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
+/// Returns the length of what stands before the name of a function template: its result type. Types, which have no
+/// parameters, have none.
+fn result_type(shown: &str) -> usize {
+    let (mut brackets, mut before) = (Brackets::default(), None);
+    // Begin of the name, and end of the brackets that belong to it.
+    let (mut name, mut own) = (0usize, 0usize);
+    for (at, letter) in shown.char_indices() {
+        if at < own {
+            before = Some(letter);
+            continue;
+        }
+        if !brackets.is_open() {
+            let (earlier, rest) = shown.split_at_checked(at).unwrap_or_default();
+            match letter {
+                '(' | '<' => match of_name(earlier.get(name..).unwrap_or_default(), rest) {
+                    0 if letter == '(' => return name,
+                    length => own = at.saturating_add(length),
+                },
+                ' ' if !earlier.ends_with("operator") && !rest.starts_with(" [") => name = at.saturating_add(1),
+                _ => {}
+            }
+        }
+        if at >= own {
+            brackets.take(letter, before);
+        }
+        before = Some(letter);
+    }
+    0
+}
+
+/// The family of a kernel as shown: what stands before its template arguments or parameters, without the type of its
+/// result.
 pub fn family(shown: &str) -> &str {
+    let shown = shown.get(result_type(shown)..).unwrap_or(shown);
     let mut end = 0usize;
     while let Some(rest) = shown.get(end..) {
         let Some(at) = rest.find(['<', '(']) else { return shown };
@@ -130,6 +182,8 @@ mod tests {
         assert_eq!(family("operator<<(s&, int)"), "operator<<");
         assert_eq!(family("a::operator<=><int>(a)"), "a::operator<=>");
         assert_eq!(family("my_operator<int>"), "my_operator");
+        assert_eq!(family("a::b<int> [rounded]"), "a::b");
+        assert_eq!(family("a::operator bool<int>(char)"), "a::operator bool");
     }
 
     #[test]
@@ -146,5 +200,29 @@ mod tests {
         assert_eq!(shorten_path("way/libabcdefgh.so", 12), "…/libab…h.so");
         assert_eq!(shorten_path("a/b.so", 12), "a/b.so");
         assert_eq!(shorten("abc", 0), "…");
+    }
+
+    #[test]
+    fn result_types_and_comparisons_part_no_family() {
+        // Of torch's kernels for XPU, of vllm-xpu-kernels, and of SYCL's own headers as they stand in oneMKL.
+        let real = [
+            (
+                "_ZTSZZN3gdn15kernel_launcherIfLi4ELb1EEEvRN4sycl3_V15queueEPT_ENKUlRNS2_7handlerEE_clES7_EUlNS2_7nd_itemILi2EEEE_",
+                "gdn::kernel_launcher",
+            ),
+            (
+                "_ZTSN4vllm22act_and_mul_vec_kernelIfXadL_ZNS_11silu_kernelIfEET_RKS2_EELb1ELi1EEE",
+                "vllm::act_and_mul_vec_kernel",
+            ),
+            ("_ZTSZN4sycl3_V17handler4fillItEEvPvRKT_mEUlNS0_2idILi1EEEE_", "sycl::handler::fill"),
+        ];
+        for (mangled, expected) in real {
+            assert_eq!(family(&display(mangled)), expected, "{}", display(mangled));
+        }
+        let copy = "std::enable_if<(((1)>(0)))&&(((1)>(0))), bool>::type sycl::handler::copyAccToAccHelper<unsigned char, 1, \
+                    (sycl::access::mode)1024>(sycl::accessor<unsigned char, 1>)::{lambda(sycl::id<1>)#1}";
+        assert_eq!(family(copy), "sycl::handler::copyAccToAccHelper");
+        let wrapped = format!("sycl::detail::RoundedRangeKernel<sycl::item<1, true>, 1, {copy}>");
+        assert_eq!(unwrapped(&wrapped, "sycl::detail::RoundedRangeKernel"), Some(copy));
     }
 }

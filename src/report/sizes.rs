@@ -13,7 +13,7 @@ const SHOWN: usize = 20;
 /// Columns that a table needs so that bars leave room for names.
 const LEAST: usize = 70;
 
-#[derive(Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 struct Sum {
     things: usize,
     stored: u64,
@@ -28,32 +28,88 @@ impl Sum {
     }
 }
 
-/// By target and format, by family of kernels, and the largest images. An image of several kernels counts for each
-/// with an equal part of its bytes. Where it is drawn there are bars, as long as what is stored.
-pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> String {
-    let mut targets: HashMap<String, Sum> = HashMap::new();
-    let mut families: HashMap<String, Sum> = HashMap::new();
-    let mut members: HashMap<String, Sum> = HashMap::new();
-    for image in &facts.images {
-        let stored = image.image.stored.len() as u64;
-        for (devices, size) in image.native.iter().filter(|native| native.container.is_some()).flat_map(by_device) {
-            // Of a compressed image its members have equal shares of what is stored, by their bytes.
-            let share = u128::from(stored).saturating_mul(size.into()).checked_div(image.size.into());
-            let share = share.and_then(|share| u64::try_from(share).ok()).unwrap_or(0);
-            members.entry(devices).or_default().add(share, size);
-        }
-        let target = image.image.compile_target().unwrap_or(image.image.target);
-        targets.entry(format!("{target}, {}", image.format.name())).or_default().add(stored, image.size);
-        let kernels = image.kernels.len() as u64;
-        if kernels == 0 {
-            families.entry("(no kernel)".to_owned()).or_default().add(stored, image.size);
-        }
-        for (at, kernel) in (0u64..).zip(&image.kernels) {
-            let shown = view.kernel(kernel);
-            let family = name::family(&shown).to_owned();
-            families.entry(family).or_default().add(part(stored, kernels, at), part(image.size, kernels, at));
+/// Where the device code of one or several files takes space.
+#[derive(Debug, Default)]
+pub struct Sizes {
+    files: HashMap<String, Sum>,
+    targets: HashMap<String, Sum>,
+    families: HashMap<String, Sum>,
+    members: HashMap<String, Sum>,
+    bytes: u64,
+}
+
+impl Sizes {
+    /// Adds the selected images of a file. An image of several kernels counts for each with an equal part of its bytes.
+    pub fn add(&mut self, facts: &FileFacts<'_>, view: &View) {
+        self.bytes = self.bytes.saturating_add(facts.bytes);
+        for image in &facts.images {
+            let stored = image.image.stored.len() as u64;
+            self.files.entry(facts.path.to_owned()).or_default().add(stored, image.size);
+            for (devices, size) in image.native.iter().filter(|native| native.container.is_some()).flat_map(by_device) {
+                // Of a compressed image its members have equal shares of what is stored, by their bytes.
+                let share = u128::from(stored).saturating_mul(size.into()).checked_div(image.size.into());
+                let share = share.and_then(|share| u64::try_from(share).ok()).unwrap_or(0);
+                self.members.entry(devices).or_default().add(share, size);
+            }
+            let target = image.image.compile_target().unwrap_or(image.image.target);
+            self.targets.entry(format!("{target}, {}", image.format.name())).or_default().add(stored, image.size);
+            let kernels = image.kernels.len() as u64;
+            if kernels == 0 {
+                self.families.entry("(no kernel)".to_owned()).or_default().add(stored, image.size);
+            }
+            for (at, kernel) in (0u64..).zip(&image.kernels) {
+                let shown = view.kernel(kernel);
+                let family = name::family(&shown).to_owned();
+                self.families.entry(family).or_default().add(part(stored, kernels, at), part(image.size, kernels, at));
+            }
         }
     }
+
+    /// Rankings by target, by family of kernels and by member.
+    fn rankings(self, how: (&View, Option<Drawing>)) -> String {
+        let mut out = ranking("Images", "Target and format", self.targets, self.bytes, how);
+        out.push('\n');
+        out.push_str(&ranking("Kernels", "Kernels of one template", self.families, self.bytes, how));
+        if !self.members.is_empty() {
+            out.push('\n');
+            out.push_str(&ranking("Members", "Members of archives and fat binaries", self.members, self.bytes, how));
+        }
+        out
+    }
+
+    /// Rankings over all files; nothing where there is but one.
+    pub fn all(mut self, view: &View, drawing: Option<Drawing>) -> String {
+        if self.files.len() < 2 {
+            return String::new();
+        }
+        let files = ranking("Images", "File", std::mem::take(&mut self.files), self.bytes, (view, drawing));
+        format!("\n{}{files}\n{}", view.heading("All files"), self.rankings((view, drawing)))
+    }
+}
+
+/// Bytes of a loaded file beyond which linkers fail: code reaches data by 32-bit distances.
+const REACH: u64 = 2 << 30;
+
+/// Warns where a file is near the size that no linker can exceed; nothing where it is not.
+fn near_the_limit(facts: &FileFacts<'_>) -> String {
+    let loaded = facts.host.iter().flat_map(|host| &host.sections).filter(|section| section.address != 0);
+    let ends = loaded.clone().map(|section| section.address.saturating_add(section.data.len() as u64));
+    let start = loaded.map(|section| section.address).min().unwrap_or(0);
+    let taken = ends.max().unwrap_or(0).saturating_sub(start);
+    if taken < REACH / 4 * 3 {
+        return String::new();
+    }
+    format!(
+        "Near the limit: {} of 2 GiB are taken once the file is loaded. Beyond, linkers end with `relocation truncated\n\
+         to fit`: leave out devices (`prune --drop`, `filter`), or part the library.\n\n",
+        bytes(taken)
+    )
+}
+
+/// By target and format, by family of kernels, and the largest images. Where it is drawn there are bars, as long as what is stored.
+pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> String {
+    let mut sizes = Sizes::default();
+    sizes.add(facts, view);
     let mut largest: Vec<_> = facts.images.iter().collect();
     largest.sort_by_key(|image| (std::cmp::Reverse(image.image.stored.len()), image.image.index));
     let images: Vec<Vec<String>> = largest
@@ -72,19 +128,8 @@ pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> St
         ("Image", Column::Number),
         ("The largest images, by a kernel", Column::Text),
     ];
-    let mut out = ranking("Images", "Target and format", targets, facts.bytes, (view, drawing));
-    out.push('\n');
-    out.push_str(&ranking("Kernels", "Kernels of one template", families, facts.bytes, (view, drawing)));
-    if !members.is_empty() {
-        out.push('\n');
-        out.push_str(&ranking(
-            "Members",
-            "Members of archives and fat binaries",
-            members,
-            facts.bytes,
-            (view, drawing),
-        ));
-    }
+    let mut out = near_the_limit(facts);
+    out.push_str(&sizes.rankings((view, drawing)));
     out.push('\n');
     let stored = largest.iter().take(SHOWN).map(|image| Some(image.image.stored.len() as u64));
     out.push_str(&with_bars(&columns, images, &stored.collect::<Vec<_>>(), (view, drawing)));

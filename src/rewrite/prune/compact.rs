@@ -1,6 +1,6 @@
 //! Which payloads move together, so that what removed ones leave is in one piece?
 //!
-//! Payloads that follow each other directly are a run. In a run the payloads that stay move to its front, each to an
+//! Payloads that follow each other directly in a section are a run. In a run the payloads that stay move to its front, each to an
 //! address that is congruent to its own, and all that is free is behind them. Only image structures and `.tgtimg` refer
 //! to payloads; where any other relocated word does, nothing moves.
 
@@ -8,7 +8,7 @@ use super::{Relocated, range};
 use crate::bundle::Bundle;
 use crate::bundle::descriptor::listed_in_tgtimg;
 use crate::bytes;
-use crate::container::Host;
+use crate::container::{Host, Section};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
@@ -155,9 +155,13 @@ impl Compaction {
     }
 }
 
-/// Whether nothing but padding is between two payloads of one segment.
+/// Whether nothing but padding is between two payloads of one section.
 fn adjoins(host: &Host<'_>, out: &[u8], end: u64, start: u64) -> bool {
     let gap = start.saturating_sub(end);
+    let parts = |section: &Section<'_>| section.address != 0 && (end..=start).contains(&section.address);
+    if host.sections.iter().any(parts) {
+        return false;
+    }
     if gap >= ALIGN || host.addresses.slice(end.saturating_sub(1), gap.saturating_add(2)).is_none() {
         return false;
     }

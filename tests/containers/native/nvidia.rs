@@ -33,7 +33,7 @@ fn cubins_say_what_cuobjdump_says() {
         assert_eq!(Format::sniff(&payload), Format::Cubin);
         let native = read(&payload);
         assert_eq!(native.devices(), [format!("nvidia_gpu_{architecture}")], "CUDA 12: {twelve}");
-        let mut ours: Vec<_> = native.parts[0].kernels.iter().map(told).collect();
+        let mut ours: Vec<_> = native.parts[0].kernels.iter().map(|kernel| told(kernel)).collect();
         let mut theirs = usage(&String::from_utf8(recipe.bytes("usage")).unwrap());
         ours.sort();
         theirs.sort();
