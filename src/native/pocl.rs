@@ -24,7 +24,7 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
     let mut part = Part::new(Format::Pocl, data.len());
     part.stated = "for PoCL alone".to_owned();
     part.version = Some(version.to_string());
-    part.kernels = names(data, count).unwrap_or_default();
+    part.kernels = names(data, count).unwrap_or_default().into_iter().map(Into::into).collect();
     Ok(Read::from(part))
 }
 
@@ -68,7 +68,7 @@ mod tests {
         let names = |data: &[u8]| -> Vec<String> {
             let part = read(data).unwrap().part;
             assert_eq!(part.version.as_deref(), Some("11"));
-            part.kernels.into_iter().map(|kernel| kernel.name).collect()
+            part.kernels.into_iter().map(|kernel| kernel.name.clone()).collect()
         };
         let whole = binary(&["add", "second_one"]);
         assert_eq!(names(&whole), ["add", "second_one"]);
