@@ -271,7 +271,9 @@ fn resources(facts: &KernelFacts) -> BTreeMap<&'static str, u64> {
         most("registers", kernel.registers);
         most("scalar registers", kernel.scalar_registers);
         most("SIMD width", kernel.simd);
-        most("spill", kernel.spill.or(kernel.scratch));
+        most("spill", kernel.spill);
+        // Older compilers tell both as one.
+        most("spill and private memory", kernel.scratch.filter(|_| kernel.spill.is_none()));
         most("spilled registers", spilled);
         most("private memory", kernel.private);
         most("barriers", kernel.barriers);
