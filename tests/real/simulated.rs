@@ -66,11 +66,13 @@ fn the_configuration_says_what_the_driver_says() {
         let more: Vec<&&str> = has.difference(&listed).filter(|name| !maybe.contains(**name)).collect();
         assert!(more.is_empty(), "{gpu} has {more:?}, of which the configuration does not know");
         // The runtime has two that SYCL 1.2.1 had for atomic64, and knows matrix operations by the revision of the GPU, which
-        // the driver makes 0 of where it simulates ptl-u.
+        // the driver makes 0 of where it simulates two of them.
         let old = ["int64_base_atomics", "int64_extended_atomics"];
         let less: Vec<&&str> = listed
             .difference(&has)
-            .filter(|name| !old.contains(*name) && !(gpu == "ptl-u" && **name == "ext_intel_matrix"))
+            .filter(|name| {
+                !old.contains(*name) && !(["bmg-g21", "ptl-u"].contains(&gpu) && **name == "ext_intel_matrix")
+            })
             .collect();
         assert!(less.is_empty(), "the configuration has {less:?}, which {gpu} lacks");
     }
@@ -92,7 +94,7 @@ fn the_driver_builds_kernels_of_every_extension_and_capability_that_is_listed() 
             let wide = gpu == "dg1" && reason.contains("Double type is not supported");
             assert!(result["answer"] == "yes" || wide, "{gpu}: {result}");
         }
-        assert!(asked > 80, "{asked}");
+        assert!(asked > 50, "{asked}");
     }
 }
 
@@ -111,8 +113,9 @@ fn every_verb_that_asks_devices_works_on_simulated_ones() {
         let answer = Some(i32::from(!able));
         let (status, said) = run(&["check", "--device", gpu]);
         assert_eq!(status, answer, "{said}");
+        // OpenCL does not tell which extensions of SPIR-V a driver takes.
         let (status, said) = run(&["has", "--device", gpu]);
-        assert_eq!(status, answer, "{said}");
+        assert!(status == Some(1) && said.contains("is not known"), "{said}");
         let (status, said) = run(&["explain", "--kernel", "*Functor<double>", "--device", gpu]);
         assert_eq!(status, answer, "{said}");
         assert_eq!(said.contains("its compiler builds the kernel"), able, "{said}");
