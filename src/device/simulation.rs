@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub const PREFIX: &str = "sim:";
 
 /// A GPU: its name for ocloc, its product family, slices x sub-slices x execution units, and its IP version (GMDID) where it
-/// is not the family's default. Another revision than that is refused the code that ocloc makes (bmg-g21 as 20.1.4, seen with 26.27).
+/// is not the family's default. A GPU of another revision refuses the code that ocloc makes (bmg-g21 as 20.1.4, with 26.27).
 type Gpu = (&'static str, &'static str, &'static str, Option<u32>);
 
 /// The GPUs that can be simulated.

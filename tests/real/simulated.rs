@@ -1,4 +1,4 @@
-//! Does the device configuration say of Intel's GPUs what Intel's driver of today says, and do all verbs work on GPUs that it simulates?
+//! Does the device configuration say of Intel's GPUs what Intel's driver says, and do all verbs work on GPUs that it simulates?
 //!
 //! The driver of Debian unstable (`unstable.sh`) pretends to be each GPU in turn, as `--device sim:GPU` has it.
 
