@@ -21,8 +21,8 @@ const AFTER_HELP: &str = "\
 Removed images are in the file's list of images no more. What an earlier `build` or `embed`
 added leaves the file: where nothing of it is left, the result is the file from before it, byte
 for byte. Of payloads that the linker put into an ELF library the pages leave the file and its
-memory; those that stay may move together for it. In executables and PE files (why:
-`sycl-bundle man rewriting`), and with --keep-layout, they become zeros. Names and property sets stay. Code is never touched.
+memory; those that stay may move together for it. In executables and PE files, and with
+--keep-layout, they become zeros. Names and property sets stay. Code is never touched.
 
 Of a wheel or a folder all linked files are changed in which an image matches; a wheel is packed
 again. --restore takes away all that earlier runs added, and checks that the file is then what it
