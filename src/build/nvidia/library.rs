@@ -21,9 +21,21 @@ const EXTENSIONS: &str = "-cl-ext=+cl_khr_fp16,+cl_khr_fp64,+cl_khr_int64_base_a
     +cl_khr_subgroups,+__opencl_c_subgroups,+__opencl_c_generic_address_space,+__opencl_c_atomic_order_seq_cst,\
     +__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices";
 
-/// Returns a digest of the built-ins' source.
+/// What rewrites modules: code that was made by another version of it is another one.
+const REWRITERS: [&str; 5] = [
+    include_str!("lower.rs"),
+    include_str!("mod.rs"),
+    include_str!("offset.rs"),
+    include_str!("shim.rs"),
+    include_str!("speculate.rs"),
+];
+
+/// Returns a digest of the source of the built-ins and of what rewrites modules.
 pub fn digest() -> String {
     let mut hasher = blake3::Hasher::new();
+    REWRITERS.iter().for_each(|text| {
+        hasher.update(text.as_bytes());
+    });
     hasher.update(SOURCE.as_bytes()).update(ASSEMBLY.as_bytes()).update(EXTENSIONS.as_bytes());
     hasher.finalize().to_hex().chars().take(16).collect()
 }

@@ -297,8 +297,11 @@ fn parameter(index: &Index<'_>, layouts: &Layouts, id: u32) -> std::result::Resu
     match types::resolve(index, of) {
         Some(Type::Pointer { storage: WORKGROUP, .. }) => Ok(Parameter::Local),
         Some(Type::Pointer { storage: FUNCTION, pointee: Some(pointee) }) if by_value => {
+            const ALIGNMENT: u32 = Decoration::Alignment as u32;
             let layout = layouts.get(pointee).ok_or_else(|| brief(pointee))?;
-            Ok(Parameter::Copied { size: layout.size, align: layout.align })
+            // A packed structure may be aligned nevertheless, and the code relies on it.
+            let stated = index.decoration(id, ALIGNMENT).filter(|align| align.is_power_of_two());
+            Ok(Parameter::Copied { size: layout.size, align: layout.align.max(stated.unwrap_or(1).into()) })
         }
         _ => llvm_type(index, of).map(Parameter::Plain).ok_or_else(|| brief(of)),
     }
@@ -345,6 +348,7 @@ mod tests {
             put(op::EXECUTION_MODE, &[20, ExecutionMode::ContractionOff as u32]);
         }
         put(op::DECORATE, &[23, Decoration::FuncParamAttr as u32, FunctionParameterAttribute::ByVal as u32]);
+        put(op::DECORATE, &[23, Decoration::Alignment as u32, 8]);
         put(op::TYPE_VOID, &[1]);
         put(op::TYPE_FLOAT, &[2, 32]);
         put(op::TYPE_POINTER, &[3, CROSS_WORKGROUP, 2]);
@@ -382,7 +386,8 @@ mod tests {
         assert_eq!(index.defining(25).unwrap().opcode, Op::PtrCastToGeneric as u16);
         assert_eq!(index.defining(29).unwrap().opcode, BITCAST);
         // The kernel around the code has the structure's copy.
-        assert_eq!(index.decorations(23).count(), 0);
+        let left: Vec<u32> = index.decorations(23).map(|it| it.decoration).collect();
+        assert_eq!(left, [Decoration::Alignment as u32]);
     }
 
     #[test]
@@ -391,7 +396,8 @@ mod tests {
         let parameters = vec![
             Parameter::Plain("ptr addrspace(1)".into()),
             Parameter::Local,
-            Parameter::Copied { size: 12, align: 4 },
+            // Of three floats, and aligned as the parameter states.
+            Parameter::Copied { size: 12, align: 8 },
         ];
         assert_eq!(kernels, [Kernel { name: "k".into(), parameters, work_group: Some([8, 4, 1]) }]);
     }
