@@ -10,7 +10,7 @@
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | [`error`], [`limits`], [`bytes`], [`demangle`], [`source`] | what went wrong and where; how much is too much; how bytes are read without panics; what a mangled name is in the source, and where that is |
+//! | [`error`], [`limits`], [`bytes`], [`mod@demangle`], [`source`] | what went wrong and where; how much is too much; how bytes are read without panics; what a mangled name is in the source, and where that is |
 //! | [`container`] | where in this host file are device bytes? |
 //! | [`bundle`] | which device images are in those bytes, and what is attached to them? |
 //! | [`spirv`] | what does one module need and offer? |
