@@ -155,3 +155,6 @@ pub const MAX_WORKER_SECONDS: u64 = 4 * 3600;
 
 /// Platforms of an OpenCL loader.
 pub const MAX_PLATFORMS: usize = 256;
+
+/// Bytes of the history of earlier builds.
+pub const HISTORY: u64 = 1 << 20;

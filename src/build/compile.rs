@@ -1,6 +1,7 @@
 //! How do the planned modules become binaries: out of the cache, else by their targets' compilers?
 
 use super::cache::{Cache, Compiler, Keys, fingerprint};
+use super::estimate::{self, Forecast, History};
 use super::fold::{Apart, Folding};
 use super::target::{Backend, Target};
 use super::{
@@ -91,8 +92,8 @@ pub trait Observer {
     /// A module got what another's compilation came to.
     fn folded(&mut self, outcome: &Outcome, begun: Instant);
 
-    /// Workers begin with so many modules.
-    fn workers_begin(&mut self, modules: usize);
+    /// Workers begin with so many modules, which will take a time.
+    fn workers_begin(&mut self, modules: usize, forecast: Forecast);
 
     /// Something happened to a module in a worker.
     fn on(&mut self, event: &Event<'_>);
@@ -124,6 +125,8 @@ pub struct CompileResults {
     pub libraries: Vec<PathBuf>,
     /// Number of binaries that were put into the cache.
     pub kept: usize,
+    /// Seconds that compiling was expected to take.
+    pub expected: f64,
     /// Names and versions of the compilers, by the places of their targets, as far as they were asked.
     pub compilers: HashMap<usize, String>,
 }
@@ -177,7 +180,7 @@ pub fn compile(
     }
     compile_all(reporter, order, (&keys, &mut folding), (left, &mut done), observer)?;
     done.apart = folding.apart;
-    let died = |failure: &&Failure| matches!(failure.cause, FailureCause::Died(_));
+    let died = |failure: &&Failure| failure.cause.is_crash();
     if done.compilers.is_empty() && done.failures.iter().any(|failure| died(&failure)) {
         let wanted: Vec<usize> = done.failures.iter().filter(died).map(|failure| failure.target).collect();
         // A compiler that does not tell its name does not end a build that is done.
@@ -256,7 +259,7 @@ fn compile_all(
     // Of each that is tried after another of the same code, the cause for which that did not build.
     let mut earlier: HashMap<Unit, FailureCause> = HashMap::new();
     while !leaders.is_empty() {
-        let outcomes = run(reporter, order, &leaders, keys, &mut done.kept, observer)?;
+        let outcomes = run(reporter, order, &leaders, keys, done, observer)?;
         let mut next = Vec::new();
         for (outcome, leader) in outcomes.into_iter().zip(&leaders) {
             let before = earlier.remove(&leader.unit());
@@ -318,24 +321,31 @@ fn names(compilers: &HashMap<usize, Compiler>) -> HashMap<usize, String> {
     compilers.iter().map(|(place, compiler)| (*place, name(compiler))).collect()
 }
 
-/// Has workers compile what is left; `all_kept` counts the binaries that the cache got.
+/// Has workers compile what is left. What they take is kept beside the cache, for estimates to come.
 fn run(
     reporter: &dyn Reporter,
     order: &CompileOptions<'_>,
     left: &[Job<'_>],
     keys: &HashMap<Unit, Keys>,
-    all_kept: &mut usize,
+    done: &mut CompileResults,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Outcome>> {
     if left.is_empty() {
         return Ok(Vec::new());
     }
     let settings = (order.settings)();
-    observer.workers_begin(left.len());
+    let times = order.cache.map(|cache| cache.folder().join(estimate::FILE));
+    let mut history = times.as_deref().map(History::read).unwrap_or_default();
+    let forecast = Forecast::new(&history, order.targets, left.iter(), settings.jobs.get());
+    done.expected += forecast.wall();
+    observer.workers_begin(left.len(), forecast);
+    let sizes: HashMap<Unit, u64> = left.iter().map(|job| (job.unit(), estimate::bytes(job))).collect();
     let (mut kept, mut unkept, mut finished, mut failed) = (0usize, None, 0usize, false);
     let outcomes = pool::run(left, order.engines, &settings, &mut |event| {
         if let Event::Finished(artifact) = &event {
             finished = finished.saturating_add(1);
+            let size = sizes.get(&artifact.unit()).copied().unwrap_or_default();
+            history.note(&estimate::name(order.targets, artifact.target), size, artifact.elapsed.as_secs_f64());
             // At once: a build that is killed has what it compiled until then.
             if let (Some(cache), Some(key), None) = (order.cache, keys.get(&artifact.unit()), &unkept)
                 && is_for(order.targets, artifact.target, &artifact.binary)
@@ -350,7 +360,12 @@ fn run(
         observer.on(&event);
     });
     observer.workers_end();
-    *all_kept = all_kept.saturating_add(kept);
+    done.kept = done.kept.saturating_add(kept);
+    if let Some(times) = times.filter(|_| kept > 0)
+        && let Err(error) = history.write(&times)
+    {
+        reporter.detail(&error.to_string());
+    }
     if let Some(error) = unkept {
         reporter.note(&format!("{error}; the build goes on without keeping more"));
     }

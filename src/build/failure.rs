@@ -69,6 +69,17 @@ const SIGNALS: [(i32, &str); 13] = [
     (15, "SIGTERM"),
 ];
 
+impl FailureCause {
+    /// Whether a compiler crashed: in the worker, or as a program of its own.
+    pub fn is_crash(&self) -> bool {
+        match self {
+            FailureCause::Died(_) => true,
+            FailureCause::BadOutput(reason) => reason.contains("died of"),
+            FailureCause::Refused { .. } | FailureCause::TimedOut { .. } => false,
+        }
+    }
+}
+
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

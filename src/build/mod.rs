@@ -14,6 +14,7 @@
 //! | [`plan`] | which images are compiled, with which options, and which stay as they are? |
 //! | [`options`] | which of an image's options does the driver get? |
 //! | [`archive`] | which binaries of an image go into one archive for several GPUs? |
+//! | [`estimate`] | how long will a build take? |
 //! | [`fold`] | which modules are the same code, so that one compilation does for all? |
 //! | [`failure`] | why did a module not build? |
 //! | [`pool`] | who compiles what, when, how often is it tried, and is the result usable? |
@@ -36,6 +37,7 @@ pub mod archive;
 pub mod cache;
 pub mod commands;
 pub mod compile;
+pub mod estimate;
 pub mod failure;
 pub mod fold;
 pub mod harvest;

@@ -1,5 +1,6 @@
 //! `build`: how does a binary get native code for known devices?
 
+mod group;
 mod run;
 
 pub use run::{engine, settings};

@@ -178,7 +178,7 @@ impl<'l> Asker<'l> {
         kernels: &[KernelFacts],
     ) -> Result<(Answers<'l>, bool)> {
         let queries = DeviceQueries::new(self.device, bundle, images, lent, kernels);
-        let mut progress = Progress::new(global, queries.questions.len());
+        let mut progress = Progress::new(global, queries.questions.len(), None);
         let name = |(image, _): (usize, usize)| format!("image {image}");
         let number = u32::try_from(self.place).unwrap_or(u32::MAX);
         let outcomes = ask(&queries.questions, number, self.live.launch(), &settings(self.jobs), &mut |event| {

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 use sycl_bundle::build::compile::Observer;
+use sycl_bundle::build::estimate::Forecast;
 use sycl_bundle::build::{Event, Job, Outcome, Unit};
 use sycl_bundle::report::costs::Watch;
 
@@ -23,23 +24,25 @@ pub struct Progress {
     failed: usize,
     begun: Instant,
     said: Instant,
+    forecast: Option<Forecast>,
 }
 
 impl Progress {
-    /// For a number of images.
-    pub fn new(global: &Global, total: usize) -> Progress {
+    /// For a number of images, which take a time where it is foreseen.
+    pub fn new(global: &Global, total: usize, forecast: Option<Forecast>) -> Progress {
         let terminal = std::io::stderr().is_terminal();
         let bar = (terminal && !global.quiet && total > 0).then(|| {
             let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-            let template = "  compiling [{bar:32}] {pos}/{len} images, {per_sec}, {eta} left {msg}";
+            let template = "  compiling [{bar:32}] {pos}/{len} images, {per_sec}{msg}";
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style.progress_chars("=> "));
             }
+            bar.set_message(forecast.as_ref().map(|forecast| left(forecast.wall())).unwrap_or_default());
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
         let now = Instant::now();
-        Progress { bar, lines: !terminal && !global.quiet, total, done: 0, failed: 0, begun: now, said: now }
+        Progress { bar, lines: !terminal && !global.quiet, total, done: 0, failed: 0, begun: now, said: now, forecast }
     }
 
     /// Takes note of an event. `name` gives an image's place and kernel.
@@ -59,14 +62,27 @@ impl Progress {
         self.done = self.done.saturating_add(1);
         if let Some(bar) = &self.bar {
             bar.set_position(self.done as u64);
-            if self.failed > 0 {
-                bar.set_message(format!("({} failed)", self.failed));
-            }
+            let failed = if self.failed > 0 { format!(" ({} failed)", self.failed) } else { String::new() };
+            bar.set_message(format!("{}{failed}", self.left()));
         } else if self.lines && self.said.elapsed() >= PAUSE {
             self.said = Instant::now();
             let seconds = self.begun.elapsed().as_secs();
-            say(&format!("compiled {} of {} images in {seconds} s, {} failed", self.done, self.total, self.failed));
+            let (failed, left) = (self.failed, self.left());
+            say(&format!("compiled {} of {} images in {seconds} s, {failed} failed{left}", self.done, self.total));
         }
+    }
+
+    /// Takes note of a module that is done, for what is left.
+    fn done(&mut self, unit: Unit) {
+        if let Some(forecast) = &mut self.forecast {
+            forecast.note(unit);
+        }
+    }
+
+    /// Text about the time that is left, where it is foreseen.
+    fn left(&self) -> String {
+        let forecast = self.forecast.as_ref();
+        forecast.map(|forecast| left(forecast.left(self.begun.elapsed()))).unwrap_or_default()
     }
 
     fn say(&self, line: &str) {
@@ -82,6 +98,14 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
+}
+
+/// A time that is left, as people tell it.
+fn left(seconds: f64) -> String {
+    if seconds >= 120.0 {
+        return format!(", about {:.0} minutes left", seconds / 60.0);
+    }
+    format!(", about {seconds:.0} s left")
 }
 
 /// Shows how far a compilation is, and has it watched.
@@ -113,13 +137,18 @@ impl Observer for Watched<'_, '_> {
         self.watch.folded(outcome, begun);
     }
 
-    fn workers_begin(&mut self, modules: usize) {
-        self.progress = Some(Progress::new(self.global, modules));
+    fn workers_begin(&mut self, modules: usize, forecast: Forecast) {
+        self.progress = Some(Progress::new(self.global, modules, Some(forecast)));
     }
 
     fn on(&mut self, event: &Event<'_>) {
         self.watch.on(event);
         if let Some(progress) = &mut self.progress {
+            match event {
+                Event::Finished(artifact) => progress.done(artifact.unit()),
+                Event::Failed(failure) => progress.done(failure.unit()),
+                Event::Started { .. } | Event::Retrying { .. } => {}
+            }
             progress.on(event, self.name);
         }
     }

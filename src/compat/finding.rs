@@ -147,6 +147,8 @@ rules! {
         "Which definition is linked is not specified, and may change from run to run.";
     KernelClash, "kernel-in-two-files", Linker, Error, "Two files have kernels of one name",
         "Either kernel may run for both, or the images of one are ignored.";
+    OptionsDiffer, "options-differ", Linker, Warning, "Native code and SPIR-V of a kernel are compiled with different options",
+        "The kernel is as fast, or as exact, as was meant on some devices alone.";
     DeviceHas, "device_has", Compiler, Warning, "A kernel uses an aspect that sycl::device_has does not list", DESIGN;
     FixedTargetsAspect, "fixed-targets-aspect", Compiler, Warning,
         "A target of -fsycl-fixed-targets lacks an aspect that a kernel uses", DESIGN;

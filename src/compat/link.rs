@@ -8,6 +8,7 @@
 use super::aspects::Code;
 use super::aspects::code::Kind;
 use super::built_in::of_the_device;
+use super::code_options::CodeOptions;
 use super::examine::Examined;
 use super::finding::{Finding, RuleId};
 use super::fit;
@@ -40,6 +41,8 @@ pub struct LinkUnit {
     pub bodies: Vec<(String, [u8; 32])>,
     /// Whether it is a part of the device library, of which the runtime keeps one copy.
     devicelib: bool,
+    /// Options that change its code, where they are known.
+    options: Option<CodeOptions>,
 }
 
 /// Target, what it is compiled for, and whether specialization constants are replaced by their defaults.
@@ -111,6 +114,7 @@ pub fn units(file: &Arc<str>, images: &[Examined<'_, '_>], codes: &[Code]) -> Ve
         hash: image.blake3,
         bodies: Vec::new(),
         devicelib: !image.image.properties.set(set::DEVICELIB).is_empty(),
+        options: CodeOptions::find(image),
     };
     images.iter().enumerate().map(one).collect()
 }
@@ -214,6 +218,7 @@ pub fn link(units: &[LinkUnit]) -> Linked {
         duplicate(symbol, all, wanted)
     }));
     linked.findings.extend(clashes(units));
+    linked.findings.extend(other_options(units));
     linked.links = links
         .into_iter()
         .map(|((from, to), symbols)| Link {
@@ -411,4 +416,30 @@ fn clashes(units: &[LinkUnit]) -> Vec<LinkFinding> {
         })
     };
     kernels.into_iter().filter_map(one).collect()
+}
+
+/// Kernels of a file whose native code is compiled otherwise than their SPIR-V would be: one finding for each way in which
+/// they differ, under the name of the first.
+fn other_options(units: &[LinkUnit]) -> Vec<LinkFinding> {
+    let mut modules: HashMap<(&str, &str), &LinkUnit> = HashMap::new();
+    for unit in units.iter().filter(|unit| format(unit) == Format::SpirV.name()) {
+        for kernel in &unit.kernels {
+            modules.entry((&*unit.file, kernel.as_str())).or_insert(unit);
+        }
+    }
+    let mut found: BTreeMap<(&str, String), LinkFinding> = BTreeMap::new();
+    for unit in units {
+        let pair = |kernel: &String| Some((kernel.clone(), *modules.get(&(&*unit.file, kernel.as_str()))?));
+        let Some((kernel, module)) = unit.kernels.iter().find_map(pair) else { continue };
+        let (Some(native), Some(spirv)) = (&unit.options, &module.options) else { continue };
+        let Some(finding) = spirv.differ(native) else { continue };
+        let known = found.entry((&*unit.file, finding.message.clone())).or_insert_with(|| LinkFinding {
+            finding,
+            name: kernel,
+            wanted: Vec::new(),
+            defined: Vec::new(),
+        });
+        known.defined.push(place(unit));
+    }
+    found.into_values().collect()
 }

@@ -6,6 +6,7 @@ pub mod aspects;
 mod bitcode;
 pub mod built_in;
 pub mod choice;
+mod code_options;
 pub mod diff;
 mod digest;
 pub mod engine;

@@ -43,7 +43,7 @@ pub(super) fn normal(name: &str) -> String {
     name.trim().to_ascii_lowercase().replace('-', "_")
 }
 
-/// Returns a name without its prefix.
+/// Returns the rest of a name behind its prefix.
 pub(super) fn short_name(name: &str) -> Option<&str> {
     PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))
 }

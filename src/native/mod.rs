@@ -116,6 +116,9 @@ pub struct Part {
     pub size: u64,
     /// Whether its SPIR-V is in it too, from which a driver compiles for other devices.
     pub spirv: bool,
+    /// Options that it says it was compiled with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<String>,
     /// Contents of an Intel GPU's code beyond machine code and its description: SPIR-V, PISA, assembly, debug information.
     pub sections: Vec<Section>,
     /// Numbers that an Intel GPU's code notes beyond its device, by the note's name.
@@ -316,6 +319,7 @@ impl Part {
             producer: None,
             size: size as u64,
             spirv: false,
+            options: None,
             sections: Vec::new(),
             notes: BTreeMap::new(),
             kernels: Vec::new(),

@@ -56,6 +56,8 @@ pub(super) fn read(data: &[u8]) -> Result<Read> {
         if elf.flags & 0x8000 == 0 { family = machine } else { core = machine }
     }
     let part = &mut read.part;
+    let options = elf.section(".misc.buildOptions").map(|section| String::from_utf8_lossy(section.data));
+    part.options = options.map(|text| text.trim_matches(['\0', ' ']).to_owned()).filter(|text| !text.is_empty());
     part.spirv = elf.sections.iter().any(|section| section.kind == SHT_ZEBIN_SPIRV);
     let told = elf.sections.iter().filter(|section| TOLD.iter().any(|told| section.name.starts_with(told)));
     part.sections = told

@@ -59,7 +59,8 @@ impl<'w, 'a> Batch<'w, 'a> {
 
     /// Divides what was compiled among the files.
     pub fn shares(&self, done: CompileResults) -> Vec<CompileResults> {
-        let mut shares: Vec<CompileResults> = self.parts.iter().map(|_| CompileResults::default()).collect();
+        let share = || CompileResults { compilers: done.compilers.clone(), ..CompileResults::default() };
+        let mut shares: Vec<CompileResults> = self.parts.iter().map(|_| share()).collect();
         let mut give = |image: usize, give: &mut dyn FnMut(&mut CompileResults, usize)| {
             let at = self.place(image);
             if let (Some(share), Some((start, _))) = (shares.get_mut(at), self.parts.get(at)) {

@@ -83,6 +83,8 @@ pub struct Built {
     pub bytes_after: u64,
     /// Seconds that compiling took.
     pub seconds: f64,
+    /// Seconds that it was expected to take, by sizes and by earlier builds; of what came out of the cache none.
+    pub expected_seconds: f64,
     /// The image that took longest, of those that were compiled in this run.
     pub slowest: Option<Slowest>,
     /// Seconds that programs need not compile any more: one image after the other, of those that were compiled in this

@@ -5,6 +5,7 @@
 
 use super::json::SchemaVersion;
 use crate::build::compile::Observer;
+use crate::build::estimate::Forecast;
 use crate::build::{Artifact, Event, Job, Outcome, Step, Unit};
 use crate::demangle::demangle;
 use crate::error::{Error, ErrorKind, Result};
@@ -223,7 +224,7 @@ impl Observer for Watch<'_> {
         self.keep(unit, Some(&artifact.binary), "");
     }
 
-    fn workers_begin(&mut self, _modules: usize) {}
+    fn workers_begin(&mut self, _modules: usize, _forecast: Forecast) {}
 
     fn workers_end(&mut self) {}
 }

@@ -73,7 +73,8 @@ fn section(out: &mut String, finding: &LinkFinding, names: Names, view: &View) {
     let sure = if finding.finding.certain { "error" } else { "warning" };
     let shown = names.show(&finding.name);
     let message = finding.finding.message.replace(&finding.name, &format!("`{shown}`"));
-    let subject = if finding.finding.rule == RuleId::KernelClash { format!(" `{shown}`") } else { String::new() };
+    let of_kernel = matches!(finding.finding.rule, RuleId::KernelClash | RuleId::OptionsDiffer);
+    let subject = if of_kernel { format!(" `{shown}`") } else { String::new() };
     let _ = writeln!(out, "{sure}:{subject} {message}");
     let places: Vec<String> = finding.defined.iter().take(EXAMPLES).map(shown_place).collect();
     if !places.is_empty() {

@@ -165,6 +165,19 @@ fn outcomes_stand_in_the_order_of_the_jobs_and_one_worker_serves_many() {
     assert_eq!(events.len(), 80);
 }
 
+/// The CPU driver dies at random, ocloc of what it is given.
+#[test]
+fn a_crash_of_ocloc_that_repeats_at_once_is_not_tried_a_third_time() {
+    for (open, attempts) in [(Open::Cpu, 3), (Open::Ocloc(None), 2)] {
+        let dir = tempfile::tempdir().unwrap();
+        let engines = [Engine { launch: launch(dir.path(), ""), open }];
+        let outcomes = run(&jobs(&["crash"]), &engines, &settings(1), &mut |_| {}).unwrap();
+        let failure = failure(&outcomes, 0);
+        assert_eq!((failure.attempts, failure.earlier.len()), (attempts, attempts as usize - 1), "{failure}");
+        assert!(failure.to_string().contains("died of SIG"), "{failure}");
+    }
+}
+
 #[test]
 fn the_largest_modules_come_first() {
     let (_, events, _) = build("", 1, &["a", "a..", "a...", "a."]);

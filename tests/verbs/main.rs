@@ -6,6 +6,7 @@ mod devices;
 mod filter;
 mod kernels;
 mod page;
+mod pretended_ocloc;
 mod properties;
 #[path = "../support/mod.rs"]
 mod support;

@@ -3,9 +3,11 @@
 //! One process per module, with the module and the binary as files. Its exit status is the low byte of the library's.
 
 use super::{INPUT, REMEDY, Surroundings, arguments, device_binary, outcome, said};
+use crate::build::failure::Death;
 use crate::build::process::Scratch;
 use crate::build::protocol::Compiled;
 use crate::error::{Error, ErrorKind, Result};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -89,7 +91,8 @@ impl Program {
             // The library's statuses are negative; of this one only the low byte is left.
             Some(code) => code.saturating_sub(256),
             None => {
-                let reason = format!("`{}` ended by a signal: {}", self.path.display(), done.status);
+                let death = done.status.signal().map_or(Death::Unknown, Death::Signal);
+                let reason = format!("`{}` {death}", self.path.display());
                 return Ok(Compiled::Hollow { reason, log: said });
             }
         };

@@ -1,5 +1,6 @@
 //! What does `build` do, from the command line to the output?
 
+use super::group::Group;
 use super::{Args, RecordArgs};
 use crate::cli::global::{Global, Summary};
 use crate::cli::jobserver::Jobserver;
@@ -28,7 +29,7 @@ use sycl_bundle::device::cpu::CpuArch;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Exit, Problem, Result};
 use sycl_bundle::files::compiled::{self, Compiled};
 use sycl_bundle::files::emit::{self, Emit};
-use sycl_bundle::files::package::{LinkedFile, Package};
+use sycl_bundle::files::package::Package;
 use sycl_bundle::files::sources::{Source, spare_others};
 use sycl_bundle::files::write::{mode_of, touch, write_atomically};
 use sycl_bundle::report::batch::{Batch, Work};
@@ -204,6 +205,7 @@ impl Args {
         let seconds = begun.elapsed().as_secs_f64();
         let inputs: Vec<String> = self.files.iter().map(|path| path.display().to_string()).collect();
         self.record.reported(&batch, &watch, &done, inputs.clone())?;
+        let expected_seconds = done.expected;
         let (slowest, libraries) = (batch.slowest(&watch), done.libraries.clone());
         let whole =
             refused.is_empty() && done.failures.is_empty() && problems.iter().all(Vec::is_empty) && !self.dry_run;
@@ -313,6 +315,7 @@ impl Args {
             seconds,
             slowest,
             saved_seconds: watch.seconds(),
+            expected_seconds,
             apart,
             ..built.unwrap_or_default()
         };
@@ -588,40 +591,6 @@ pub fn engine(target: &Target, offline: &OfflineArgs) -> Result<Engine> {
             Engine { launch, open: Open::Device(*place) }
         }
     })
-}
-
-/// Files that are read together and go into one output.
-struct Group<'g> {
-    files: Vec<&'g Path>,
-    /// Name of the file as the user knows it, where that is not its path.
-    name: Option<&'g str>,
-    output: &'g Path,
-    in_place: bool,
-}
-
-impl<'g> Group<'g> {
-    /// Takes one file of a package.
-    fn of_package(file: &'g LinkedFile) -> Group<'g> {
-        let in_place = file.input == file.output;
-        Group { files: vec![&file.input], name: Some(&file.name), output: &file.output, in_place }
-    }
-
-    /// Opens the files.
-    fn open(&self, global: &Global) -> Result<Vec<Source>> {
-        let output = Some(self.output).filter(|_| !self.in_place);
-        let mut sources = Vec::new();
-        for path in &self.files {
-            let name = self.name.map_or_else(|| path.display().to_string(), str::to_owned);
-            sources.push(Source::open(global, path, name.clone(), output).context(|| name)?);
-        }
-        Ok(sources)
-    }
-
-    /// Name in messages and documents.
-    fn name(&self) -> String {
-        let path = || self.files.first().map(|path| path.display().to_string()).unwrap_or_default();
-        self.name.map_or_else(path, str::to_owned)
-    }
 }
 
 /// Checks that linked files can hold what is compiled. Code for GPUs is the same on both systems; whether Intel's CPU driver

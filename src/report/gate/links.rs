@@ -38,7 +38,9 @@ fn message(finding: &LinkFinding, names: Names) -> String {
     let shown = names.show(&finding.name);
     let shown = shorten(&shown, SHOWN);
     match finding.finding.rule {
-        RuleId::KernelClash => finding.finding.message.replacen("Kernel ", &format!("Kernel {shown} "), 1),
+        RuleId::KernelClash | RuleId::OptionsDiffer => {
+            finding.finding.message.replacen("Kernel ", &format!("Kernel {shown} "), 1)
+        }
         _ => finding.finding.message.replace(&finding.name, &shown),
     }
 }
