@@ -164,7 +164,7 @@ mod tests {
         let kernel = Kernel { name: "k".to_owned(), registers: Some(registers), ..Kernel::default() };
         let options = Some(options.to_owned()).filter(|options| !options.is_empty());
         let partial = options.is_none();
-        let part = Part { kernels: vec![kernel], options, ..Part::new(Format::Zebin, 0) };
+        let part = Part { kernels: vec![kernel.into()], options, ..Part::new(Format::Zebin, 0) };
         let by_device = vec![(format!("intel_gpu_{device}"), of_part(&part))];
         CodeOptions { all: Effects::new(), by_device, native: true, partial }
     }
