@@ -170,6 +170,7 @@ fn rules(line: &str) -> Vec<Said> {
     }
     let aspect = between(line, "Required aspect ", " is not supported")
         .or_else(|| between(line, "'aspect::", "'"))
+        .or_else(|| after(line, "not support aspect::").or_else(|| after(line, "context support aspect::")).map(name_of))
         .or_else(|| between(line, "uses-", "-math\")").filter(|_| has("invalid_kernel(")));
     found.extend(aspect.map(|name| Said::Aspect(name.to_owned())));
     if has("Double type is not supported") || has("Double arithmetic operation is not supported") {
@@ -299,6 +300,11 @@ fn after<'l>(line: &'l str, words: &str) -> Option<&'l str> {
 
 fn between<'l>(line: &'l str, before: &str, behind: &str) -> Option<&'l str> {
     after(line, before)?.split_once(behind).map(|(found, _)| found)
+}
+
+/// The name that a text begins with.
+fn name_of(text: &str) -> &str {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
 fn first_word(text: &str) -> &str {

@@ -223,3 +223,53 @@ fn every_phrase_has_a_topic() {
     }
     assert_eq!(heads.count(), phrases().len());
 }
+
+/// Texts as they stand in libsycl.so 9.0 (2026.2) and in ocloc 22.43 and 26.27.
+#[test]
+fn what_libsycl_and_ocloc_say_of_memory_filters_and_files() {
+    for (text, expected) in [
+        ("Device does not support USM device allocations!", "usm"),
+        ("Device does not support shared USM allocations!", "usm"),
+        ("No device in this context supports USM host allocations!", "usm"),
+        ("Ptr not a valid USM allocation!", "usm"),
+        ("Unable to merge incompatible images.", "image-merge"),
+        ("Could not find a device that matches the specified filter(s)!", "device-filter"),
+        ("Invalid filter string! Valid strings conform to BE:DeviceType:DeviceNum, where any are optional", "device-filter"),
+        ("Device types must be \"cpu\", \"gpu\", or \"*\".", "device-filter"),
+        ("DeviceList is empty.", "bundle-devices"),
+        ("Input context must be the same as the context of cl_kernel", "bundle-context"),
+        ("Event context must match the queue context.", "bundle-context"),
+        ("Could not partition to the specified number of sub-devices", "sub-devices"),
+        ("Cannot enable profiling, the associated device does not have the queue_profiling aspect", "profiling"),
+        (
+            "Kernel allocates work group scratch memory but an allocation size has not been specified through the \
+             work_group_scratch_size property!",
+            "scratch-memory",
+        ),
+        ("Backend unsupported by JIT compiler", "jit-backend"),
+        ("Can't open file specified via SYCL_USE_KERNEL_SPV: x.spv", "kernel-file"),
+        ("Attempting to use a built-in kernel. They are not fully supported", "built-in-kernel"),
+        ("Dimensionality of cluster, global and local ranges must be same", "nd-range"),
+        (
+            "The device associated with the queue does not support the requested forward progress guarantee.",
+            "forward-progress",
+        ),
+        ("Device does not support aspect::ext_oneapi_virtual_mem.", "aspect"),
+        ("Not all devices in the context support aspect::ext_oneapi_ipc_event.", "aspect"),
+        ("Error: Cannot read input file: k.spv", "ocloc-input"),
+        ("Invalid option (arg 3): -fast", "ocloc-input"),
+        ("Error! Loading of IGC library has failed! Filename: libigc.so.1", "ocloc-parts"),
+        ("Error! Incompatible interface in IGC: 1.2", "ocloc-library"),
+        ("Failed to parse target : pvcc - invalid device:", "ocloc-target"),
+        ("Error: Translation has failed! IGC returned empty output.", "ocloc-empty"),
+        (
+            "Error: bindful addressing mode is not supported on this device (heapless platform). Use bindless or default mode.",
+            "address-mode",
+        ),
+        ("Error while decoding zebin.", "zebin-damaged"),
+        ("PID 7 [Cache failure]: Creating temporary file failed! errno: 13", "cache-failure"),
+    ] {
+        let topics: Vec<&str> = read(text).sayings.iter().map(|saying| saying.said.topic().name()).collect();
+        assert_eq!(topics, [expected], "{text}");
+    }
+}
