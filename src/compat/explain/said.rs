@@ -170,7 +170,9 @@ fn rules(line: &str) -> Vec<Said> {
     }
     let aspect = between(line, "Required aspect ", " is not supported")
         .or_else(|| between(line, "'aspect::", "'"))
-        .or_else(|| after(line, "not support aspect::").or_else(|| after(line, "context support aspect::")).map(name_of))
+        .or_else(|| {
+            after(line, "not support aspect::").or_else(|| after(line, "context support aspect::")).map(name_of)
+        })
         .or_else(|| between(line, "uses-", "-math\")").filter(|_| has("invalid_kernel(")));
     found.extend(aspect.map(|name| Said::Aspect(name.to_owned())));
     if has("Double type is not supported") || has("Double arithmetic operation is not supported") {

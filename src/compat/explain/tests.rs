@@ -234,7 +234,10 @@ fn what_libsycl_and_ocloc_say_of_memory_filters_and_files() {
         ("Ptr not a valid USM allocation!", "usm"),
         ("Unable to merge incompatible images.", "image-merge"),
         ("Could not find a device that matches the specified filter(s)!", "device-filter"),
-        ("Invalid filter string! Valid strings conform to BE:DeviceType:DeviceNum, where any are optional", "device-filter"),
+        (
+            "Invalid filter string! Valid strings conform to BE:DeviceType:DeviceNum, where any are optional",
+            "device-filter",
+        ),
         ("Device types must be \"cpu\", \"gpu\", or \"*\".", "device-filter"),
         ("DeviceList is empty.", "bundle-devices"),
         ("Input context must be the same as the context of cl_kernel", "bundle-context"),
