@@ -240,14 +240,30 @@ fn the_library_neither_prints_nor_exits_nor_reads_the_environment() {
     }
 }
 
-/// `println!` and its kin panic where the stream is closed or full, which is no reason to die.
+/// The files that may name the standard streams, with why: nothing prints but by the sink of `output.rs`, which takes
+/// nothing but what is `Shown`, documents whose texts are spelled out, and bytes.
+const STREAMS: &[(&str, &str)] = &[
+    ("src/cli/output.rs", "the sink"),
+    ("src/cli/global.rs", "asks whether they are terminals"),
+    ("src/cli/progress.rs", "draws a bar of numbers on a terminal"),
+    ("src/cli/input.rs", "a signal handler, which may call no more than write"),
+    ("src/cli/worker.rs", "a driver's own output goes to the parent, by a pipe"),
+    ("src/cli/driver.rs", "pip's output"),
+];
+
+/// `println!` and its kin panic where the stream is closed or full, which is no reason to die; and they would print text of
+/// files as it is.
 #[test]
-fn the_command_line_prints_without_panic() {
+fn what_is_printed_passes_the_sink() {
     for (path, text) in sources("src") {
         let code = code(&text);
-        for word in ["println!(", "eprintln!(", "print!(", "eprint!("] {
-            assert!(!code.contains(word), "{path} says `{word}`: use output::say, or writeln! and handle the error");
+        for word in ["println!(", "eprintln!(", "print!(", "eprint!(", "dbg!("] {
+            assert!(!code.contains(word), "{path} says `{word}`: use output::show or output::say");
         }
+        let named = ["stdout()", "stderr()", "/dev/std"].iter().any(|word| code.contains(word));
+        let may = STREAMS.iter().any(|(own, _)| *own == path);
+        assert!(named <= may, "{path} names a standard stream: use output::show, output::document or output::say");
+        assert!(!may || named, "{path} names no standard stream any more: remove it from STREAMS");
     }
 }
 

@@ -74,11 +74,10 @@ impl Draft {
     }
 
     fn plain(text: &str) -> Result<&str> {
-        if text.contains(['\n', '\r']) {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                "a name or option with a line break cannot be written into a plan",
-            ));
+        // The engine shows its commands.
+        if text.chars().any(|letter| letter.is_control() || letter.escape_debug().len() > 2) {
+            let message = "a name or option with a line break or a control character cannot be written into a plan";
+            return Err(Error::new(ErrorKind::Usage, message));
         }
         Ok(text)
     }

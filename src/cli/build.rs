@@ -443,7 +443,7 @@ impl RecordArgs {
     /// `Environment` where it cannot be written, or a file of `--save-temps` could not be.
     pub fn traced(&self, watch: &mut Watch<'_>) -> Result<()> {
         if let (Some(path), Some(text)) = (&self.time_trace, watch.trace()) {
-            write_atomically(path, text.as_bytes(), None)?;
+            write_atomically(path, output::documented(&text).as_bytes(), None)?;
         }
         watch.error.take().map_or(Ok(()), Err)
     }
@@ -461,7 +461,7 @@ impl RecordArgs {
     ) -> Result<()> {
         let Some(path) = &self.report else { return Ok(()) };
         let costs = batch.costs(watch, done, inputs);
-        write_atomically(path, costs.to_json().as_bytes(), None).map(drop)
+        write_atomically(path, output::documented(&costs.to_json()).as_bytes(), None).map(drop)
     }
 }
 
@@ -494,6 +494,21 @@ impl DependArgs {
             name.into()
         };
         self.file.clone().or_else(|| self.depend.then(beside))
+    }
+
+    /// Refuses files of a name that would end the line of a rule, and begin another.
+    ///
+    /// # Errors
+    /// `Usage` where there is one.
+    pub fn can_name<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> Result<()> {
+        let breaks = |path: &&Path| path.to_string_lossy().contains(['\n', '\r']);
+        match files.find(breaks).filter(|_| self.asked()) {
+            None => Ok(()),
+            Some(path) => {
+                let message = format!("`{}` has a line break in its name, which no rule can hold", path.display());
+                Err(Error::new(ErrorKind::Usage, message))
+            }
+        }
     }
 
     /// Writes the rule, where one is asked for. Where there is a stamp, that is what `make` compares.

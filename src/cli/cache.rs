@@ -165,11 +165,10 @@ impl Args {
         cached.held = Size { entries: left.entries, bytes: left.bytes };
         cached.oldest_seconds = left.oldest_seconds;
         cached.limit = limit()?;
-        let text = match self.format {
-            Format::Text => cached.text(),
-            Format::Json => cached.to_json(),
-        };
-        output::line(&text)?;
+        match self.format {
+            Format::Text => output::show(&cached.text())?,
+            Format::Json => output::document(&cached.to_json())?,
+        }
         Ok(exit)
     }
 }

@@ -12,7 +12,6 @@ use super::device_config::{Named, named_targets as named_by};
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
-use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::bundle::aspect;
 use sycl_bundle::compat::aspects::Aspect;
@@ -164,17 +163,17 @@ impl Args {
     }
 
     fn print(&self, global: &Global, answers: &[Answer<'_>], problems: &[FileProblem]) -> Result<()> {
-        let mut out = output::stdout();
+        let mut out = output::Documents::open();
         match self.format {
             Format::Table => {
-                let names = Names { demangle: global.demangle };
-                let text = format!("{}{}", report::text(answers, names), report::summary(answers));
-                out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+                let mut text = report::text(answers, Names { demangle: global.demangle });
+                text.append(&report::summary(answers));
+                return output::show(&text);
             }
             Format::Jsonl => report::jsonl(&mut out, answers)?,
             _ => report::json(&mut out, answers, problems)?,
         }
-        out.flush().map_err(|error| output::lost(&error))
+        out.finish()
     }
 
     /// The fixed targets that are named, each once; with `-t` those of both lists, which are what is compiled for.

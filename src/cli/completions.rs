@@ -11,7 +11,6 @@ use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::bundle::{Bundle, aspect};
 use sycl_bundle::compat::examine::examine;
@@ -43,9 +42,7 @@ pub struct Args {
 impl Args {
     /// Runs the verb.
     pub fn run(self, _: &Global) -> Result<Exit> {
-        let mut out = output::stdout();
-        let script = script(self.shell)?;
-        out.write_all(&script).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+        output::plain(&script(self.shell)?)?;
         Ok(Exit::Done)
     }
 }

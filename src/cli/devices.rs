@@ -4,7 +4,6 @@ use super::global::Global;
 use super::live::{Live, settings};
 use super::output;
 use crate::cli::global::Answer;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sycl_bundle::build::Settings;
@@ -18,6 +17,7 @@ use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::report::devices as page;
 use sycl_bundle::report::devices::{BuiltIn, Listed};
 use sycl_bundle::report::inspect::View;
+use sycl_bundle::report::text::Shown;
 
 const HELP: &str = "\
 A device is meant by its number, its kind (cpu, gpu, accelerator, custom: the first that takes
@@ -119,25 +119,29 @@ impl Args {
         let kernels = self.kernels.then(|| built_in(global, &live, &listed, &mut exit)).transpose()?;
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
         let text = match (self.format, &kernels) {
-            (Answer::Json, kernels) => page::json(&live.inventory, &listed, kernels.as_deref(), &probes),
+            (Answer::Json, kernels) => {
+                output::document(&page::json(&live.inventory, &listed, kernels.as_deref(), &probes))?;
+                Shown::default()
+            }
             (_, None) if self.probe => {
                 let name = |place: usize| listed.iter().find(|(own, _)| *own == place).map(|(_, device)| &device.name);
                 let one = |(place, probes): &(usize, Probes)| {
                     let name = name(*place).map(String::as_str).unwrap_or_default();
-                    format!("{}{}", view.heading(&format!("Device {place}: {name}")), page::probe_table(probes, &view))
+                    let mut text = view.heading(&format!("Device {place}: {name}"));
+                    text.append(&page::probe_table(probes, &view));
+                    text
                 };
-                probes.iter().map(one).collect::<Vec<_>>().join("\n")
+                Shown::sections(&probes.iter().map(one).collect::<Vec<_>>())
             }
             (_, Some(kernels)) if kernels.is_empty() => {
                 global.note("no device has built-in kernels");
-                String::new()
+                Shown::default()
             }
             (_, Some(kernels)) => page::kernels(kernels, &view),
             (_, None) if self.devices.is_empty() => page::list(&listed, &view),
-            _ => listed.iter().map(|device| page::page(*device, &view)).collect::<Vec<_>>().join("\n"),
+            _ => Shown::sections(&listed.iter().map(|device| page::page(*device, &view)).collect::<Vec<_>>()),
         };
-        let mut out = output::stdout();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+        output::show(&text)?;
         Ok(exit)
     }
 }
@@ -172,8 +176,7 @@ fn save(global: &Global, path: &Path, listed: &[Listed<'_>], probes: &[(usize, P
     let own = probes.iter().find(|(own, _)| own == place).map(|(_, probes)| probes);
     let text = page::profile::profile(device, &name, own);
     if path.as_os_str() == "-" {
-        let mut out = output::stdout();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+        output::data(&text)?;
     } else {
         write_atomically(path, text.as_bytes(), None)?;
         global.note(&format!("{}: target {name}, of {}", path.display(), device.name));

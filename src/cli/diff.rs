@@ -3,7 +3,6 @@
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth};
 use sycl_bundle::compat::diff::compare::What;
@@ -172,11 +171,11 @@ impl Args {
     }
 
     fn print(&self, global: &Global, all: &Report) -> Result<()> {
-        let mut out = output::stdout();
         let text = match self.format {
             Format::Json => {
+                let mut out = output::Documents::open();
                 report::json(&mut out, all)?;
-                String::new()
+                return out.finish();
             }
             Format::Markdown => report::markdown(all, Names { demangle: global.demangle }),
             Format::Table => {
@@ -184,7 +183,7 @@ impl Args {
                 report::table(all, self.all, &view)
             }
         };
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))
+        output::show(&text)
     }
 }
 

@@ -14,7 +14,6 @@ use super::{cache, output, worker};
 use crate::cli::driver::Pip;
 use crate::cli::global::Answer;
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
@@ -87,7 +86,7 @@ struct Findings {
 
 impl Args {
     /// Looks around and reports.
-    pub fn run(self, _global: &Global) -> Result<Exit> {
+    pub fn run(self, global: &Global) -> Result<Exit> {
         if self.schema {
             return output::schema(&page::schema());
         }
@@ -95,12 +94,10 @@ impl Args {
             self.install.install()?;
         }
         let found = Findings::gather(&self.compilers).told();
-        let text = match self.format {
-            Answer::Table => found.table(),
-            Answer::Json => found.to_json(),
-        };
-        let mut out = output::stdout();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+        match self.format {
+            Answer::Table => output::show(&found.table(global.width()))?,
+            Answer::Json => output::document(&found.to_json())?,
+        }
         Ok(if found.ready { Exit::Done } else { Exit::Environment })
     }
 }

@@ -103,13 +103,13 @@ impl TargetArgs {
 /// `Io` where standard output cannot be written to.
 pub fn tell(global: &Global, format: Summary, result: &Edited) -> Result<()> {
     if format == Summary::Json {
-        return output::line(&result.to_json());
+        return output::document(&result.to_json());
     }
     if !global.quiet {
         let shown = |name: &str| {
             if global.demangle { sycl_bundle::report::name::display(name) } else { name.to_owned() }
         };
-        output::say(&result.summary(global.verbose > 0, &shown));
+        output::tell(&result.summary(global.verbose > 0, &shown, global.stderr_width()));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::device_config::{DeviceConfigs, named_targets};
 use super::global::{Answer, Global};
 use super::live::{Asker, Live};
 use super::output;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::explain::said::{self, Message};
 use sycl_bundle::compat::fit::Subject;
@@ -154,19 +154,21 @@ impl Args {
     }
 
     fn print(&self, global: &Global, explanation: &Explanation) -> Result<()> {
-        let mut out = output::stdout();
         match self.format {
-            Answer::Json => report::json(&mut out, explanation)?,
+            Answer::Json => {
+                let mut out = output::Documents::open();
+                report::json(&mut out, explanation)?;
+                out.finish()?;
+            }
             Answer::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
-                let text = report::text(explanation, &view);
-                out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+                output::show(&report::text(explanation, &view))?;
             }
         }
         if self.message.is_some() && explanation.lines.is_empty() {
             global.note("nothing in the message is known; the lines that count name an error code or a reason");
         }
-        out.flush().map_err(|error| output::lost(&error))
+        Ok(())
     }
 }
 

@@ -6,7 +6,6 @@ use super::output;
 use super::selection::Selection;
 use super::wrap::Inputs;
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::examine::Examined;
 use sycl_bundle::container::arena::Arena;
@@ -217,9 +216,9 @@ impl Args {
             global.note(&format!("the `{}` that `{target}` held was replaced{files}", extract::TABLE));
         }
         if self.format == Format::Json {
-            let mut out = output::stdout();
+            let mut out = output::Documents::open();
             extracted::json(&mut out, &self.file().display().to_string(), &target, &written)?;
-            return out.flush().map_err(|error| output::lost(&error));
+            return out.finish();
         }
         global.note(&extracted::summary(&target, &written));
         Ok(())

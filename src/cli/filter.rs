@@ -278,14 +278,14 @@ impl Args {
 
     fn tell(&self, global: &Global, filtered: &Filtered) -> Result<()> {
         if self.format == Summary::Json {
-            return output::line(&filtered.to_json());
+            return output::document(&filtered.to_json());
         }
         let shown = |mangled: &str| {
             let shown = if global.demangle { name::display(mangled) } else { mangled.to_owned() };
             name::shorten(&shown, 80).into_owned()
         };
         for one in filtered.outputs.iter().filter(|_| !global.quiet) {
-            output::say(&one.summary(global.verbose > 0, &shown));
+            output::tell(&one.summary(global.verbose > 0, &shown, global.stderr_width()));
         }
         Ok(())
     }

@@ -2,11 +2,12 @@
 //!
 //! The one place that asks the environment about the terminal.
 
-use std::io::{IsTerminal as _, Write as _};
+use super::output;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use sycl_bundle::error::{Error, Exit, Reporter, Result};
 use sycl_bundle::report::table::Drawing;
-use sycl_bundle::report::text::visible_lines;
+use sycl_bundle::report::text::Shown;
 
 /// Columns where the terminal does not tell.
 const WIDTH: usize = 100;
@@ -54,6 +55,7 @@ pub struct Global {
     /// Whether kernels are shown by the names they have in the source.
     pub demangle: bool,
     width: usize,
+    stderr_terminal: bool,
     stdout_color: bool,
     stderr_color: bool,
     stdout_terminal: bool,
@@ -76,6 +78,7 @@ impl GlobalArgs {
             verbose: self.verbose,
             demangle: !self.no_demangle,
             width: width(),
+            stderr_terminal: std::io::stderr().is_terminal(),
             stdout_color: color(stdout_terminal),
             stderr_color: color(std::io::stderr().is_terminal()),
             stdout_terminal,
@@ -108,6 +111,11 @@ impl Global {
         self.width
     }
 
+    /// Columns to write in on stderr: lines in logs are not broken.
+    pub fn stderr_width(&self) -> usize {
+        if self.stderr_terminal { self.width } else { usize::MAX }
+    }
+
     /// Whether stdout is coloured.
     pub fn stdout_color(&self) -> bool {
         self.stdout_color
@@ -126,8 +134,7 @@ impl Global {
     /// Says something on stderr, unless asked to be quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            let word = if self.stderr_color { "\x1b[1mnote:\x1b[0m" } else { "note:" };
-            let _ = writeln!(std::io::stderr().lock(), "{word} {}", visible_lines(text));
+            output::tell(&Shown::labelled("note:", self.stderr_color.then_some("1"), text));
         }
     }
 
@@ -135,8 +142,7 @@ impl Global {
     pub fn error(&self, error: &Error) -> Exit {
         let exit = Exit::for_error(error);
         if exit != Exit::Done {
-            // Where stderr itself is gone there is nobody to tell.
-            let _ = std::io::stderr().lock().write_all(text(error, self.stderr_color).as_bytes());
+            output::tell(&text(error, self.stderr_color));
         }
         exit
     }
@@ -172,11 +178,10 @@ impl Reporter for Global {
 }
 
 /// `error:` with where it happened and why, on one line, and the remedy on the next.
-fn text(error: &Error, color: bool) -> String {
-    let paint = |style: &str, word: &str| if color { format!("\x1b[{style}m{word}\x1b[0m") } else { word.to_owned() };
-    let mut out = format!("{} {}\n", paint("1;31", "error:"), visible_lines(&error.to_string()));
+fn text(error: &Error, color: bool) -> Shown {
+    let mut out = Shown::labelled("error:", color.then_some("1;31"), &error.to_string());
     if let Some(remedy) = error.remedy() {
-        out.push_str(&format!("{} {}\n", paint("1;36", "help:"), visible_lines(remedy)));
+        out.append(&Shown::labelled("help:", color.then_some("1;36"), remedy));
     }
     out
 }
@@ -206,8 +211,8 @@ mod tests {
     #[test]
     fn an_error_is_a_line_and_its_remedy_another() {
         let one = Error::input("no such thing").with_remedy("look elsewhere");
-        assert_eq!(text(&one, false), "error: no such thing\nhelp: look elsewhere\n");
+        assert_eq!(&*text(&one, false), "error: no such thing\nhelp: look elsewhere\n");
         let three = Error::at(16, "cut").context("image 3").context("lib.so");
-        assert_eq!(text(&three, true), "\x1b[1;31merror:\x1b[0m lib.so: image 3: cut (at offset 0x10)\n");
+        assert_eq!(&*text(&three, true), "\x1b[1;31merror:\x1b[0m lib.so: image 3: cut (at offset 0x10)\n");
     }
 }

@@ -6,7 +6,6 @@ use super::global::Global;
 use super::output;
 use super::selection::StateName;
 use crate::cli::global::Answer;
-use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::compat::finding::Verdict;
 use sycl_bundle::compat::fit::Subject;
@@ -132,12 +131,13 @@ impl Args {
         let by_id = !patterns.is_empty();
         let conclusion = bundles.conclude(by_id);
         if !global.quiet {
-            let text = match self.format {
-                Answer::Table => page::text(&conclusion, state, &targets, by_id, Names { demangle: global.demangle }),
-                Answer::Json => page::json(&conclusion, state, &targets, &problems),
-            };
-            let mut out = output::stdout();
-            out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+            match self.format {
+                Answer::Table => {
+                    let names = Names { demangle: global.demangle };
+                    output::show(&page::text(&conclusion, state, &targets, by_id, names))?;
+                }
+                Answer::Json => output::document(&page::json(&conclusion, state, &targets, &problems))?,
+            }
         }
         let answer = if conclusion.verdict == Verdict::Compatible { Exit::Done } else { Exit::No };
         Ok(if exit == Exit::Done { answer } else { exit })

@@ -4,12 +4,12 @@ use super::global::Global;
 use super::output;
 use super::page::{Draft, PageArgs};
 use super::selection::Selection;
-use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::{ReadOptions, each_file, each_file_with, report_problems};
 use sycl_bundle::report::inspect::{self as page, Totals, View, json};
+use sycl_bundle::report::text::Shown;
 use sycl_bundle::report::{FileFacts, clones, image, sizes};
 
 const AFTER_HELP: &str = "\
@@ -86,8 +86,6 @@ impl Args {
             }
             return self.clones(global);
         }
-        let mut out = output::stdout();
-        let lost = |error: std::io::Error| output::lost(&error);
         let selector = self.selection.selector()?;
         let rules = self.page.rules(global, &self.files)?;
         let mut draft = self.page.begin(global, rules.as_ref(), &selector, &self.files)?;
@@ -99,6 +97,7 @@ impl Args {
         let exit = match self.format {
             Format::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+                let mut out = output::Stdout::open();
                 let mut totals = Totals::default();
                 let mut all = sizes::Sizes::default();
                 let mut first = true;
@@ -111,16 +110,20 @@ impl Args {
                     if self.sizes && counted {
                         all.add(facts, &view);
                     }
-                    let gap = if std::mem::take(&mut first) { "" } else { "\n" };
-                    write!(out, "{gap}{}", self.text(global, facts, &view)).map_err(lost)?;
+                    if !std::mem::take(&mut first) {
+                        out.show(&Shown::gap())?;
+                    }
+                    out.show(&self.text(global, facts, &view))?;
                     add(&mut draft, facts);
                     Ok(())
                 })?;
-                out.write_all(totals.line(&view).as_bytes()).map_err(lost)?;
-                out.write_all(all.all(&view, global.drawing()).as_bytes()).map_err(lost)?;
+                out.show(&totals.line(&view))?;
+                out.show(&all.all(&view, global.drawing()))?;
+                out.finish()?;
                 exit
             }
             Format::Json => {
+                let mut out = output::Documents::open();
                 let mut document = json::Document::open(&mut out)?;
                 let exit = each_file_with(global, &self.files, &selector, options, |facts| {
                     document.file(facts)?;
@@ -128,17 +131,22 @@ impl Args {
                     Ok(())
                 })?;
                 document.close()?;
+                out.finish()?;
                 exit
             }
-            Format::Jsonl => each_file_with(global, &self.files, &selector, options, |facts| {
-                json::lines(&mut out, facts)?;
-                add(&mut draft, facts);
-                // A line is an image: what is wrong with the file has no place among them.
-                report_problems(global, facts);
-                Ok(())
-            })?,
+            Format::Jsonl => {
+                let mut out = output::Documents::open();
+                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
+                    json::lines(&mut out, facts)?;
+                    add(&mut draft, facts);
+                    // A line is an image: what is wrong with the file has no place among them.
+                    report_problems(global, facts);
+                    Ok(())
+                })?;
+                out.finish()?;
+                exit
+            }
         };
-        out.flush().map_err(lost)?;
         self.page.end(global, draft, &self.files, exit == Exit::Done)?;
         Ok(exit)
     }
@@ -146,8 +154,7 @@ impl Args {
     /// Shows images that are the same code, as a table for each file or as one document.
     fn clones(&self, global: &Global) -> Result<Exit> {
         let selector = self.selection.selector()?;
-        let mut out = output::stdout();
-        let lost = |error: std::io::Error| output::lost(&error);
+        let mut out = output::Stdout::open();
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
         let mut all = Vec::new();
         let mut first = true;
@@ -158,31 +165,34 @@ impl Args {
             }
             let found = clones::find(facts);
             if matches!(self.format, Format::Table) {
-                let gap = if std::mem::take(&mut first) { "" } else { "\n" };
-                let head = page::header(facts, &view);
-                write!(out, "{gap}{head}\n{}", clones::table(&found, facts, &view)).map_err(lost)?;
+                if !std::mem::take(&mut first) {
+                    out.show(&Shown::gap())?;
+                }
+                out.show(&Shown::sections(&[page::header(facts, &view), clones::table(&found, facts, &view)]))?;
             } else {
                 all.push(found);
             }
             Ok(())
         })?;
         if !matches!(self.format, Format::Table) {
-            writeln!(out, "{}", clones::json(&all)).map_err(lost)?;
+            output::document(&clones::json(&all))?;
         }
-        out.flush().map_err(lost)?;
+        out.finish()?;
         Ok(exit)
     }
 
-    fn text(&self, global: &Global, facts: &FileFacts<'_>, view: &View) -> String {
+    fn text(&self, global: &Global, facts: &FileFacts<'_>, view: &View) -> Shown {
         if self.selection.names_images() && !self.all && !self.sizes {
-            let pages: Vec<String> = facts.images.iter().map(|one| image::image(facts, one, view)).collect();
-            return pages.join("\n");
+            let pages: Vec<Shown> = facts.images.iter().map(|one| image::image(facts, one, view)).collect();
+            return Shown::sections(&pages);
         }
         let body = match (self.all, self.sizes) {
             (true, _) => page::all(facts, view),
             (_, true) => sizes::sizes(facts, view, global.drawing()),
             _ => page::groups(facts, view),
         };
-        format!("{}\n{body}{}", page::header(facts, view), page::problems(facts, view))
+        let mut out = Shown::sections(&[page::header(facts, view), body]);
+        out.append(&page::problems(facts, view));
+        out
     }
 }

@@ -5,7 +5,6 @@ use super::live::Live;
 use super::output;
 use super::selection::Selection;
 use crate::cli::live::Asker;
-use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::kernels::{Depth, KernelFacts, kernels};
@@ -18,6 +17,7 @@ use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
 use sycl_bundle::report::FileFacts;
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::kernels::{FileKernels, json, page, table};
+use sycl_bundle::report::text::Shown;
 use sycl_bundle::select::{Selector, keep_needing};
 
 /// Kernels of which each has a page where they are asked for by name.
@@ -83,8 +83,6 @@ impl Args {
         if self.schema {
             return output::schema(&json::schema());
         }
-        let mut out = output::stdout();
-        let lost = |error: std::io::Error| output::lost(&error);
         let mut selector = self.selection.selector()?;
         // Of images that hold several kernels, those are meant whose code it is; and what that calls may stand in others.
         let aspects = std::mem::take(&mut selector.aspects);
@@ -115,33 +113,44 @@ impl Args {
         let exit = match self.format {
             Format::Table => {
                 let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+                let mut out = output::Stdout::open();
                 let mut first = true;
-                each_file_with(global, &self.files, &selector, options, |facts| {
+                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
                     report_problems(global, facts);
                     let file = FileKernels { path: facts.path, ..find(facts, !selector.kernels.is_empty())? };
                     if file.kernels.is_empty() {
                         return Ok(());
                     }
-                    let gap = if std::mem::take(&mut first) { "" } else { "\n" };
-                    write!(out, "{gap}{}", self.text(&file, &selector, &view)).map_err(lost)
-                })?
+                    if !std::mem::take(&mut first) {
+                        out.show(&Shown::gap())?;
+                    }
+                    out.show(&self.text(&file, &selector, &view))
+                })?;
+                out.finish()?;
+                exit
             }
             Format::Json => {
+                let mut out = output::Documents::open();
                 let mut document = json::Document::open(&mut out)?;
                 let exit = each_file_with(global, &self.files, &selector, options, |facts| {
                     let file = find(facts, true)?;
                     document.file(&FileKernels { path: facts.path, ..file })
                 })?;
                 document.close()?;
+                out.finish()?;
                 exit
             }
-            Format::Jsonl => each_file_with(global, &self.files, &selector, options, |facts| {
-                report_problems(global, facts);
-                let file = find(facts, true)?;
-                json::lines(&mut out, &FileKernels { path: facts.path, ..file })
-            })?,
+            Format::Jsonl => {
+                let mut out = output::Documents::open();
+                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
+                    report_problems(global, facts);
+                    let file = find(facts, true)?;
+                    json::lines(&mut out, &FileKernels { path: facts.path, ..file })
+                })?;
+                out.finish()?;
+                exit
+            }
         };
-        out.flush().map_err(lost)?;
         if exit == Exit::Done && !any && !aspects.is_empty() {
             let message = format!("no kernel needs {}", aspects.join(" or "));
             return Err(Error::new(ErrorKind::NoMatch, message));
@@ -149,11 +158,11 @@ impl Args {
         Ok(if exit == Exit::Done && !whole { Exit::Build } else { exit })
     }
 
-    fn text(&self, file: &FileKernels<'_>, selector: &Selector, view: &View) -> String {
+    fn text(&self, file: &FileKernels<'_>, selector: &Selector, view: &View) -> Shown {
         let asked = !selector.kernels.is_empty() && !self.all;
         if asked && file.kernels.len() <= PAGES {
-            let pages: Vec<String> = file.kernels.iter().map(|kernel| page::page(file, kernel, view)).collect();
-            return pages.join("\n");
+            let pages: Vec<Shown> = file.kernels.iter().map(|kernel| page::page(file, kernel, view)).collect();
+            return Shown::sections(&pages);
         }
         table(file, self.all, view)
     }

@@ -45,8 +45,7 @@ impl Args {
                 Error::new(ErrorKind::Usage, format!("there is no verb and no guide `{page}`")).with_remedy(remedy)
             );
         };
-        let mut out = output::stdout();
-        out.write_all(&page).and_then(|()| out.flush()).map_err(lost)?;
+        output::plain(&page)?;
         Ok(Exit::Done)
     }
 }

@@ -52,6 +52,7 @@ use sycl_bundle::error::{Exit, Result};
 use sycl_bundle::files::spaces::keep_drafts_in;
 use sycl_bundle::files::write::{before_writing, remove_begun};
 use sycl_bundle::files::{input, table};
+use sycl_bundle::report::text::shows;
 
 /// Reads, explains, compiles ahead of time and rewrites the device code inside SYCL programs.
 #[derive(clap::Parser)]
@@ -110,6 +111,12 @@ impl Cli {
         let command = command.unwrap_or_else(|mut error| {
             // clap proposes to take a flag that there is not for a file of that name, which it never is.
             error.remove(ContextKind::Suggested);
+            // It names arguments as they are; the shell takes them from the names of files, too.
+            let shown = |argument: OsString| argument.to_string_lossy().chars().all(shows);
+            if error.use_stderr() && !std::env::args_os().all(shown) {
+                output::say(&error.render().to_string());
+                std::process::exit(Exit::Usage.code().into());
+            }
             error.exit()
         });
         Cli { pages, ..command }

@@ -2,32 +2,144 @@
 
 use std::io::{BufWriter, IsTerminal as _, Write};
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
-use sycl_bundle::report::text::visible_lines;
+use sycl_bundle::report::text::{Shown, shows, visible};
 
-/// Says a line on standard error. Where that cannot be written to, there is nobody to tell.
-pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", visible_lines(line));
+/// Says lines on standard error. Where that cannot be written to, there is nobody to tell.
+pub fn say(lines: &str) {
+    tell(&Shown::of_lines(lines));
 }
 
-/// Standard output for text, buffered.
-pub fn stdout() -> BufWriter<std::io::StdoutLock<'static>> {
-    // Texts of thousands of bytes pass by a buffer that is smaller than they are, without being copied.
-    BufWriter::with_capacity(1 << 13, std::io::stdout().lock())
+/// Says what is shown on standard error.
+pub fn tell(text: &Shown) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Prints a text and a line break to standard output.
+/// Standard output for people: it takes nothing but what is [`Shown`].
+pub struct Stdout(BufWriter<std::io::StdoutLock<'static>>);
+
+impl Stdout {
+    /// Opens it, buffered.
+    pub fn open() -> Stdout {
+        // Texts of thousands of bytes pass by a buffer that is smaller than they are, without being copied.
+        Stdout(BufWriter::with_capacity(1 << 13, std::io::stdout().lock()))
+    }
+
+    /// Prints a text, which counts as printed after [`Stdout::finish`].
+    ///
+    /// # Errors
+    /// `Io` where standard output cannot be written to.
+    pub fn show(&mut self, text: &Shown) -> Result<()> {
+        self.0.write_all(text.as_bytes()).map_err(|error| lost(&error))
+    }
+
+    /// Prints what is in the buffer.
+    ///
+    /// # Errors
+    /// `Io` where standard output cannot be written to.
+    pub fn finish(mut self) -> Result<()> {
+        self.0.flush().map_err(|error| lost(&error))
+    }
+}
+
+/// Standard output for programs that read JSON or XML, which may be shown by a terminal or a CI all the same: what does not
+/// show stands as `\u202e`, which is the same text in JSON.
+pub struct Documents(BufWriter<std::io::StdoutLock<'static>>);
+
+impl Documents {
+    /// Opens it, buffered.
+    pub fn open() -> Documents {
+        Documents(BufWriter::with_capacity(1 << 13, std::io::stdout().lock()))
+    }
+
+    /// Prints what is in the buffer.
+    ///
+    /// # Errors
+    /// `Io` where standard output cannot be written to.
+    pub fn finish(mut self) -> Result<()> {
+        self.0.flush().map_err(|error| lost(&error))
+    }
+}
+
+impl Write for Documents {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        // Without a branch per byte, so that the compiler looks at many at once.
+        let plain = bytes.iter().fold(true, |plain, &byte| plain & (byte < 0x7f) & (byte >= b' ' || byte == b'\n'));
+        if plain && !bytes.windows(2).any(|pair| pair == b"##") {
+            return self.0.write_all(bytes);
+        }
+        let text = std::str::from_utf8(bytes).map_err(std::io::Error::other)?;
+        self.0.write_all(documented(text).as_bytes())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Text of a document with what does not show as JSON spells it.
+pub fn documented(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter == '\n' || shows(letter) {
+            out.push(letter);
+        } else {
+            let mut units = [0; 2];
+            out.extend(letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    // Two of these begin a command of a CI.
+    out.replace("##", "\\u0023#")
+}
+
+/// Prints a text to standard output.
 ///
 /// # Errors
 /// `Io` where standard output cannot be written to.
-pub fn line(text: &str) -> Result<()> {
-    let mut out = stdout();
-    writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| lost(&error))
+pub fn show(text: &Shown) -> Result<()> {
+    let mut out = Stdout::open();
+    out.show(text)?;
+    out.finish()
+}
+
+/// Prints a document, which ends its last line.
+///
+/// # Errors
+/// `Io` where standard output cannot be written to.
+pub fn document(text: &str) -> Result<()> {
+    let mut out = Documents::open();
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).map_err(|error| lost(&error))?;
+    out.finish()
+}
+
+/// Prints a text in a form of its own, such as a makefile, byte by byte.
+///
+/// # Errors
+/// `Input` where something in it does not show, `Io` where standard output cannot be written to.
+pub fn data(text: &str) -> Result<()> {
+    if let Some(line) = text.lines().find(|line| line.chars().any(|letter| letter != '\t' && !shows(letter))) {
+        let error = Error::input(format!("names of control characters are not printed: {}", visible(line)));
+        return Err(error.with_remedy("write it to a file"));
+    }
+    plain(text.as_bytes())
+}
+
+/// Prints what this program itself says: a manual page, a script, a schema.
+///
+/// # Errors
+/// `Io` where standard output cannot be written to.
+pub fn plain(bytes: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| lost(&error))
 }
 
 /// Prints a published schema.
 pub fn schema(text: &str) -> Result<Exit> {
-    let mut out = stdout();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| lost(&error))?;
+    plain(text.as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -48,4 +160,18 @@ pub fn binary_to_stdout(bytes: &[u8]) -> Result<()> {
 #[cold]
 pub fn lost(error: &std::io::Error) -> Error {
     Error::io("cannot write to standard output", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_the_same_text_and_show() {
+        let hostile = "{\"a\u{7f}\u{85}\u{202e}\u{e0001}ü##[x]\": 1}\n";
+        let shown = documented(hostile);
+        assert_eq!(shown, "{\"a\\u007f\\u0085\\u202e\\udb40\\udc01ü\\u0023#[x]\": 1}\n");
+        let values = [hostile, &shown].map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
+        assert_eq!(values[0], values[1]);
+    }
 }

@@ -3,7 +3,6 @@
 use super::global::Global;
 use super::output;
 use super::selection::Selection;
-use std::io::Write as _;
 use std::path::PathBuf;
 use sycl_bundle::bundle::property::Properties;
 use sycl_bundle::bundle::property_text;
@@ -13,6 +12,7 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::props::{self as page, FileProps, Shape, json};
+use sycl_bundle::report::text::Shown;
 use sycl_bundle::select::Pattern;
 
 const AFTER_HELP: &str = "\
@@ -101,10 +101,9 @@ impl Args {
         let selector = self.selection.selector()?;
         let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
-        let mut out = output::stdout();
-        let lost = |error: std::io::Error| output::lost(&error);
+        let (mut out, mut lines) = (output::Stdout::open(), output::Documents::open());
         let mut document = match self.format {
-            Format::Json => Some(json::Document::open(output::stdout())?),
+            Format::Json => Some(json::Document::open(output::Documents::open())?),
             _ => None,
         };
         let mut texts: Vec<String> = Vec::new();
@@ -118,32 +117,36 @@ impl Args {
             report_problems(global, facts);
             match self.format {
                 Format::Text => texts.extend(of_images(&file)?),
-                Format::Jsonl => json::lines(&mut out, &file)?,
+                Format::Jsonl => json::lines(&mut lines, &file)?,
                 _ if file.is_empty() && filtered => {}
                 _ if file.images.is_empty() => {}
                 _ => {
-                    let gap = if std::mem::take(&mut first) { "" } else { "\n" };
+                    if !std::mem::take(&mut first) {
+                        out.show(&Shown::gap())?;
+                    }
                     let shape = Shape { all: self.all, raw: self.raw, every: !self.name.is_empty() };
-                    write!(out, "{gap}{}{}", view.heading(facts.path), file.table(&view, shape)).map_err(lost)?;
+                    out.show(&view.heading(facts.path))?;
+                    out.show(&file.table(&view, shape))?;
                 }
             }
             Ok(())
         })?;
         if let Some(document) = document {
-            document.close()?.flush().map_err(lost)?;
+            document.close()?.finish()?;
         }
         match texts.as_slice() {
             [] if self.format == Format::Text && exit == Exit::Done && !filtered => {
                 global.note("the image has no property sets, of which the text is nothing");
             }
             [] => {}
-            [text] => out.write_all(text.as_bytes()).map_err(lost)?,
+            [text] => output::data(text)?,
             _ => {
                 let message = format!("the text is of one image, and {} are selected", texts.len());
                 return Err(Error::new(ErrorKind::Usage, message).with_remedy("choose one with --image"));
             }
         }
-        out.flush().map_err(lost)?;
+        out.finish()?;
+        lines.finish()?;
         if filtered && !any && exit == Exit::Done {
             let error = Error::new(ErrorKind::NoMatch, "no property matches what is selected");
             return Err(error.with_remedy("`sycl-bundle props FILE` lists them all"));

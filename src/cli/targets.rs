@@ -5,8 +5,6 @@ use super::global::Global;
 use super::output;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::device;
 use sycl_bundle::device::table::TargetTable;
@@ -16,6 +14,7 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::{each_file, report_problems};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::targets as page;
+use sycl_bundle::report::text::Shown;
 use sycl_bundle::select::Selector;
 
 const AFTER_HELP: &str = "\
@@ -106,18 +105,23 @@ impl Args {
         let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
         if let [first, second] = self.diff.as_slice() {
             let (first, second) = (one(&table, first)?, one(&table, second)?);
-            return Self::say(&match self.format {
-                Format::Table => page::difference(first, second, &view),
-                _ => self.json(&[first, second], &[]),
-            });
+            match self.format {
+                Format::Table => output::show(&page::difference(first, second, &view))?,
+                _ => output::document(&self.json(&[first, second], &[]))?,
+            }
+            return Ok(Exit::Done);
         }
         if self.names.is_empty() {
-            return Self::say(&match self.format {
-                Format::Table => page::table(&table, &view),
+            match self.format {
+                Format::Table => output::show(&page::table(&table, &view))?,
                 _ => {
-                    self.json(&table.targets().iter().collect::<Vec<_>>(), &table.families().iter().collect::<Vec<_>>())
+                    output::document(&self.json(
+                        &table.targets().iter().collect::<Vec<_>>(),
+                        &table.families().iter().collect::<Vec<_>>(),
+                    ))?
                 }
-            });
+            }
+            return Ok(Exit::Done);
         }
         let named = match named(&table, &self.names) {
             Ok(named) => named,
@@ -129,25 +133,20 @@ impl Args {
             Err(error) => return Err(error),
         };
         named.notes.iter().for_each(|note| global.note(note));
-        Self::say(&match self.format {
+        match self.format {
             Format::Table => {
                 let families = named.families.iter().map(|one| page::family(one, &view));
                 let targets = named.targets.iter().map(|one| page::page(one, &view));
-                families.chain(targets).collect::<Vec<_>>().join("\n")
+                output::show(&Shown::sections(&families.chain(targets).collect::<Vec<_>>()))?;
             }
-            _ => self.json(&[named.targets, named.members].concat(), &named.families),
-        })
+            _ => output::document(&self.json(&[named.targets, named.members].concat(), &named.families))?,
+        }
+        Ok(Exit::Done)
     }
 
     /// The targets, as a document or a line each.
     fn json(&self, targets: &[&Target], families: &[&Family]) -> String {
         if self.format == Format::Jsonl { page::lines(targets) } else { page::json(targets, families) }
-    }
-
-    fn say(text: &str) -> Result<Exit> {
-        let mut out = output::stdout();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
-        Ok(Exit::Done)
     }
 
     /// The targets of the images in files: what each was compiled for where it says so, else its spec.
@@ -163,19 +162,22 @@ impl Args {
             }
             Ok(())
         })?;
-        let text = match self.format {
-            Format::Table => found.iter().fold(String::new(), |text, one| text + one + "\n"),
-            Format::Json => page::names_json(found.iter().map(String::as_str)),
-            Format::Jsonl => found.iter().fold(String::new(), |text, one| text + &json!(one).to_string() + "\n"),
-        };
-        Self::say(&text)?;
+        match self.format {
+            Format::Table => {
+                let mut text = Shown::default();
+                found.iter().for_each(|one| writeln!(text, "{one}"));
+                output::show(&text)?;
+            }
+            Format::Json => output::document(&page::names_json(found.iter().map(String::as_str)))?,
+            Format::Jsonl => found.iter().try_for_each(|one| output::document(&json!(one).to_string()))?,
+        }
         Ok(exit)
     }
 
     /// Reads each file over the built-in targets, and tells all that is wrong.
     fn validate(&self, global: &Global) -> Result<Exit> {
         let mut exit = Exit::Done;
-        let mut text = String::new();
+        let mut text = Shown::default();
         for path in &self.validate {
             let mut table = device::table().clone();
             match device_config::add(&mut table, path) {
@@ -185,13 +187,13 @@ impl Args {
                         exit = global.error(fault);
                     }
                     if added.faults.is_empty() {
-                        let _ = writeln!(text, "{}: {}", path.display(), or_nothing(&added.names));
+                        writeln!(text, "{}: {}", path.display(), or_nothing(&added.names));
                     }
                 }
                 Err(error) => exit = global.error(&error),
             }
         }
-        Self::say(&text)?;
+        output::show(&text)?;
         Ok(exit)
     }
 }

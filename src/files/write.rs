@@ -90,7 +90,10 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
 /// `Environment` where that is not possible.
 pub fn touch(path: &Path) -> Result<()> {
     let folder = std::fs::create_dir_all(folder_of(path));
-    let file = folder.and_then(|()| File::options().create(true).append(true).open(path));
+    // A pipe without a reader is an error, not to be waited for: nothing is written to it.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let open = || File::options().create(true).append(true).custom_flags(flags).open(path);
+    let file = folder.and_then(|()| open());
     file.and_then(|file| file.set_modified(std::time::SystemTime::now())).map_err(|error| cannot_write(path, &error))
 }
 
@@ -510,6 +513,14 @@ mod tests {
         flock(&file, FlockOperation::LockExclusive).unwrap();
         sweep(folder.path());
         assert!(path.exists());
+    }
+
+    #[test]
+    fn a_stamp_that_is_a_pipe_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, FILE_MODE.into(), 0).unwrap();
+        assert_eq!(touch(&pipe).unwrap_err().kind(), ErrorKind::Environment);
     }
 
     #[test]

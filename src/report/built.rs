@@ -1,7 +1,7 @@
 //! What came of a build?
 
 use super::json::{ImageProblem, SchemaVersion};
-use super::text::visible;
+use super::text::Shown;
 use super::{name, units};
 use crate::build::Failure;
 use crate::compat::finding::RuleId;
@@ -328,7 +328,7 @@ const LOG_LINES: usize = 12;
 
 impl Built {
     /// The summary for a person; `verbose` names every image, with `kernel` giving the name a kernel is shown by.
-    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String) -> String {
+    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
         let mut lines = Vec::new();
         let size = |bytes: u64| units::bytes(bytes);
         let images = self.images;
@@ -416,7 +416,7 @@ impl Built {
         for (option, images) in &self.refused_options {
             lines.push(format!(
                 "  option {} is not known to be harmless and was left out ({}; --trust-options gives it to the compiler)",
-                visible(option),
+                option,
                 count(*images, "image")
             ));
         }
@@ -448,7 +448,7 @@ impl Built {
             let (before, after) = (size(self.bytes_before), size(self.bytes_after));
             lines.push(format!("{} ({}): {before} before, {after} after", self.output, self.emit));
         }
-        lines.join("\n")
+        Shown::folded(&lines, width)
     }
 }
 
@@ -580,11 +580,11 @@ mod tests {
             Staying::new(image, Vec::new(), Some(format!("k{image}")), &Stay::Imports(vec!["sin".to_owned()]))
         });
         let built = Built { images: 8, compiled: 2, staying: staying.collect(), ..Built::default() };
-        let text = built.summary(false, &str::to_owned);
+        let text = built.summary(false, &str::to_owned, usize::MAX);
         assert!(text.contains("2 of 8 images compiled"), "{text}");
         assert!(text.contains("6 images stay as they are: imported symbols"), "{text}");
         assert!(text.contains("image 3 k3: it imports sin"), "{text}");
         assert!(!text.contains("image 4") && text.contains("and 2 more"), "{text}");
-        assert!(built.summary(true, &str::to_owned).contains("image 5 k5"));
+        assert!(built.summary(true, &str::to_owned, usize::MAX).contains("image 5 k5"));
     }
 }

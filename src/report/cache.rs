@@ -1,6 +1,7 @@
 //! What does the cache of compiled modules hold, and what was done to it?
 
 use super::json::SchemaVersion;
+use super::text::Shown;
 use super::units::{bytes, count};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -71,21 +72,22 @@ impl Cached {
     }
 
     /// Shows the document to a person.
-    pub fn text(&self) -> String {
-        let mut lines = vec![self.folder.clone()];
+    pub fn text(&self) -> Shown {
+        let mut out = Shown::default();
+        writeln!(out, "{}", self.folder);
         if let Some(removed) = self.removed {
-            lines.push(format!("  removed: {}", removed.text()));
+            writeln!(out, "  removed: {}", removed.text());
         }
         if let Some(damaged) = &self.damaged {
-            lines.push(format!("  whole: {}; damaged and removed: {}", self.sound, damaged.len()));
-            lines.extend(damaged.iter().map(|path| format!("    {path}")));
+            writeln!(out, "  whole: {}; damaged and removed: {}", self.sound, damaged.len());
+            damaged.iter().for_each(|path| writeln!(out, "    {path}"));
         }
-        lines.push(format!("  {}", self.held.text()));
+        writeln!(out, "  {}", self.held.text());
         if let (Some(seconds), None, None) = (self.oldest_seconds, self.removed, &self.damaged) {
-            lines.push(format!("  the longest unused: {}", age(seconds)));
+            writeln!(out, "  the longest unused: {}", age(seconds));
         }
-        lines.push(format!("  a build leaves {} at most", bytes(self.limit)));
-        lines.join("\n")
+        writeln!(out, "  a build leaves {} at most", bytes(self.limit));
+        out
     }
 }
 

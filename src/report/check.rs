@@ -7,6 +7,7 @@ pub use json::schema;
 
 use super::evidence::{self, Names};
 use super::json::{FileProblem, SchemaVersion, put_line};
+use super::text::Shown;
 pub use crate::compat::finding::Verdict;
 use crate::compat::warnings::Warning;
 use crate::error::Result;
@@ -149,25 +150,26 @@ pub fn json(out: &mut impl Write, answers: &[Answer<'_>], problems: &[FileProble
 }
 
 /// The warnings as the compiler prints them, with the images they are of.
-pub fn text(answers: &[Answer<'_>], names: Names) -> String {
-    let mut out = String::new();
+pub fn text(answers: &[Answer<'_>], names: Names) -> Shown {
+    let mut out = Shown::default();
     for finding in answers.iter().flat_map(|answer| &answer.findings) {
-        out.push_str(&finding.warning.text(|name| names.show(name)));
+        out.append(&Shown::of_lines(&finding.warning.text(|name| names.show(name))));
         if let Some(evidence) = &finding.warning.evidence {
             let (file, image) = finding.user;
             let (instruction, offset) = (&evidence.instruction, evidence.offset);
-            out.push_str(&format!("in {file} image {image}: {instruction} at offset {offset:#x}\n"));
+            writeln!(out, "in {file} image {image}: {instruction} at offset {offset:#x}");
         } else {
-            out.push_str(&format!("in {} image {}\n", finding.file, finding.image));
+            writeln!(out, "in {} image {}", finding.file, finding.image);
         }
-        out.push('\n');
+        out.push_str("\n");
     }
     out
 }
 
 /// The verdict in a line for each question.
-pub fn summary(answers: &[Answer<'_>]) -> String {
-    let line = |answer: &Answer<'_>| {
+pub fn summary(answers: &[Answer<'_>]) -> Shown {
+    let mut out = Shown::default();
+    for answer in answers {
         let about = match answer.question {
             Question::Declared => "declared aspects".to_owned(),
             Question::External => "functions of other images".to_owned(),
@@ -180,9 +182,9 @@ pub fn summary(answers: &[Answer<'_>]) -> String {
             Verdict::Incompatible => "incompatible",
         };
         let why = if answer.partial { "; not all code could be judged" } else { "" };
-        format!("{about}: {verdict}, {count}{why}\n")
-    };
-    answers.iter().map(line).collect()
+        writeln!(out, "{about}: {verdict}, {count}{why}");
+    }
+    out
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::FileFacts;
 use super::inspect::View;
 use super::json::{SchemaVersion, writer::text};
 use super::table::{Column, render};
+use super::text::Shown;
 use super::units::{bytes, count, share};
 use crate::compat::kernels::{Depth, KernelFacts, kernels};
 use schemars::JsonSchema;
@@ -111,9 +112,11 @@ pub fn find(facts: &FileFacts<'_>) -> Clones {
 }
 
 /// The clones of a file as a table.
-pub fn table(clones: &Clones, facts: &FileFacts<'_>, view: &View) -> String {
-    let mut out = format!(
-        "{} of {} images with kernels are the same code as one before: {} stored ({} of the file), {} to compile\n",
+pub fn table(clones: &Clones, facts: &FileFacts<'_>, view: &View) -> Shown {
+    let mut out = Shown::default();
+    writeln!(
+        out,
+        "{} of {} images with kernels are the same code as one before: {} stored ({} of the file), {} to compile",
         count(clones.redundant_images),
         count(clones.images),
         bytes(clones.redundant_stored),
@@ -147,10 +150,10 @@ pub fn table(clones: &Clones, facts: &FileFacts<'_>, view: &View) -> String {
         ("Numbers", Column::Text),
         ("A kernel of the group", Column::Text),
     ];
-    out.push('\n');
-    out.push_str(&render(&columns, &rows, view.width, view.color));
+    out.push_str("\n");
+    out.append(&render(&columns, &rows, view.width, view.color));
     if clones.groups.len() > SHOWN {
-        out.push_str(&format!("({} more groups)\n", count(clones.groups.len().saturating_sub(SHOWN))));
+        writeln!(out, "({} more groups)", count(clones.groups.len().saturating_sub(SHOWN)));
     }
     out
 }

@@ -5,7 +5,7 @@ pub mod profile;
 use super::inspect::View;
 use super::json::{Members, SchemaVersion, pretty};
 use super::table::{Column, render};
-use super::text::field;
+use super::text::{Shown, field};
 use super::units::bytes;
 use crate::build::probe::{self, Probes, Subject};
 use crate::build::query::sycl::{Answer, SyclError, Value};
@@ -23,7 +23,7 @@ pub type Listed<'i> = (usize, &'i Device);
 pub type BuiltIn = (usize, String, Option<Vec<Answer>>);
 
 /// One row per device.
-pub fn list(devices: &[Listed<'_>], view: &View) -> String {
+pub fn list(devices: &[Listed<'_>], view: &View) -> Shown {
     let columns = [
         ("N", Column::Number),
         ("Kind", Column::Text),
@@ -49,7 +49,7 @@ pub fn list(devices: &[Listed<'_>], view: &View) -> String {
 }
 
 /// All about one device.
-pub fn page((place, device): Listed<'_>, view: &View) -> String {
+pub fn page((place, device): Listed<'_>, view: &View) -> Shown {
     let mut out = view.heading(&format!("Device {place}: {}", device.name));
     let mut line = |label: &str, text: &str| {
         let text = if text.is_empty() { "-" } else { text };
@@ -77,7 +77,7 @@ pub fn page((place, device): Listed<'_>, view: &View) -> String {
 }
 
 /// One row per built-in kernel.
-pub fn kernels(kernels: &[BuiltIn], view: &View) -> String {
+pub fn kernels(kernels: &[BuiltIn], view: &View) -> Shown {
     let columns = [
         ("N", Column::Number),
         ("Arguments", Column::Number),
@@ -231,7 +231,7 @@ fn joined(numbers: &[u64], separator: &str) -> String {
 }
 
 /// One row for each that was asked about.
-pub fn probe_table(probes: &Probes, view: &View) -> String {
+pub fn probe_table(probes: &Probes, view: &View) -> Shown {
     let columns =
         [("Kind", Column::Text), ("Name", Column::Text), ("Taken", Column::Text), ("Why", Column::Wrapped(48))];
     let row = |one: &probe::Probed| {

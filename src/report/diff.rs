@@ -391,7 +391,7 @@ mod tests {
             }
         }
         let same = table(&Report::default(), false, &View { width: 60, demangle: true, color: false });
-        assert_eq!(same, "no difference: 0 files, 0 kernels, 0 B\n");
+        assert_eq!(&*same, "no difference: 0 files, 0 kernels, 0 B\n");
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! What does a machine have for building and running device code, and what is to be done about the rest?
 
 use super::json::SchemaVersion;
+use super::text::{Shown, field};
 use super::units::{bytes, count};
 use crate::error::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+
+/// The column in which answers begin.
+const COLUMN: usize = 18;
 
 /// The JSON Schema of the document.
 pub fn schema() -> String {
@@ -191,10 +195,10 @@ impl Doctor {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// Shows the document to a person.
-    pub fn table(&self) -> String {
-        let mut lines = Vec::new();
-        let mut line = |label: &str, text: &str| lines.push(format!("{label:<18}{text}").trim_end().to_owned());
+    /// Shows the document to a person, in lines of at most `width` columns where words allow.
+    pub fn table(&self, width: usize) -> Shown {
+        let mut out = Shown::default();
+        let mut line = |label: &str, text: &str| field(&mut out, 0, label, COLUMN, text, width);
         match (self.opencl, &self.loader) {
             (true, loader) => line("OpenCL loader", loader.as_deref().unwrap_or("loaded")),
             (false, _) => line("OpenCL", "none in working order"),
@@ -269,6 +273,6 @@ impl Doctor {
             line("Problem", &problem.message);
             line("Remedy", problem.remedy.as_deref().unwrap_or("none known"));
         }
-        lines.join("\n") + "\n"
+        out
     }
 }

@@ -1,6 +1,7 @@
 //! What came of adding images to a file, or removing some?
 
 use super::json::SchemaVersion;
+use super::text::Shown;
 use super::units::{bytes, counted};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -73,7 +74,7 @@ impl Edited {
     }
 
     /// The summary for a person; `verbose` names every kernel, with `kernel` giving the name that it is shown by.
-    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String) -> String {
+    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
         let mut lines = Vec::new();
         if self.added > 0 {
             lines.push(format!("{} added", counted(self.added, "image")));
@@ -126,7 +127,7 @@ impl Edited {
         }
         let (before, after) = (bytes(self.bytes_before), bytes(self.bytes_after));
         lines.push(format!("{}: {}, {before} before, {after} after", self.output, counted(self.images_after, "image")));
-        lines.join("\n")
+        Shown::folded(&lines, width)
     }
 }
 
@@ -146,10 +147,10 @@ mod tests {
             kernels_without_image: (0..6).map(|kernel| format!("k{kernel}")).collect(),
             ..Edited::default()
         };
-        let text = edited.summary(false, &str::to_owned);
+        let text = edited.summary(false, &str::to_owned, usize::MAX);
         assert!(text.starts_with("3 of 7 images removed: 0 B\n  1 image left the file"), "{text}");
         assert!(text.contains("2.00 KiB became zeros") && text.contains("cannot be launched: 6"), "{text}");
         assert!(text.contains("    k3\n    and 2 more (-v names all)\nout.so: 4 images"), "{text}");
-        assert!(edited.summary(true, &str::to_owned).contains("k5"));
+        assert!(edited.summary(true, &str::to_owned, usize::MAX).contains("k5"));
     }
 }

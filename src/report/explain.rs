@@ -7,7 +7,7 @@ use super::check::Verdict;
 use super::evidence::{self, Names};
 use super::inspect::View;
 use super::name::{shorten, shorten_path};
-use super::text::wrap;
+use super::text::{Shown, wrap};
 use super::units::{count, counted};
 use crate::compat::aspects::Evidence;
 use crate::compat::choice::{Choice, Trap};
@@ -18,7 +18,6 @@ use crate::compat::finding::Finding;
 use crate::compat::fit::Subject;
 use crate::device::target::{Backend, DeviceType};
 use crate::native::coverage::Coverage;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 pub use json::{json, schema};
@@ -248,26 +247,23 @@ const EXAMPLES: usize = 5;
 const CHOICES: usize = 16;
 
 /// The explanation as text.
-pub fn text(all: &Explanation, view: &View) -> String {
-    let mut sections: Vec<String> = all.lines.iter().map(|line| line_text(line, view)).collect();
+pub fn text(all: &Explanation, view: &View) -> Shown {
+    let mut sections: Vec<Shown> = all.lines.iter().map(|line| line_text(line, view)).collect();
     sections.extend(all.choices.iter().take(CHOICES).map(|one| choice_text(one, view)));
     let more = all.choices.len().saturating_sub(CHOICES);
     if more > 0 {
-        sections.push(format!("and {} more; `--format json` tells all, `--kernel` chooses\n", counted(more, "kernel")));
+        let mut rest = Shown::default();
+        writeln!(rest, "and {} more; `--format json` tells all, `--kernel` chooses", counted(more, "kernel"));
+        sections.push(rest);
     }
     sections.extend(all.built.iter().map(|one| built_text(one, view)));
-    sections.join("\n")
+    Shown::sections(&sections)
 }
 
-fn line_text(one: &MessageLine, view: &View) -> String {
+fn line_text(one: &MessageLine, view: &View) -> Shown {
     let names = Names { demangle: view.demangle };
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{} ({})",
-        shorten(&one.saying.line, view.width.saturating_sub(24)),
-        one.saying.said.topic().name()
-    );
+    let mut out = Shown::default();
+    writeln!(out, "{} ({})", shorten(&one.saying.line, view.width.saturating_sub(24)), one.saying.said.topic().name());
     lines(&mut out, "  ", "  ", &one.meaning, view);
     for of in &one.files {
         let images: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.image).collect();
@@ -296,7 +292,7 @@ fn line_text(one: &MessageLine, view: &View) -> String {
         }
         let more = of.concerns.len().saturating_sub(EXAMPLES);
         if more > 0 {
-            let _ = writeln!(out, "    and {} more", count(more));
+            writeln!(out, "    and {} more", count(more));
         }
     }
     for remedy in &one.remedies {
@@ -305,9 +301,9 @@ fn line_text(one: &MessageLine, view: &View) -> String {
     out
 }
 
-fn choice_text(choice: &ImageChoice, view: &View) -> String {
+fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
     let names = Names { demangle: view.demangle };
-    let mut out = String::new();
+    let mut out = Shown::default();
     let verdict = match choice.verdict {
         Verdict::Compatible => match choice.coverage() {
             Some(Coverage::Native) => "runs, as native code",
@@ -326,7 +322,7 @@ fn choice_text(choice: &ImageChoice, view: &View) -> String {
     );
     for (at, seen) in choice.images.iter().enumerate() {
         if at >= CHOICES {
-            let _ = writeln!(out, "    and {} more", count(choice.images.len().saturating_sub(at)));
+            writeln!(out, "    and {} more", count(choice.images.len().saturating_sub(at)));
             break;
         }
         let fate = match &seen.fate {
@@ -369,8 +365,8 @@ fn choice_text(choice: &ImageChoice, view: &View) -> String {
     out
 }
 
-fn built_text(built: &Built, view: &View) -> String {
-    let mut out = String::new();
+fn built_text(built: &Built, view: &View) -> Shown {
+    let mut out = Shown::default();
     let kernel = Names { demangle: view.demangle }.show(&built.kernel);
     let answer = match &built.failure {
         None => "its compiler builds the kernel".to_owned(),
@@ -383,9 +379,9 @@ fn built_text(built: &Built, view: &View) -> String {
 }
 
 /// A text broken at the width, its first line behind `first`, the others behind `rest`.
-fn lines(out: &mut String, first: &str, rest: &str, text: &str, view: &View) {
+fn lines(out: &mut Shown, first: &str, rest: &str, text: &str, view: &View) {
     for (at, line) in wrap(text, view.width.saturating_sub(rest.len().max(first.len()))).iter().enumerate() {
-        let _ = writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
+        writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
     }
 }
 

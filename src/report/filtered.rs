@@ -1,6 +1,7 @@
 //! What came of filtering images for targets?
 
 use super::json::SchemaVersion;
+use super::text::Shown;
 use super::units::counted;
 use crate::compat::finding::{Finding, RuleId};
 use schemars::JsonSchema;
@@ -81,7 +82,7 @@ impl Filtered {
 impl Output {
     /// The result for a person, a line; `verbose` adds one for each image whose module is empty, with `kernel` giving the
     /// name that a kernel is shown by.
-    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String) -> String {
+    pub fn summary(&self, verbose: bool, kernel: &dyn Fn(&str) -> String, width: usize) -> Shown {
         let target = match self.targets.as_slice() {
             [] => "all targets".to_owned(),
             [one] => one.clone(),
@@ -96,11 +97,12 @@ impl Output {
         if !self.kernels_without_code.is_empty() {
             text.push_str(&format!("; {} without code", counted(self.kernels_without_code.len(), "kernel")));
         }
+        let mut lines = vec![text];
         for emptied in self.emptied.iter().filter(|_| verbose) {
             let name = emptied.kernels.first().map(|name| format!(" ({})", kernel(name))).unwrap_or_default();
             let why: Vec<&str> = emptied.findings.iter().map(|finding| finding.message.as_str()).collect();
-            text.push_str(&format!("\n  image {}{name}: {}", emptied.image, why.join(" ")));
+            lines.push(format!("  image {}{name}: {}", emptied.image, why.join(" ")));
         }
-        text
+        Shown::folded(&lines, width)
     }
 }

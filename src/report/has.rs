@@ -2,6 +2,7 @@
 
 use super::evidence::Names;
 use super::json::{FileProblem, SchemaVersion, writer::text as text_of};
+use super::text::Shown;
 use super::units::{count, counted};
 use crate::bundle::image::State;
 use crate::compat::finding::Verdict;
@@ -11,7 +12,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// Kernels that are told one by one; of more, only how many.
 const EACH: usize = 16;
@@ -28,11 +28,12 @@ fn word(verdict: Verdict) -> &'static str {
 }
 
 /// The answer, then what it comes from: each kernel with the targets that have it, or how many there are for each target.
-pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool, names: Names) -> String {
-    let mut out = format!("{} bundle: {}\n", state.name(), word(conclusion.verdict));
+pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool, names: Names) -> Shown {
+    let mut out = Shown::default();
+    writeln!(out, "{} bundle: {}", state.name(), word(conclusion.verdict));
     for lack in &conclusion.lacks {
         let what = if lack.certain { "lacks" } else { "may lack" };
-        let _ = writeln!(out, "  {} {what} aspect::{}", lack.target, lack.aspect);
+        writeln!(out, "  {} {what} aspect::{}", lack.target, lack.aspect);
     }
     let few = conclusion.kernels.len() <= EACH;
     if !by_id || !few {
@@ -47,7 +48,7 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
                 0 => String::new(),
                 some => format!(", {} unknown", count(some)),
             };
-            let _ = writeln!(out, "  {target}: {} of {all}{unknown}", count(of(Verdict::Compatible)));
+            writeln!(out, "  {target}: {} of {all}{unknown}", count(of(Verdict::Compatible)));
             if !few && conclusion.verdict != Verdict::Compatible {
                 reasons(&mut out, conclusion, at);
             }
@@ -68,23 +69,23 @@ pub fn text(conclusion: &Conclusion, state: State, targets: &[&str], by_id: bool
             .map(|(target, _)| *target)
             .collect();
         let on = if having.is_empty() { String::new() } else { format!(": {}", having.join(", ")) };
-        let _ = writeln!(out, "  {} {}{on}", word(*verdict), names.show(name));
+        writeln!(out, "  {} {}{on}", word(*verdict), names.show(name));
         if *verdict != Verdict::Compatible {
             for (target, outcome) in targets.iter().zip(outcomes) {
                 for reason in &outcome.reasons {
-                    let _ = writeln!(out, "    {target}: {reason}");
+                    writeln!(out, "    {target}: {reason}");
                 }
             }
         }
     }
     if left > 0 {
-        let _ = writeln!(out, "  and {} more", count(left));
+        writeln!(out, "  and {} more", count(left));
     }
     out
 }
 
 /// Lists the reasons why kernels do not run on a target, the commonest first, each with its number of kernels.
-fn reasons(out: &mut String, conclusion: &Conclusion, target: usize) {
+fn reasons(out: &mut Shown, conclusion: &Conclusion, target: usize) {
     let mut kernels: BTreeMap<&str, usize> = BTreeMap::new();
     for reason in
         conclusion.kernels.iter().filter_map(|(_, _, outcomes)| outcomes.get(target)).flat_map(|one| &one.reasons)
@@ -95,10 +96,10 @@ fn reasons(out: &mut String, conclusion: &Conclusion, target: usize) {
     let mut all: Vec<(&str, usize)> = kernels.into_iter().collect();
     all.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
     for (reason, number) in all.iter().take(REASONS) {
-        let _ = writeln!(out, "    {}: {reason}", counted(*number, "kernel"));
+        writeln!(out, "    {}: {reason}", counted(*number, "kernel"));
     }
     if let more @ 1.. = all.len().saturating_sub(REASONS) {
-        let _ = writeln!(out, "    and {} more", counted(more, "reason"));
+        writeln!(out, "    and {} more", counted(more, "reason"));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which facts are known of one image, and of the compiled code in it?
 
 use super::inspect::{View, requires};
-use super::text::field;
+use super::text::{Shown, field};
 use super::units::{bytes, counted};
 use super::{FileFacts, name};
 use crate::bundle::aspect::Epoch;
@@ -21,7 +21,7 @@ const COLUMN: usize = 20;
 const RAW: usize = 24;
 
 /// All about one image.
-pub fn image(facts: &FileFacts<'_>, examined: &Examined<'_, '_>, view: &View) -> String {
+pub fn image(facts: &FileFacts<'_>, examined: &Examined<'_, '_>, view: &View) -> Shown {
     let image = examined.image;
     let mut page = Page { out: view.heading(&format!("Image {} of {}", image.index, facts.path)), view };
     page.field("State", examined.state.name());
@@ -84,7 +84,7 @@ fn size(count: u64) -> String {
 }
 
 struct Page<'v> {
-    out: String,
+    out: Shown,
     view: &'v View,
 }
 

@@ -7,7 +7,7 @@ pub mod json;
 use super::FileFacts;
 use super::name::{self, shorten};
 use super::table::{Column, render};
-use super::text::{visible, wrap};
+use super::text::{Shown, visible, wrap};
 use super::units::{bytes, count, counted, share};
 use crate::bundle::requirements::{FixedTarget, Requirements};
 use crate::compat::examine::Examined;
@@ -35,10 +35,13 @@ impl View {
     }
 
     /// A heading.
-    pub fn heading(&self, text: &str) -> String {
+    pub fn heading(&self, text: &str) -> Shown {
         let text = visible(text);
         let text = shorten(&text, self.width);
-        if self.color { format!("\x1b[1m{text}\x1b[0m\n") } else { format!("{text}\n") }
+        let mut out = Shown::default();
+        out.styled(self.color.then_some("1"), &text);
+        out.push_str("\n");
+        out
     }
 }
 
@@ -104,31 +107,32 @@ impl Totals {
     }
 
     /// The sums, where there is more than one file.
-    pub fn line(&self, view: &View) -> String {
+    pub fn line(&self, view: &View) -> Shown {
         if self.files < 2 && self.same.is_empty() {
-            return String::new();
+            return Shown::default();
         }
-        let mut out = format!("\n{}", view.heading(&format!("{}: {}", counted(self.files, "file"), self.sentence())));
+        let mut out = Shown::gap();
+        out.append(&view.heading(&format!("{}: {}", counted(self.files, "file"), self.sentence())));
         for (path, first) in &self.same {
-            out.push_str(&format!("  not counted: {path} is the same as {first}\n"));
+            writeln!(out, "  not counted: {path} is the same as {first}");
         }
         out
     }
 }
 
 /// The header of a file: its name, what it is, and how much of it is device code.
-pub fn header(facts: &FileFacts<'_>, view: &View) -> String {
+pub fn header(facts: &FileFacts<'_>, view: &View) -> Shown {
     let mut out = view.heading(facts.path);
     let Some(host) = facts.host else { return out };
     let mut origin = vec![host.kind.name().to_owned()];
     origin.extend(host.producer.as_ref().map(|producer| producer.name.clone()));
     origin.extend(host.sycl_abi.map(|version| format!("libsycl.so.{version}")));
-    out.push_str(&format!("  {}\n", shorten(&origin.join(", "), view.width.saturating_sub(2))));
+    writeln!(out, "  {}", shorten(&origin.join(", "), view.width.saturating_sub(2)));
     if facts.bundle.is_some() {
         let mut totals = Totals::default();
         totals.add(facts);
         for line in wrap(&totals.sentence(), view.width.saturating_sub(2)) {
-            out.push_str(&format!("  {line}\n"));
+            writeln!(out, "  {line}");
         }
     }
     out
@@ -178,7 +182,7 @@ fn options(image: &Examined<'_, '_>) -> String {
 }
 
 /// One row per group of images that differ in their kernels only.
-pub fn groups(facts: &FileFacts<'_>, view: &View) -> String {
+pub fn groups(facts: &FileFacts<'_>, view: &View) -> Shown {
     let mut places = HashMap::new();
     let mut groups: Vec<Vec<&Examined<'_, '_>>> = Vec::new();
     for image in &facts.images {
@@ -233,7 +237,7 @@ pub fn groups(facts: &FileFacts<'_>, view: &View) -> String {
     for (index, options) in distinct.iter().enumerate().filter(|(_, options)| several || *options != "none") {
         let label = if several { format!("Options {}: ", mark(index)) } else { "Options: ".to_owned() };
         for line in wrap(&format!("{label}{options}"), view.width) {
-            out.push_str(&format!("{line}\n"));
+            writeln!(out, "{line}");
         }
     }
     out
@@ -248,7 +252,7 @@ fn mark(index: usize) -> String {
 }
 
 /// One row per image.
-pub fn all(facts: &FileFacts<'_>, view: &View) -> String {
+pub fn all(facts: &FileFacts<'_>, view: &View) -> Shown {
     let columns = [
         ("Image", Column::Number),
         ("State", Column::Text),
@@ -281,20 +285,22 @@ pub fn all(facts: &FileFacts<'_>, view: &View) -> String {
 }
 
 /// Lists the parts of the file that could not be read.
-pub fn problems(facts: &FileFacts<'_>, view: &View) -> String {
+pub fn problems(facts: &FileFacts<'_>, view: &View) -> Shown {
     const SHOWN: usize = 20;
     if facts.problems.is_empty() || facts.bundle.is_none() {
-        return String::new();
+        return Shown::default();
     }
-    let mut out = format!("\n{}", view.heading(&counted(facts.problems.len(), "problem")));
+    let mut out = Shown::default();
+    out.push_str("\n");
+    out.append(&view.heading(&counted(facts.problems.len(), "problem")));
     for problem in facts.problems.iter().take(SHOWN) {
         let image = problem.image.map(|image| format!("image {image}: ")).unwrap_or_default();
         for (at, line) in wrap(&format!("{image}{}", problem.error), view.width.saturating_sub(4)).iter().enumerate() {
-            out.push_str(&format!("{}{line}\n", if at == 0 { "  " } else { "    " }));
+            writeln!(out, "{}{line}", if at == 0 { "  " } else { "    " });
         }
     }
     if facts.problems.len() > SHOWN {
-        out.push_str(&format!("  and {} more, in `--format json`\n", facts.problems.len().saturating_sub(SHOWN)));
+        writeln!(out, "  and {} more, in `--format json`", facts.problems.len().saturating_sub(SHOWN));
     }
     out
 }

@@ -8,6 +8,7 @@ pub mod queries;
 
 use super::inspect::View;
 use super::table::{Column, render};
+use super::text::Shown;
 use super::units::{bytes, count, counted};
 use crate::build::Device;
 use crate::build::query::sycl::{Answer, Value};
@@ -71,7 +72,7 @@ impl Answers<'_> {
 }
 
 /// The kernels of a file as a table: rows, or groups where there are many and not `all` are asked for.
-pub fn table(file: &FileKernels<'_>, all: bool, view: &View) -> String {
+pub fn table(file: &FileKernels<'_>, all: bool, view: &View) -> Shown {
     let kernels = &file.kernels;
     let names: HashSet<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let images: HashSet<usize> = kernels.iter().map(|kernel| kernel.image).collect();
@@ -80,7 +81,11 @@ pub fn table(file: &FileKernels<'_>, all: bool, view: &View) -> String {
         sentence.push_str(&format!(", {}", counted(names.len(), "name")));
     }
     let body = if all || kernels.len() <= ROWS { rows(file, view) } else { groups(file, view) };
-    format!("{}  {sentence}\n\n{body}", view.heading(file.path))
+    let mut out = view.heading(file.path);
+    writeln!(out, "  {sentence}");
+    out.push_str("\n");
+    out.append(&body);
+    out
 }
 
 /// The columns that do not depend on how kernels are put together, and their cells.
@@ -200,20 +205,20 @@ impl<'f> Columns<'f> {
     }
 
     /// Names the devices that the last columns are about.
-    fn legend(&self) -> String {
+    fn legend(&self) -> Shown {
         let names: Vec<&str> = self.file.devices.iter().map(|answers| answers.device.name.as_str()).collect();
-        match names.as_slice() {
-            [] => String::new(),
-            names => format!(
-                "Max, Multiple, Private, Sub: work_group_size, preferred_work_group_size_multiple, private_mem_size and\n\
-                 max_sub_group_size on {}\n",
-                names.join(", then ")
-            ),
+        let mut out = Shown::default();
+        if !names.is_empty() {
+            out.push_str(
+                "Max, Multiple, Private, Sub: work_group_size, preferred_work_group_size_multiple, private_mem_size and\n",
+            );
+            writeln!(out, "max_sub_group_size on {}", names.join(", then "));
         }
+        out
     }
 }
 
-fn rows(file: &FileKernels<'_>, view: &View) -> String {
+fn rows(file: &FileKernels<'_>, view: &View) -> Shown {
     let columns = Columns::new(file);
     let mut titles = vec![("Image", Column::Number), ("Args", Column::Number)];
     titles.extend(columns.titles());
@@ -227,10 +232,12 @@ fn rows(file: &FileKernels<'_>, view: &View) -> String {
             rows.push(row);
         }
     }
-    drawn(titles, rows, view) + &columns.legend()
+    let mut out = drawn(titles, rows, view);
+    out.append(&columns.legend());
+    out
 }
 
-fn groups(file: &FileKernels<'_>, view: &View) -> String {
+fn groups(file: &FileKernels<'_>, view: &View) -> Shown {
     let columns = Columns::new(file);
     // By what cells are made of, then by the cells: most kernels are like one before them, and need none made.
     let (mut alike, mut places): (HashMap<Facts<'_>, usize>, HashMap<Vec<String>, usize>) = Default::default();
@@ -272,7 +279,9 @@ fn groups(file: &FileKernels<'_>, view: &View) -> String {
         row.push(example.map(|kernel| view.kernel(&kernel.name)).unwrap_or_default());
         rows.push(row);
     }
-    drawn(titles, rows, view) + &columns.legend()
+    let mut out = drawn(titles, rows, view);
+    out.append(&columns.legend());
+    out
 }
 
 /// The facts that the cells of a kernel are made of, where neither a device nor native code adds to them.
@@ -298,7 +307,7 @@ impl<'f> Facts<'f> {
 }
 
 /// The table without columns in which nothing stands, whose room the last one gets.
-fn drawn(mut titles: Vec<(&str, Column)>, mut rows: Vec<Vec<String>>, view: &View) -> String {
+fn drawn(mut titles: Vec<(&str, Column)>, mut rows: Vec<Vec<String>>, view: &View) -> Shown {
     let optional = ["Aspects", "Work-group", "Sub-group", "Local", "Registers", "SIMD", "Spill", "Private", "Scratch"];
     // The devices' own columns begin with this one, and all stay.
     let devices = |titles: &[(&str, Column)]| titles.iter().position(|(title, _)| *title == "Max");

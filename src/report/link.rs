@@ -6,12 +6,12 @@ use super::evidence::Names;
 use super::inspect::View;
 use super::json::{FileProblem, SchemaVersion, put_line};
 use super::name::shorten;
+use super::text::Shown;
 use super::units::{count, counted};
 use crate::compat::finding::RuleId;
 use crate::compat::link::{Import, LinkFinding, Linked, Place};
 use crate::demangle::demangle;
 use crate::error::Result;
-use std::fmt::Write as _;
 use std::io::Write;
 
 /// Places and names that are shown of each thing; `--format json` has all.
@@ -27,12 +27,12 @@ pub fn verdict(linked: &Linked, partial: bool) -> Verdict {
 }
 
 /// The findings, which files take symbols from which, and the verdict in a line.
-pub fn table(linked: &Linked, partial: bool, view: &View) -> String {
+pub fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
     let names = Names { demangle: view.demangle };
-    let mut out = String::new();
+    let mut out = Shown::default();
     for finding in &linked.findings {
         section(&mut out, finding, names, view);
-        out.push('\n');
+        out.push_str("\n");
     }
     for link in &linked.links {
         let first = link.symbols.first().map(|symbol| names.show(symbol)).unwrap_or_default();
@@ -69,27 +69,27 @@ pub fn table(linked: &Linked, partial: bool, view: &View) -> String {
     out
 }
 
-fn section(out: &mut String, finding: &LinkFinding, names: Names, view: &View) {
+fn section(out: &mut Shown, finding: &LinkFinding, names: Names, view: &View) {
     let sure = if finding.finding.certain { "error" } else { "warning" };
     let shown = names.show(&finding.name);
     let message = finding.finding.message.replace(&finding.name, &format!("`{shown}`"));
     let of_kernel = matches!(finding.finding.rule, RuleId::KernelClash | RuleId::OptionsDiffer);
     let subject = if of_kernel { format!(" `{shown}`") } else { String::new() };
-    let _ = writeln!(out, "{sure}:{subject} {message}");
+    writeln!(out, "{sure}:{subject} {message}");
     let places: Vec<String> = finding.defined.iter().take(EXAMPLES).map(shown_place).collect();
     if !places.is_empty() {
         let more = finding.defined.len().saturating_sub(places.len());
         let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
-        let _ = writeln!(out, "  in {}{more}", places.join(", "));
+        writeln!(out, "  in {}{more}", places.join(", "));
     }
     for (place, import) in finding.wanted.iter().take(EXAMPLES) {
-        let _ = writeln!(out, "  wanted in {}{}", shown_place(place), wanting(import, names, view.width));
+        writeln!(out, "  wanted in {}{}", shown_place(place), wanting(import, names, view.width));
     }
     let more = finding.wanted.len().saturating_sub(EXAMPLES);
     if more > 0 {
-        let _ = writeln!(out, "  and in {}", counted(more, "more image"));
+        writeln!(out, "  and in {}", counted(more, "more image"));
     }
-    let _ = writeln!(out, "  help: {}", finding.finding.remedy);
+    writeln!(out, "  help: {}", finding.finding.remedy);
 }
 
 fn shown_place(place: &Place) -> String {

@@ -9,6 +9,7 @@ use super::FileFacts;
 use super::inspect::View;
 use super::name::family;
 use super::table::{Column, render};
+use super::text::Shown;
 use super::units::{count, counted};
 use crate::bundle::aspect::Epoch;
 use crate::bundle::image::Image;
@@ -124,26 +125,27 @@ impl<'a> FileProps<'a> {
     }
 
     /// A table for each set.
-    pub fn table(&self, view: &View, shape: Shape) -> String {
-        let mut out = String::new();
+    pub fn table(&self, view: &View, shape: Shape) -> Shown {
+        let mut out = Shown::default();
         let targets: BTreeSet<&str> = self.images.iter().map(|one| target(one.image)).collect();
         for (set, section) in self.sections() {
-            out.push('\n');
-            out.push_str(&view.heading(&format!("[{set}] {}", of_images(&section.images, SHOWN))));
-            out.push_str(&self.rows(set, &section, view, shape, targets.len() > 1));
+            out.push_str("\n");
+            out.append(&view.heading(&format!("[{set}] {}", of_images(&section.images, SHOWN))));
+            out.append(&self.rows(set, &section, view, shape, targets.len() > 1));
             if !section.empty.is_empty() {
-                out.push_str(&format!("without a property: {}\n", of_images(&section.empty, SHOWN)));
+                writeln!(out, "without a property: {}", of_images(&section.empty, SHOWN));
             }
         }
         let without: BTreeSet<usize> =
             self.images.iter().filter(|one| one.image.properties.sets.is_empty()).map(|one| one.image.index).collect();
         if !without.is_empty() {
-            out.push_str(&format!("\nno property sets: {}\n", of_images(&without, SHOWN)));
+            out.push_str("\n");
+            writeln!(out, "no property sets: {}", of_images(&without, SHOWN));
         }
         out
     }
 
-    fn rows(&self, set: &str, section: &Section<'_, 'a>, view: &View, shape: Shape, targets: bool) -> String {
+    fn rows(&self, set: &str, section: &Section<'_, 'a>, view: &View, shape: Shape, targets: bool) -> Shown {
         let mut rows: Vec<Row<'a>> = Vec::new();
         let mut places: HashMap<(String, String, &str, Option<usize>), usize> = HashMap::new();
         // Of symbols the names are what matters; kernels are many instances of few templates.
@@ -167,7 +169,7 @@ impl<'a> FileProps<'a> {
             }
         }
         if rows.is_empty() {
-            return String::new();
+            return Shown::default();
         }
         let cells: Vec<Vec<String>> = rows
             .into_iter()

@@ -2,6 +2,7 @@
 
 use super::inspect::View;
 use super::table::{Column, Drawing, render};
+use super::text::Shown;
 use super::units::{bytes, count, share};
 use super::{FileFacts, name};
 use crate::bundle::format::Format;
@@ -66,24 +67,27 @@ impl Sizes {
     }
 
     /// Rankings by target, by family of kernels and by member.
-    fn rankings(self, how: (&View, Option<Drawing>)) -> String {
+    fn rankings(self, how: (&View, Option<Drawing>)) -> Shown {
         let mut out = ranking("Images", "Target and format", self.targets, self.bytes, how);
-        out.push('\n');
-        out.push_str(&ranking("Kernels", "Kernels of one template", self.families, self.bytes, how));
+        out.push_str("\n");
+        out.append(&ranking("Kernels", "Kernels of one template", self.families, self.bytes, how));
         if !self.members.is_empty() {
-            out.push('\n');
-            out.push_str(&ranking("Members", "Members of archives and fat binaries", self.members, self.bytes, how));
+            out.push_str("\n");
+            out.append(&ranking("Members", "Members of archives and fat binaries", self.members, self.bytes, how));
         }
         out
     }
 
     /// Rankings over all files; nothing where there is but one.
-    pub fn all(mut self, view: &View, drawing: Option<Drawing>) -> String {
+    pub fn all(mut self, view: &View, drawing: Option<Drawing>) -> Shown {
         if self.files.len() < 2 {
-            return String::new();
+            return Shown::default();
         }
         let files = ranking("Images", "File", std::mem::take(&mut self.files), self.bytes, (view, drawing));
-        format!("\n{}{files}\n{}", view.heading("All files"), self.rankings((view, drawing)))
+        let mut out = Shown::gap();
+        out.append(&view.heading("All files"));
+        out.append(&Shown::sections(&[files, self.rankings((view, drawing))]));
+        out
     }
 }
 
@@ -91,23 +95,26 @@ impl Sizes {
 const REACH: u64 = 2 << 30;
 
 /// Warns where a file is near the size that no linker can exceed; nothing where it is not.
-fn near_the_limit(facts: &FileFacts<'_>) -> String {
+fn near_the_limit(facts: &FileFacts<'_>) -> Shown {
     let loaded = facts.host.iter().flat_map(|host| &host.sections).filter(|section| section.address != 0);
     let ends = loaded.clone().map(|section| section.address.saturating_add(section.data.len() as u64));
     let start = loaded.map(|section| section.address).min().unwrap_or(0);
     let taken = ends.max().unwrap_or(0).saturating_sub(start);
     if taken < REACH / 4 * 3 {
-        return String::new();
+        return Shown::default();
     }
-    format!(
-        "Near the limit: {} of 2 GiB are taken once the file is loaded. Beyond, linkers end with `relocation truncated\n\
-         to fit`: leave out devices (`prune --drop`, `filter`), or part the library.\n\n",
+    let mut out = Shown::default();
+    writeln!(
+        out,
+        "Near the limit: {} of 2 GiB are taken once the file is loaded. Beyond, linkers end with `relocation truncated",
         bytes(taken)
-    )
+    );
+    out.push_str("to fit`: leave out devices (`prune --drop`, `filter`), or part the library.\n\n");
+    out
 }
 
 /// By target and format, by family of kernels, and the largest images. Where it is drawn there are bars, as long as what is stored.
-pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> String {
+pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> Shown {
     let mut sizes = Sizes::default();
     sizes.add(facts, view);
     let mut largest: Vec<_> = facts.images.iter().collect();
@@ -129,10 +136,10 @@ pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> St
         ("The largest images, by a kernel", Column::Text),
     ];
     let mut out = near_the_limit(facts);
-    out.push_str(&sizes.rankings((view, drawing)));
-    out.push('\n');
+    out.append(&sizes.rankings((view, drawing)));
+    out.push_str("\n");
     let stored = largest.iter().take(SHOWN).map(|image| Some(image.image.stored.len() as u64));
-    out.push_str(&with_bars(&columns, images, &stored.collect::<Vec<_>>(), (view, drawing)));
+    out.append(&with_bars(&columns, images, &stored.collect::<Vec<_>>(), (view, drawing)));
     out
 }
 
@@ -161,7 +168,7 @@ fn with_bars(
     mut rows: Vec<Vec<String>>,
     stored: &[Option<u64>],
     (view, drawing): (&View, Option<Drawing>),
-) -> String {
+) -> Shown {
     let Some(drawing) = drawing.filter(|_| view.width >= LEAST) else {
         return render(columns, &rows, view.width, view.color);
     };
@@ -175,7 +182,7 @@ fn with_bars(
     render(&columns, &rows, view.width, view.color)
 }
 
-fn ranking(things: &str, title: &str, sums: HashMap<String, Sum>, file: u64, how: (&View, Option<Drawing>)) -> String {
+fn ranking(things: &str, title: &str, sums: HashMap<String, Sum>, file: u64, how: (&View, Option<Drawing>)) -> Shown {
     let mut sums: Vec<(String, Sum)> = sums.into_iter().collect();
     sums.sort_by(|one, other| other.1.stored.cmp(&one.1.stored).then_with(|| one.0.cmp(&other.0)));
     let mut rest = Sum::default();

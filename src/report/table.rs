@@ -4,7 +4,7 @@
 //! left, and its cells give way in the middle where they do not wrap.
 
 use super::name::shorten;
-use super::text::visible;
+use super::text::{Shown, visible};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ const LEAST: usize = 12;
 const NARROW: usize = 5;
 
 /// Renders rows under their titles, no line longer than `width`, without trailing spaces. `bold` emphasises the titles.
-pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bold: bool) -> String {
+pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bold: bool) -> Shown {
     let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| visible(cell)).collect()).collect();
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -73,13 +73,16 @@ pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bo
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut out = String::new();
+    let mut out = Shown::default();
     for (at, line) in table.lines().enumerate() {
         // On a terminal too narrow even for that, the end is cut.
         let line: String = line.trim_end().chars().take(width).collect();
         match (at, bold) {
-            (0, true) => out.push_str(&format!("\x1b[1m{line}\x1b[0m\n")),
-            _ => out.push_str(&format!("{line}\n")),
+            (0, true) => {
+                out.styled(Some("1"), &line);
+                out.push_str("\n");
+            }
+            _ => writeln!(out, "{line}"),
         }
     }
     out

@@ -3,7 +3,7 @@
 use super::inspect::View;
 use super::json::{SchemaVersion, pretty, writer::push};
 use super::table::{Column, render};
-use super::text::field;
+use super::text::{Shown, field};
 use super::units::bytes;
 use crate::device::cpu::CpuArch;
 use crate::device::table::TargetTable;
@@ -36,7 +36,7 @@ fn identity(target: &Target) -> String {
 }
 
 /// One row per target, then the families.
-pub fn table(all: &TargetTable, view: &View) -> String {
+pub fn table(all: &TargetTable, view: &View) -> Shown {
     let columns = [
         ("Target", Column::Text),
         ("Version", Column::Text),
@@ -61,8 +61,8 @@ pub fn table(all: &TargetTable, view: &View) -> String {
     let mut out = render(&columns, &rows, view.width, view.color);
     let columns = [("Family", Column::Text), ("Targets", Column::Text)];
     let rows: Vec<Vec<String>> = all.families().iter().map(|one| vec![one.name.clone(), list(&one.members)]).collect();
-    out.push('\n');
-    out.push_str(&render(&columns, &rows, view.width, view.color));
+    out.push_str("\n");
+    out.append(&render(&columns, &rows, view.width, view.color));
     out
 }
 
@@ -129,7 +129,7 @@ fn facts(target: &Target) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn sources(out: &mut String, source: &[Source], open: &[String], view: &View) {
+fn sources(out: &mut Shown, source: &[Source], open: &[String], view: &View) {
     for (at, source) in source.iter().enumerate() {
         let label = if at == 0 { "sources" } else { "" };
         field(out, 2, label, TEXTS, &format!("{}: {}", source.facts, source.text), view.width);
@@ -140,7 +140,7 @@ fn sources(out: &mut String, source: &[Source], open: &[String], view: &View) {
 }
 
 /// All about one target.
-pub fn page(target: &Target, view: &View) -> String {
+pub fn page(target: &Target, view: &View) -> Shown {
     let mut out = view.heading(&target.name);
     for (key, text) in facts(target) {
         field(&mut out, 2, key, TEXTS, &text, view.width);
@@ -151,7 +151,7 @@ pub fn page(target: &Target, view: &View) -> String {
 }
 
 /// All about one family.
-pub fn family(family: &Family, view: &View) -> String {
+pub fn family(family: &Family, view: &View) -> Shown {
     let mut out = view.heading(&family.name);
     field(&mut out, 2, "members", TEXTS, &list(&family.members), view.width);
     if !family.aliases.is_empty() {
@@ -165,7 +165,7 @@ pub fn family(family: &Family, view: &View) -> String {
 }
 
 /// Lists the facts in which two targets differ; empty where they agree on all that decides what runs.
-pub fn difference(first: &Target, second: &Target, view: &View) -> String {
+pub fn difference(first: &Target, second: &Target, view: &View) -> Shown {
     // What identifies a target differs by nature.
     let own =
         ["aliases", "families", "ip-versions", "architecture-id", "pci-device-ids", "product-names", "aot options"];
@@ -176,7 +176,7 @@ pub fn difference(first: &Target, second: &Target, view: &View) -> String {
             keys.push(key);
         }
     }
-    let mut out = String::new();
+    let mut out = Shown::default();
     for key in keys {
         let text = |facts: &[(&str, String)]| facts.iter().find(|(own, _)| *own == key).map(|(_, text)| text.clone());
         let (a, b) = (text(&left), text(&right));
@@ -196,7 +196,14 @@ pub fn difference(first: &Target, second: &Target, view: &View) -> String {
             field(&mut out, 2, if at == 0 { key } else { "" }, TEXTS, &format!("{sign} {text}"), view.width);
         }
     }
-    if out.is_empty() { out } else { format!("- {}\n+ {}\n{out}", first.name, second.name) }
+    if out.is_empty() {
+        return out;
+    }
+    let mut whole = Shown::default();
+    writeln!(whole, "- {}", first.name);
+    writeln!(whole, "+ {}", second.name);
+    whole.append(&out);
+    whole
 }
 
 /// The facts about targets.

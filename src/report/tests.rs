@@ -130,6 +130,6 @@ fn machines() {
     prove(&doctor::schema(), &found.to_json(), "problems");
     let none = doctor::Doctor { ..doctor::Doctor::default() };
     prove(&doctor::schema(), &none.to_json(), "caches");
-    let text = found.table();
+    let text = found.table(100);
     assert!(text.ends_with("\nProblem           broken\nRemedy            mend it\n"), "{text}");
 }

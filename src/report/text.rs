@@ -1,21 +1,139 @@
 //! How does text keep to the width, show what does not show, and stand in Markdown as it is?
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
 
-/// Text for a reader: what does not show, turns the direction of writing, or commands a terminal, is spelled out as
-/// `\u{202e}`.
+/// Lines for a reader: the one form of text that the program prints.
+///
+/// What is written into it is spelled out like [`visible`] does, so that no name in a file, no log of a compiler and no
+/// answer of a driver commands a terminal, hides a line, or begins a line that a CI takes for a command. A write stands on
+/// one line, or ends it: line breaks before its end are spelled out too.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shown(String);
+
+impl Shown {
+    /// Spells out a text of several lines, of which line breaks are all that is kept.
+    pub fn of_lines(text: &str) -> Shown {
+        let mut out = Shown::default();
+        text.lines().for_each(|line| writeln!(out, "{line}"));
+        out
+    }
+
+    /// Lines of at most so many columns, as far as words allow. What is broken off stands two columns deeper.
+    pub fn folded(lines: &[String], width: usize) -> Shown {
+        let mut out = Shown::default();
+        for line in lines {
+            let text = line.trim_start();
+            let indent = line.len().saturating_sub(text.len());
+            for (at, part) in wrap(text, width.saturating_sub(indent.saturating_add(2))).iter().enumerate() {
+                let indent = if at == 0 { indent } else { indent.saturating_add(2) };
+                writeln!(out, "{:indent$}{}", "", part.trim_end());
+            }
+        }
+        out
+    }
+
+    /// Lines behind a label.
+    pub fn labelled(label: &'static str, style: Option<&'static str>, text: &str) -> Shown {
+        let mut out = Shown::default();
+        out.styled(style, label);
+        text.split('\n').enumerate().for_each(|(at, line)| writeln!(out, "{}{line}", if at == 0 { " " } else { "" }));
+        out
+    }
+
+    /// Takes `write!` and `writeln!`, which cannot fail here.
+    pub fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) {
+        let start = self.0.len();
+        let opens = start == 0 || self.0.ends_with('\n');
+        // Writing to a string does not fail.
+        let _ = fmt::write(&mut self.0, arguments);
+        let written = self.0.get(start..).unwrap_or_default();
+        let body = written.strip_suffix('\n').unwrap_or(written);
+        let commands = opens && body.trim_start().starts_with("::");
+        if let (Cow::Borrowed(_), false) = (visible(body), commands) {
+            return;
+        }
+        let end = if body.len() < written.len() { "\n" } else { "" };
+        let body = if commands { body.replacen("::", "\\u{3a}:", 1) } else { body.to_owned() };
+        self.0.truncate(start);
+        self.0.push_str(&visible(&body));
+        self.0.push_str(end);
+    }
+
+    /// Adds fixed text as it is.
+    pub fn push_str(&mut self, text: &'static str) {
+        self.0.push_str(text);
+    }
+
+    /// Adds what another text shows.
+    pub fn append(&mut self, other: &Shown) {
+        self.0.push_str(&other.0);
+    }
+
+    /// An empty line.
+    pub fn gap() -> Shown {
+        Shown("\n".to_owned())
+    }
+
+    /// Texts with an empty line between them.
+    pub fn sections(all: &[Shown]) -> Shown {
+        Shown(all.iter().map(|one| one.0.as_str()).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Adds words in a colour or weight of the terminal, by its number; plain ones without `color`.
+    pub fn styled(&mut self, code: Option<&'static str>, words: &str) {
+        if let Some(code) = code {
+            self.0.push_str("\x1b[");
+            self.0.push_str(code);
+            self.0.push('m');
+        }
+        write!(self, "{words}");
+        if code.is_some() {
+            self.0.push_str("\x1b[0m");
+        }
+    }
+}
+
+impl Deref for Shown {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a letter shows as it is; tabs and line breaks do not.
+pub fn shows(c: char) -> bool {
+    matches!(c, ' '..='~') || c == char::REPLACEMENT_CHARACTER || (c > '~' && c.escape_debug().len() == 1)
+}
+
+/// Words by which a line is a command of a CI wherever they stand in it.
+const COMMANDS: [&str; 2] = ["##[", "##vso["];
+
+/// Text for a reader: what does not show, turns the direction of writing, or commands a terminal or a CI, is spelled out
+/// as `\u{202e}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| matches!(c, ' '..='~') || c == char::REPLACEMENT_CHARACTER;
-    if text.chars().all(plain) {
+    let commands = text.contains("##") && COMMANDS.iter().any(|word| text.contains(word));
+    if text.chars().all(shows) && !commands {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if plain(c) || c.escape_debug().len() == 1 {
+        if shows(c) {
             out.push(c);
         } else {
             out.extend(c.escape_debug());
         }
+    }
+    if commands {
+        out = COMMANDS.iter().fold(out, |out, word| out.replace(word, &word.replacen('#', "\\u{23}", 1)));
     }
     Cow::Owned(out)
 }
@@ -30,15 +148,12 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
 
 /// Writes `label` and a text beside it; further lines of the text stand under its first. Breaks at spaces, and within
 /// words that are longer than a line.
-pub fn field(out: &mut String, indent: usize, label: &str, column: usize, text: &str, width: usize) {
+pub fn field(out: &mut Shown, indent: usize, label: &str, column: usize, text: &str, width: usize) {
     let room = width.saturating_sub(column).max(20);
     let mut lead = format!("{:indent$}{label}", "");
     for line in wrap(text, room) {
         let gap = column.saturating_sub(lead.chars().count()).max(usize::from(!lead.trim().is_empty()));
-        out.push_str(&lead);
-        out.push_str(&" ".repeat(gap));
-        out.push_str(&line);
-        out.push('\n');
+        writeln!(out, "{}", format!("{lead}{:gap$}{line}", "").trim_end());
         lead.clear();
     }
 }
@@ -104,6 +219,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_shown_commands_nothing() {
+        let mut out = Shown::default();
+        let hostile = "a\x1b[2J\r\n::error::b\n";
+        writeln!(out, "{hostile}: {hostile}");
+        writeln!(out, "  {}", "::set-output name=x::y ##[error] ##vso[task.x]");
+        writeln!(out, "cl::sycl::half");
+        out.push_str("::");
+        writeln!(out, "error file={}::", "a\u{202e}\n");
+        out.styled(Some("1"), "bold\x1b[0m");
+        let spelled = "a\\u{1b}[2J\\r\\n::error::b\\n";
+        let lines = [
+            &format!("{spelled}: {spelled}"),
+            "  \\u{3a}:set-output name=x::y \\u{23}#[error] \\u{23}#vso[task.x]",
+            "cl::sycl::half",
+            "::error file=a\\u{202e}\\n::",
+            "\x1b[1mbold\\u{1b}[0m\x1b[0m",
+        ];
+        assert_eq!(&*out, lines.join("\n"));
+        assert_eq!(&*Shown::of_lines("one\r\n::two\x07"), "one\n\\u{3a}:two\\u{7}\n");
+    }
+
+    #[test]
     fn breaks_at_spaces_and_in_long_words() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("a abcdefghij b", 4), ["a", "abcd", "efgh", "ij b"]);
@@ -112,8 +249,8 @@ mod tests {
 
     #[test]
     fn fields_stand_in_a_column() {
-        let mut out = String::new();
+        let mut out = Shown::default();
         field(&mut out, 2, "Target", 10, "one two three four five six seven", 32);
-        assert_eq!(out, "  Target  one two three four\n          five six seven\n");
+        assert_eq!(&*out, "  Target  one two three four\n          five six seven\n");
     }
 }

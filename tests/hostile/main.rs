@@ -11,6 +11,7 @@ mod forged;
 mod meter;
 mod program;
 mod regions;
+mod shown;
 #[path = "../support/mod.rs"]
 mod support;
 

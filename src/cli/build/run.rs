@@ -490,6 +490,7 @@ impl Args {
 
     /// Refuses files beside the output that are inputs or the output.
     fn spare_all(&self, output: &Path) -> Result<()> {
+        self.depend.can_name(self.files.iter().map(PathBuf::as_path).chain([output]))?;
         let depend = self.depend.path(output);
         let stamp = self.stamp.as_deref().map(|stamp| ("--stamp", stamp));
         let plan = self.draft.as_ref().and_then(|(_, to)| Some(("--to", to.as_deref()?)));
@@ -503,15 +504,14 @@ impl Args {
 
     fn tell(&self, global: &Global, built: &Built) -> Result<()> {
         if self.format == Summary::Json {
-            return output::line(&built.to_json());
+            return output::document(&built.to_json());
         }
         // A plan's commands have their engine tell of them.
         let silent = self.pace.unit.is_some() && built.failed.is_empty() && global.verbose == 0;
         if !global.quiet && !silent {
             let names = Names { demangle: global.demangle };
             let kernel = |name: &str| names.show(name);
-            let text = built.summary(global.verbose > 0, &kernel);
-            output::say(&text);
+            output::tell(&built.summary(global.verbose > 0, &kernel, global.stderr_width()));
         }
         Ok(())
     }
@@ -559,7 +559,7 @@ impl Args {
         let text = draft.text(edges, inputs, self.output.as_deref().unwrap_or(Path::new("")))?;
         match to {
             Some(path) => write_atomically(path, text.as_bytes(), None).map(|_| Exit::Done),
-            None => output::schema(&text),
+            None => output::data(&text).map(|()| Exit::Done),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Which findings are known already?
 
 use super::super::global::Global;
+use super::super::output;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::error::{Error, Result};
@@ -55,7 +56,7 @@ impl BaselineArgs {
     ) -> Result<Option<Compared>> {
         let Some(path) = &self.write_baseline else { return Ok(None) };
         let baseline = Baseline::from_findings(targets);
-        write_atomically(path, baseline.text().as_bytes(), None)?;
+        write_atomically(path, output::documented(&baseline.text()).as_bytes(), None)?;
         let name = path.display().to_string();
         global.note(&format!("{} written to {name}", counted(baseline.len(), "finding")));
         Ok(Some(compare(global, &name, &baseline, targets, files, false)))

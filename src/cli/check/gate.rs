@@ -4,7 +4,6 @@ use super::{Format, baseline};
 use crate::cli::device_config::{DeviceConfigs, LiveTargets, Named, named_targets};
 use crate::cli::global::Global;
 use crate::cli::{output, policy_file};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::compat::gate::proof::Depth;
@@ -170,7 +169,7 @@ pub fn linked_elsewhere<'f>(
 fn print(global: &Global, targets: &[TargetFindings], shape: &Shape<'_>) -> Result<()> {
     let names = Names { demangle: global.demangle };
     let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
-    let mut out = output::stdout();
+    let mut out = output::Documents::open();
     let text = match shape.format {
         Format::Table => report::table(targets, &view, global.drawing()),
         Format::Matrix => report::matrix(targets, &view, global.letters(), usize::MAX),
@@ -178,24 +177,19 @@ fn print(global: &Global, targets: &[TargetFindings], shape: &Shape<'_>) -> Resu
         Format::Markdown => report::markdown(targets, names),
         Format::Json => {
             return report::json(&mut out, targets, shape.problems, shape.compared, shape.providers)
-                .and_then(|()| flush(&mut out));
+                .and_then(|()| out.finish());
         }
-        Format::Jsonl => return report::jsonl(&mut out, targets, shape.compared).and_then(|()| flush(&mut out)),
-        Format::Sarif => return report::sarif(&mut out, targets, shape.compared).and_then(|()| flush(&mut out)),
+        Format::Jsonl => return report::jsonl(&mut out, targets, shape.compared).and_then(|()| out.finish()),
+        Format::Sarif => return report::sarif(&mut out, targets, shape.compared).and_then(|()| out.finish()),
         Format::Junit => {
-            return report::junit(&mut out, targets, names, shape.strict).and_then(|()| flush(&mut out));
+            return report::junit(&mut out, targets, names, shape.strict).and_then(|()| out.finish());
         }
     };
-    out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+    let mut text = text;
     if matches!(shape.format, Format::Table | Format::Markdown) {
-        let text = report::providers(shape.providers, names);
-        out.write_all(text.as_bytes()).map_err(|error| output::lost(&error))?;
+        text.append(&report::providers(shape.providers, names));
     }
-    flush(&mut out)
-}
-
-fn flush(out: &mut impl Write) -> Result<()> {
-    out.flush().map_err(|error| output::lost(&error))
+    output::show(&text)
 }
 
 /// The targets that spellings mean, each once.

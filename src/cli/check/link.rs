@@ -4,7 +4,6 @@ use super::super::global::Global;
 use super::super::output;
 use super::Format;
 use std::collections::{HashMap, HashSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sycl_bundle::compat::aspects::codes_where;
@@ -19,6 +18,7 @@ use sycl_bundle::report::gate::links;
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::report::link as report;
+use sycl_bundle::report::text::Shown;
 use sycl_bundle::select::Selector;
 
 /// Links the images of the files and tells what is wrong.
@@ -42,7 +42,7 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
     let linked = link::link(&units);
     let partial = partial || exit == Exit::Input;
     let names = Names { demangle: global.demangle };
-    let mut out = output::stdout();
+    let mut out = output::Documents::open();
     let text = match format {
         Format::Table => {
             let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
@@ -55,12 +55,13 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
         }
         Format::Github => links::github(&linked, names),
         Format::Markdown => links::markdown(&linked, names),
-        Format::Json => report::json(&mut out, &linked, partial, &problems).map(|()| String::new())?,
-        Format::Jsonl => report::jsonl(&mut out, &linked).map(|()| String::new())?,
-        Format::Sarif => links::sarif(&linked),
-        Format::Junit => links::junit(&linked, &units, names, strict),
+        Format::Json => report::json(&mut out, &linked, partial, &problems).map(|()| Shown::default())?,
+        Format::Jsonl => report::jsonl(&mut out, &linked).map(|()| Shown::default())?,
+        Format::Sarif => output::document(&links::sarif(&linked)).map(|()| Shown::default())?,
+        Format::Junit => output::document(&links::junit(&linked, &units, names, strict)).map(|()| Shown::default())?,
     };
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| output::lost(&error))?;
+    output::show(&text)?;
+    out.finish()?;
     let fails = match report::verdict(&linked, partial) {
         Verdict::Incompatible => true,
         Verdict::Unknown => strict,

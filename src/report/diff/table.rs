@@ -6,9 +6,8 @@ use crate::report::evidence::Names;
 use crate::report::inspect::View;
 use crate::report::name::shorten;
 use crate::report::table::{Column, render};
-use crate::report::text::{markdown_code, markdown_text, wrap};
+use crate::report::text::{Shown, markdown_code, markdown_text, wrap};
 use crate::report::units::{self, bytes, count, counted};
-use std::fmt::Write as _;
 
 /// Kernels that are named for each file and fate; JSON has all.
 const EXAMPLES: usize = 4;
@@ -16,13 +15,13 @@ const EXAMPLES: usize = 4;
 const CHANGES: usize = 8;
 
 /// A line for each file that differs, targets, requirements, and kernels; `all` names each of these.
-pub fn table(report: &Report, all: bool, view: &View) -> String {
-    let mut out = String::new();
+pub fn table(report: &Report, all: bool, view: &View) -> Shown {
+    let mut out = Shown::default();
     if !report.differs() {
         let [_, new] = report.totals();
         let kernels = report.counts().unchanged;
         let (files, kernels) = (counted(report.pairs.len(), "file"), counted(kernels, "kernel"));
-        let _ = writeln!(out, "no difference: {files}, {kernels}, {}", units::bytes(new.bytes));
+        writeln!(out, "no difference: {files}, {kernels}, {}", units::bytes(new.bytes));
     } else {
         files(&mut out, report, view);
         summary(&mut out, report, all, view);
@@ -31,9 +30,10 @@ pub fn table(report: &Report, all: bool, view: &View) -> String {
         }
     }
     if !report.breaches.is_empty() {
-        let _ = writeln!(
+        out.push_str("\n");
+        writeln!(
             out,
-            "\n{}:",
+            "{}:",
             match report.breaches.len() {
                 1 => "a budget is not kept".to_owned(),
                 many => format!("{} budgets are not kept", count(many)),
@@ -49,7 +49,7 @@ pub fn table(report: &Report, all: bool, view: &View) -> String {
     out
 }
 
-fn files(out: &mut String, report: &Report, view: &View) {
+fn files(out: &mut Shown, report: &Report, view: &View) {
     let columns = [
         ("Added", Column::Number),
         ("Removed", Column::Number),
@@ -92,16 +92,16 @@ fn files(out: &mut String, report: &Report, view: &View) {
         };
         rows.push(row(report.counts(), growth(old.bytes, new.bytes), "", name));
     }
-    out.push_str(&render(&columns, &rows, view.width, view.color));
+    out.append(&render(&columns, &rows, view.width, view.color));
 }
 
-fn summary(out: &mut String, report: &Report, all: bool, view: &View) {
+fn summary(out: &mut Shown, report: &Report, all: bool, view: &View) {
     let mut targets: std::collections::BTreeMap<&str, [crate::compat::diff::snapshot::Total; 2]> = Default::default();
     for (name, [old, new]) in report.pairs.iter().flat_map(|pair| &pair.diff.targets) {
         let [sum_old, sum_new] = targets.entry(name).or_default();
         (*sum_old, *sum_new) = (sum_old.plus(*old), sum_new.plus(*new));
     }
-    out.push('\n');
+    out.push_str("\n");
     for (name, [old, new]) in targets {
         let change = match (old.images, new.images) {
             (0, _) => format!("gained: {}, {}", counted(new.images, "image"), units::bytes(new.bytes)),
@@ -123,7 +123,7 @@ fn summary(out: &mut String, report: &Report, all: bool, view: &View) {
         lines(out, "images: ", "  ", change, view);
     }
     if let Some(more) = changes.len().checked_sub(shown).filter(|more| *more > 0) {
-        let _ = writeln!(out, "images: and {} more", counted(more, "change"));
+        writeln!(out, "images: and {} more", counted(more, "change"));
     }
     let ways: Vec<String> =
         report.ways().into_iter().map(|(what, kernels)| format!("{} of {}", what.name(), count(kernels))).collect();
@@ -132,8 +132,9 @@ fn summary(out: &mut String, report: &Report, all: bool, view: &View) {
     }
 }
 
-fn kernels(out: &mut String, pair: &Pair, all: bool, view: &View) {
-    let _ = writeln!(out, "\n{}", shorten(&pair.name, view.width));
+fn kernels(out: &mut Shown, pair: &Pair, all: bool, view: &View) {
+    out.push_str("\n");
+    writeln!(out, "{}", shorten(&pair.name, view.width));
     let fates: [fn(&Fate) -> bool; 4] = [
         |fate| *fate == Fate::Removed,
         |fate| *fate == Fate::Added,
@@ -153,12 +154,12 @@ fn kernels(out: &mut String, pair: &Pair, all: bool, view: &View) {
         }
         let more = own.len().saturating_sub(shown);
         if let Some(kernel) = own.first().filter(|_| more > 0) {
-            let _ = writeln!(out, "  and {} more {}", count(more), fate(&kernel.fate));
+            writeln!(out, "  and {} more {}", count(more), fate(&kernel.fate));
         }
     }
 }
 
-fn one(out: &mut String, kernel: &KernelDiff, view: &View) {
+fn one(out: &mut Shown, kernel: &KernelDiff, view: &View) {
     let names = Names { demangle: view.demangle };
     let [old, new] = kernel.bytes;
     let bytes = match kernel.fate {
@@ -168,22 +169,22 @@ fn one(out: &mut String, kernel: &KernelDiff, view: &View) {
     };
     let head = format!("  {} ({bytes}): ", fate(&kernel.fate));
     let left = view.width.saturating_sub(head.chars().count()).max(20);
-    let _ = writeln!(out, "{head}{}", shorten(&names.show(&kernel.name), left));
+    writeln!(out, "{head}{}", shorten(&names.show(&kernel.name), left));
     if let Fate::Renamed { from } = &kernel.fate {
-        let _ = writeln!(out, "    was {}", shorten(&names.show(from), view.width.saturating_sub(8)));
+        writeln!(out, "    was {}", shorten(&names.show(from), view.width.saturating_sub(8)));
     }
     for change in kernel.changes.iter().take(CHANGES) {
         lines(out, "    ", "      ", &line(change, kernel), view);
     }
     let more = kernel.changes.len().saturating_sub(CHANGES);
     if more > 0 {
-        let _ = writeln!(out, "    and {more} more changes");
+        writeln!(out, "    and {more} more changes");
     }
 }
 
-fn lines(out: &mut String, first: &str, rest: &str, text: &str, view: &View) {
+fn lines(out: &mut Shown, first: &str, rest: &str, text: &str, view: &View) {
     for (at, line) in wrap(text, view.width.saturating_sub(first.len().max(rest.len()))).iter().enumerate() {
-        let _ = writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
+        writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
     }
 }
 
@@ -195,22 +196,22 @@ const MARKDOWN_CHANGES: usize = 4;
 const MARKDOWN_WIDTH: usize = 120;
 
 /// A table of the files, the targets and requirements, and the kernels that changed most.
-pub fn markdown(report: &Report, names: Names) -> String {
-    let mut out = String::from("### Device code\n\n");
+pub fn markdown(report: &Report, names: Names) -> Shown {
+    let mut out = Shown::default();
+    out.push_str("### Device code\n\n");
     for breach in &report.breaches {
         let file = breach.file.as_ref().map(|file| format!("{}: ", table_code(file))).unwrap_or_default();
         let kernel = breach.kernel.as_ref().map(|kernel| shorten(&names.show(kernel), MARKDOWN_WIDTH).into_owned());
         let kernel = kernel.map(|kernel| format!("{}: ", table_code(&kernel))).unwrap_or_default();
-        let _ = writeln!(out, "- **budget not kept**: {file}{kernel}{}", markdown_text(&breach.message));
+        writeln!(out, "- **budget not kept**: {file}{kernel}{}", markdown_text(&breach.message));
     }
     if !report.breaches.is_empty() {
-        out.push('\n');
+        out.push_str("\n");
     }
     if !report.differs() {
         let [_, new] = report.totals();
         let kernels = counted(report.counts().unchanged, "kernel");
-        let _ =
-            writeln!(out, "No difference: {}, {kernels}, {}.", counted(report.pairs.len(), "file"), bytes(new.bytes));
+        writeln!(out, "No difference: {}, {kernels}, {}.", counted(report.pairs.len(), "file"), bytes(new.bytes));
         return out;
     }
     out.push_str(
@@ -226,16 +227,16 @@ pub fn markdown(report: &Report, names: Names) -> String {
             _ => "",
         };
         let (file, size) = (table_code(&pair.name), growth(old.bytes, new.bytes));
-        let _ = writeln!(out, "| {file}{lone} | {added} | {removed} | {renamed} | {changed} | {same} | {size} |");
+        writeln!(out, "| {file}{lone} | {added} | {removed} | {renamed} | {changed} | {same} | {size} |");
     }
-    out.push('\n');
+    out.push_str("\n");
     for pair in &report.pairs {
         for (word, targets) in
             [("gained", pair.diff.gained().collect::<Vec<_>>()), ("lost", pair.diff.lost().collect())]
         {
             if !targets.is_empty() {
                 let targets: Vec<String> = targets.into_iter().map(table_code).collect();
-                let _ = writeln!(out, "- {}: targets {word}: {}", table_code(&pair.name), targets.join(", "));
+                writeln!(out, "- {}: targets {word}: {}", table_code(&pair.name), targets.join(", "));
             }
         }
     }
@@ -250,10 +251,10 @@ pub fn markdown(report: &Report, names: Names) -> String {
     }
     let changes = report.image_changes();
     for change in changes.iter().take(MARKDOWN_EXAMPLES) {
-        let _ = writeln!(out, "- images: {}", markdown_text(change));
+        writeln!(out, "- images: {}", markdown_text(change));
     }
     if let Some(more) = changes.len().checked_sub(MARKDOWN_EXAMPLES).filter(|more| *more > 0) {
-        let _ = writeln!(out, "- images: and {} more", counted(more, "change"));
+        writeln!(out, "- images: and {} more", counted(more, "change"));
     }
     let kernels = report.pairs.iter().flat_map(|pair| &pair.diff.diffs);
     let mut kernels: Vec<&KernelDiff> = kernels.collect();
@@ -263,7 +264,9 @@ pub fn markdown(report: &Report, names: Names) -> String {
         (rank, kernel.changes.first().map(|change| change.what), std::cmp::Reverse(old.abs_diff(new)))
     });
     if !kernels.is_empty() {
-        let _ = writeln!(out, "\n<details><summary>{}</summary>\n", counted(kernels.len(), "kernel"));
+        out.push_str("\n");
+        writeln!(out, "<details><summary>{}</summary>", counted(kernels.len(), "kernel"));
+        out.push_str("\n");
         for kernel in kernels.iter().take(MARKDOWN_EXAMPLES) {
             let [old, new] = kernel.bytes;
             let size = match kernel.fate {
@@ -272,14 +275,14 @@ pub fn markdown(report: &Report, names: Names) -> String {
                 _ => signed(old, new),
             };
             let name = table_code(&shorten(&names.show(&kernel.name), MARKDOWN_WIDTH));
-            let _ = writeln!(out, "- {} {name} ({size})", fate(&kernel.fate));
+            writeln!(out, "- {} {name} ({size})", fate(&kernel.fate));
             for change in kernel.changes.iter().take(MARKDOWN_CHANGES) {
-                let _ = writeln!(out, "  - {}", markdown_text(&line(change, kernel)));
+                writeln!(out, "  - {}", markdown_text(&line(change, kernel)));
             }
         }
         let more = kernels.len().saturating_sub(MARKDOWN_EXAMPLES);
         if more > 0 {
-            let _ = writeln!(out, "- and {} more", count(more));
+            writeln!(out, "- and {} more", count(more));
         }
         out.push_str("\n</details>\n");
     }

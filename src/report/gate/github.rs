@@ -7,10 +7,9 @@ use super::table::EXAMPLES;
 use super::{Counts, Finding, TargetFindings, word};
 use crate::report::evidence::{self, Names};
 use crate::report::name::shorten;
-use crate::report::text::{markdown_code, markdown_text, visible_lines};
+use crate::report::text::{Shown, markdown_code, markdown_text, visible};
 use crate::report::units::count;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 /// Characters of a kernel's name that are shown.
 const SHOWN: usize = 120;
@@ -19,8 +18,8 @@ const SHOWN: usize = 120;
 type Place<'f> = (&'f str, Option<(u32, u32)>);
 
 /// A line for each place and each thing that is found there.
-pub fn github(targets: &[TargetFindings], names: Names) -> String {
-    let mut out = String::new();
+pub fn github(targets: &[TargetFindings], names: Names) -> Shown {
+    let mut out = Shown::default();
     for target in targets {
         for group in target.groups() {
             let mut places: Vec<(Place<'_>, Finding<'_>, usize)> = Vec::new();
@@ -37,11 +36,12 @@ pub fn github(targets: &[TargetFindings], names: Names) -> String {
             }
             let level = if group.finding.certain { "error" } else { "warning" };
             for ((file, line), first, count) in places {
-                let _ = write!(out, "::{level} file={}", property(file));
+                out.push_str("::");
+                write!(out, "{level} file={}", property(file));
                 if let Some((line, column)) = line {
-                    let _ = write!(out, ",line={line}");
+                    write!(out, ",line={line}");
                     if column != 0 {
-                        let _ = write!(out, ",col={column}");
+                        write!(out, ",col={column}");
                     }
                 }
                 let title = format!("{} on {}", group.finding.rule.name(), target.name());
@@ -51,26 +51,30 @@ pub fn github(targets: &[TargetFindings], names: Names) -> String {
                     0 | 1 => String::new(),
                     all => format!(" and {} more", all.saturating_sub(1)),
                 };
-                let kernel = if kernel.is_empty() { String::new() } else { format!("\nkernel {kernel}{more}") };
-                let text = format!("{}{kernel}\nhelp: {}", group.finding.message, group.finding.remedy);
-                let _ = writeln!(out, ",title={}::{}", property(&title), data(&text));
+                let kernel = if kernel.is_empty() { String::new() } else { format!("kernel {kernel}{more}") };
+                let help = format!("help: {}", group.finding.remedy);
+                let text = data(&[&group.finding.message, &kernel, &help]);
+                writeln!(out, ",title={}::{}", property(&title), text);
             }
         }
     }
     out
 }
 
-pub(super) fn data(text: &str) -> String {
-    visible_lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+/// The message of a command: its lines, but those that are empty.
+pub(super) fn data(lines: &[&str]) -> String {
+    let lines = lines.iter().filter(|line| !line.is_empty());
+    lines.map(|line| visible(line).replace('%', "%25")).collect::<Vec<_>>().join("%0A")
 }
 
 pub(super) fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    data(&[text]).replace(':', "%3A").replace(',', "%2C")
 }
 
 /// A table of the targets, and a section for each thing that was found.
-pub fn markdown(targets: &[TargetFindings], names: Names) -> String {
-    let mut out = String::from(
+pub fn markdown(targets: &[TargetFindings], names: Names) -> Shown {
+    let mut out = Shown::default();
+    out.push_str(
         "### Device code\n\n| target | runs | unknown | cannot run | excused | verdict |\n|---|--:|--:|--:|--:|---|\n",
     );
     for one in targets {
@@ -79,15 +83,18 @@ pub fn markdown(targets: &[TargetFindings], names: Names) -> String {
         let [runs, unknown, cannot, excused] =
             [compatible.saturating_sub(excused), unknown, incompatible, excused].map(count);
         let verdict = word(one.verdict());
-        let _ = writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.name());
+        writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.name());
     }
     for one in targets {
         for group in one.groups() {
-            let _ = writeln!(out, "\n**`{}`: {}**", one.name(), group.heading());
-            let _ = writeln!(out, "\n> {}\n", markdown_text(&group.finding.message));
+            out.push_str("\n");
+            writeln!(out, "**`{}`: {}**", one.name(), group.heading());
+            out.push_str("\n");
+            writeln!(out, "> {}", markdown_text(&group.finding.message));
+            out.push_str("\n");
             for finding in group.findings(EXAMPLES) {
                 if finding.found.kernel.is_empty() {
-                    let _ = writeln!(out, "- {}", markdown_code(&finding.of.file));
+                    writeln!(out, "- {}", markdown_code(&finding.of.file));
                     continue;
                 }
                 let kernel = names.show(finding.found.kernel);
@@ -100,21 +107,22 @@ pub fn markdown(targets: &[TargetFindings], names: Names) -> String {
                 if let Some(found) = finding.evidence() {
                     let way = evidence::text(finding.found.kernel, found, names);
                     for line in way.lines().skip(1) {
-                        let _ = writeln!(out, "  - {}", markdown_code(line.trim()));
+                        writeln!(out, "  - {}", markdown_code(line.trim()));
                     }
                 }
             }
             let more = group.count.saturating_sub(EXAMPLES);
             if more > 0 {
-                let _ = writeln!(out, "- and {} more", count(more));
+                writeln!(out, "- and {} more", count(more));
             }
-            let _ = writeln!(out, "\n{}", markdown_text(&group.finding.remedy));
+            out.push_str("\n");
+            writeln!(out, "{}", markdown_text(&group.finding.remedy));
         }
     }
     for one in targets.iter().filter(|one| one.excused() > 0) {
-        out.push('\n');
+        out.push_str("\n");
         for (why, group) in one.excuses() {
-            let _ = writeln!(out, "- `{}`: excused: {}: {}", one.name(), group.extent(), markdown_text(why));
+            writeln!(out, "- `{}`: excused: {}: {}", one.name(), group.extent(), markdown_text(why));
         }
     }
     out
@@ -126,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_would_end_a_command_is_escaped() {
-        assert_eq!(data("50 %\nnext"), "50 %25%0Anext");
+        assert_eq!(data(&["50 %\u{1}", "", "next"]), "50 %25\\u{1}%0Anext");
         assert_eq!(property("a:b,c"), "a%3Ab%2Cc");
     }
 }

@@ -11,6 +11,7 @@ use crate::compat::gate::judgement::Item;
 use crate::error::Result;
 use crate::report::evidence::{self, Names};
 use crate::report::json::put;
+use crate::report::text::{Shown, visible};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -85,31 +86,36 @@ fn case(out: &mut String, findings: &[Finding<'_>], names: Names, strict: bool) 
     for finding in failing {
         let against = finding.found.finding;
         let (message, rule) = (escaped(&against.message), against.rule.name());
-        let text = escaped(&details(finding, names));
+        let text = markup(&details(finding, names));
         let _ = writeln!(out, "      <failure message=\"{message}\" type=\"{rule}\">{text}</failure>");
     }
 }
 
-fn details(finding: &Finding<'_>, names: Names) -> String {
-    let mut text = String::new();
+fn details(finding: &Finding<'_>, names: Names) -> Shown {
+    let mut text = Shown::default();
     if let Some(image) = finding.found.image {
-        let _ = writeln!(text, "image {image} of {}", finding.of.file);
+        writeln!(text, "image {image} of {}", finding.of.file);
     }
     if let Some((file, image)) = finding.found.elsewhere {
-        let _ = writeln!(text, "in image {image} of {file}");
+        writeln!(text, "in image {image} of {file}");
     }
     if let Some(found) = finding.evidence() {
-        text.push_str(&evidence::text(finding.found.kernel, found, names));
+        text.append(&Shown::of_lines(&evidence::text(finding.found.kernel, found, names)));
         if let Some(place) = &found.place {
-            let _ = writeln!(text, "{place}");
+            writeln!(text, "{place}");
         }
     }
-    let _ = write!(text, "help: {}", finding.found.finding.remedy);
+    write!(text, "help: {}", finding.found.finding.remedy);
     text
 }
 
-/// Text as XML 1.0 holds it; characters that it cannot hold become `?`.
+/// A text on one line, as an attribute holds it.
 pub(super) fn escaped(text: &str) -> String {
+    markup(&visible(text))
+}
+
+/// Text as XML 1.0 holds it; characters that it cannot hold become `?`.
+pub(super) fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -132,6 +138,7 @@ mod tests {
 
     #[test]
     fn what_xml_cannot_hold_is_replaced() {
-        assert_eq!(escaped("a<b> & \"c\"\u{1}\u{ffff}"), "a&lt;b&gt; &amp; &quot;c&quot;??");
+        assert_eq!(markup("a<b> & \"c\"\u{1}\u{ffff}"), "a&lt;b&gt; &amp; &quot;c&quot;??");
+        assert_eq!(escaped("a\n\u{1}"), "a\\n\\u{1}");
     }
 }

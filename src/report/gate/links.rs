@@ -11,7 +11,7 @@ use crate::demangle::demangle;
 use crate::report::evidence::Names;
 use crate::report::json::writer::text;
 use crate::report::name::{display, shorten};
-use crate::report::text::{markdown_code as code, markdown_text as plain};
+use crate::report::text::{Shown, markdown_code as code, markdown_text as plain};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -46,36 +46,41 @@ fn message(finding: &LinkFinding, names: Names) -> String {
 }
 
 /// An annotation for each file and each thing that is found in it.
-pub fn github(linked: &Linked, names: Names) -> String {
-    let mut out = String::new();
+pub fn github(linked: &Linked, names: Names) -> Shown {
+    let mut out = Shown::default();
     for finding in &linked.findings {
         let level = if finding.finding.certain { "error" } else { "warning" };
         for file in files(finding) {
             let title = property(finding.finding.rule.name());
-            let text = data(&format!("{}\nhelp: {}", message(finding, names), finding.finding.remedy));
-            let _ = writeln!(out, "::{level} file={},title={title}::{text}", property(file));
+            let text = data(&[&message(finding, names), &format!("help: {}", finding.finding.remedy)]);
+            out.push_str("::");
+            writeln!(out, "{level} file={},title={title}::{text}", property(file));
         }
     }
     out
 }
 
 /// A section for each thing that is found.
-pub fn markdown(linked: &Linked, names: Names) -> String {
-    let mut out = String::from("### Device symbols across files\n\n");
-    let _ = writeln!(out, "| imported | exported | findings |\n|--:|--:|--:|");
-    let _ = writeln!(out, "| {} | {} | {} |", linked.imports, linked.exports, linked.findings.len());
+pub fn markdown(linked: &Linked, names: Names) -> Shown {
+    let mut out = Shown::default();
+    out.push_str("### Device symbols across files\n\n| imported | exported | findings |\n|--:|--:|--:|\n");
+    writeln!(out, "| {} | {} | {} |", linked.imports, linked.exports, linked.findings.len());
     for finding in &linked.findings {
         let sure = if finding.finding.certain { "error" } else { "warning" };
-        let _ =
-            writeln!(out, "\n**{sure} ({})**\n\n> {}\n", finding.finding.rule.name(), plain(&message(finding, names)));
+        out.push_str("\n");
+        writeln!(out, "**{sure} ({})**", finding.finding.rule.name());
+        out.push_str("\n");
+        writeln!(out, "> {}", plain(&message(finding, names)));
+        out.push_str("\n");
         for (file, image) in places(finding).take(EXAMPLES) {
-            let _ = writeln!(out, "- {}", code(&format!("{file} image {image}")));
+            writeln!(out, "- {}", code(&format!("{file} image {image}")));
         }
         let more = places(finding).count().saturating_sub(EXAMPLES);
         if more > 0 {
-            let _ = writeln!(out, "- and {more} more");
+            writeln!(out, "- and {more} more");
         }
-        let _ = writeln!(out, "\n{}", plain(&finding.finding.remedy));
+        out.push_str("\n");
+        writeln!(out, "{}", plain(&finding.finding.remedy));
     }
     out
 }
@@ -120,7 +125,7 @@ fn fingerprint(finding: &LinkFinding, file: &str) -> String {
 
 /// JUnit's XML: a suite for each file, a case for each symbol and kernel of it that another file could have to do with.
 pub fn junit(linked: &Linked, units: &[LinkUnit], names: Names, strict: bool) -> String {
-    use super::junit::escaped;
+    use super::junit::{escaped, markup};
     let mut cases: BTreeMap<&str, BTreeMap<&str, Vec<&LinkFinding>>> = BTreeMap::new();
     for unit in units {
         let own = cases.entry(&unit.file).or_default();
@@ -159,9 +164,11 @@ pub fn junit(linked: &Linked, units: &[LinkUnit], names: Names, strict: bool) ->
                 let text = message(finding, Names { demangle: true });
                 let at: Vec<String> =
                     places(finding).take(EXAMPLES).map(|(file, image)| format!("{file} image {image}")).collect();
-                let more =
-                    format!("{}\nin {}\nhelp: {}", display(&finding.name), at.join(", "), finding.finding.remedy);
-                let (text, rule, more) = (escaped(&text), finding.finding.rule.name(), escaped(&more));
+                let mut more = Shown::default();
+                writeln!(more, "{}", display(&finding.name));
+                writeln!(more, "in {}", at.join(", "));
+                write!(more, "help: {}", finding.finding.remedy);
+                let (text, rule, more) = (escaped(&text), finding.finding.rule.name(), markup(&more));
                 let _ = writeln!(out, "      <failure message=\"{text}\" type=\"{rule}\">{more}</failure>");
             }
             out.push_str("    </testcase>\n");

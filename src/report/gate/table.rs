@@ -9,10 +9,9 @@ use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
 use crate::report::name::{family, shorten, shorten_path};
 use crate::report::table::{Column, Drawing, render};
-use crate::report::text::visible_lines;
+use crate::report::text::{Shown, visible_lines};
 use crate::report::units::{count, counted};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Kernels that are named for each thing that is found; `--format json` has all.
@@ -20,7 +19,7 @@ pub const EXAMPLES: usize = 3;
 
 /// A line for each target, where they are drawn a line for each sort of kernels, then what was found, with the kernels that
 /// it is found of.
-pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) -> String {
+pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) -> Shown {
     let columns = [
         ("Target", Column::Text),
         ("Run", Column::Number),
@@ -43,60 +42,60 @@ pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) 
     let mut out = render(&columns, &rows, view.width, view.color);
     let drawn = drawing.filter(|_| targets.len() > 1).map(|drawing| matrix(targets, view, drawing, SOME));
     for picture in drawn.iter().filter(|picture| !picture.is_empty()) {
-        out.push('\n');
-        out.push_str(picture);
+        out.push_str("\n");
+        out.append(picture);
     }
     for one in targets {
         for group in one.groups() {
-            out.push('\n');
+            out.push_str("\n");
             section(&mut out, one, &group, view);
         }
     }
     for one in targets.iter().filter(|one| one.excused() > 0) {
-        out.push('\n');
+        out.push_str("\n");
         for (why, group) in one.excuses() {
             let text = format!("{}: excused: {}: {why}", one.name(), group.extent());
             for (at, line) in wrap(&text, view.width.saturating_sub(2)).iter().enumerate() {
-                let _ = writeln!(out, "{}{line}", if at == 0 { "" } else { "  " });
+                writeln!(out, "{}{line}", if at == 0 { "" } else { "  " });
             }
         }
     }
     out
 }
 
-fn section(out: &mut String, target: &TargetFindings, group: &Group<'_>, view: &View) {
+fn section(out: &mut Shown, target: &TargetFindings, group: &Group<'_>, view: &View) {
     let names = Names { demangle: view.demangle };
-    let _ = writeln!(out, "{}: {}", target.name(), group.heading());
+    writeln!(out, "{}: {}", target.name(), group.heading());
     for line in wrap(&group.finding.message, view.width.saturating_sub(2)) {
-        let _ = writeln!(out, "  {line}");
+        writeln!(out, "  {line}");
     }
     for finding in group.findings(EXAMPLES) {
         let image = finding.found.image.map(|image| format!(" image {image}")).unwrap_or_default();
         let place = format!("  {}{image}: ", shorten_path(&finding.of.file, view.width / 3));
         if finding.found.kernel.is_empty() {
-            let _ = writeln!(out, "  {}", shorten_path(&finding.of.file, view.width.saturating_sub(2)));
+            writeln!(out, "  {}", shorten_path(&finding.of.file, view.width.saturating_sub(2)));
             continue;
         }
         let left = view.width.saturating_sub(place.chars().count()).max(20);
-        let _ = writeln!(out, "{place}{}", shorten(&names.show(finding.found.kernel), left));
+        writeln!(out, "{place}{}", shorten(&names.show(finding.found.kernel), left));
         if let Some((file, image)) = finding.found.elsewhere {
-            let _ = writeln!(out, "    in {} image {image}", shorten_path(file, view.width.saturating_sub(20)));
+            writeln!(out, "    in {} image {image}", shorten_path(file, view.width.saturating_sub(20)));
         }
         if let Some(found) = finding.evidence() {
             // The kernel has been named; the way begins on the second line.
             for line in evidence::text(finding.found.kernel, found, names).lines().skip(1) {
                 for line in wrap(line.trim(), view.width.saturating_sub(4)) {
-                    let _ = writeln!(out, "    {line}");
+                    writeln!(out, "    {line}");
                 }
             }
         }
     }
     let more = group.count.saturating_sub(EXAMPLES);
     if more > 0 {
-        let _ = writeln!(out, "  and {} more", count(more));
+        writeln!(out, "  and {} more", count(more));
     }
     for (at, line) in wrap(&group.finding.remedy, view.width.saturating_sub(8)).iter().enumerate() {
-        let _ = writeln!(out, "{}{line}", if at == 0 { "  help: " } else { "        " });
+        writeln!(out, "{}{line}", if at == 0 { "  help: " } else { "        " });
     }
 }
 
@@ -121,25 +120,26 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 const SYMBOL_WIDTH: usize = 60;
 
 /// A paragraph for each file that takes symbols from another; nothing where none does.
-pub fn providers(all: &[Provider], names: Names) -> String {
+pub fn providers(all: &[Provider], names: Names) -> Shown {
     let mut pairs: BTreeMap<(&Arc<str>, &Arc<str>), Vec<&Provider>> = BTreeMap::new();
     for one in all {
         pairs.entry((&one.file, &one.provided_by)).or_default().push(one);
     }
-    let mut out = String::new();
+    let mut out = Shown::default();
     for ((file, by), images) in pairs {
         let symbols = images.iter().map(|one| one.symbols.len()).sum();
-        let _ = writeln!(out, "\n{file} takes {} from {by}:", counted(symbols, "symbol"));
+        out.push_str("\n");
+        writeln!(out, "{file} takes {} from {by}:", counted(symbols, "symbol"));
         for one in images.iter().take(EXAMPLES) {
             let symbol = one.symbols.first().map(|symbol| names.show(symbol)).unwrap_or_default();
             let symbol = if symbol.is_empty() { "virtual functions".into() } else { shorten(&symbol, SYMBOL_WIDTH) };
             let more = one.symbols.len().saturating_sub(1);
             let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
-            let _ = writeln!(out, "  {symbol}{more} from its image {}, here image {}", one.its_image, one.image);
+            writeln!(out, "  {symbol}{more} from its image {}, here image {}", one.its_image, one.image);
         }
         let more = images.len().saturating_sub(EXAMPLES);
         if more > 0 {
-            let _ = writeln!(out, "  and from {}", counted(more, "more image"));
+            writeln!(out, "  and from {}", counted(more, "more image"));
         }
     }
     out
@@ -157,10 +157,10 @@ struct Line {
 }
 
 /// The picture, of at most so many lines; nothing where no kernel was judged.
-pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: usize) -> String {
+pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: usize) -> Shown {
     let targets: Vec<&TargetFindings> =
         targets.iter().filter(|one| !one.target.is_empty() && one.kernels() > 0).collect();
-    let mut out = String::new();
+    let mut out = Shown::default();
     let lines = lines(&targets, view);
     if lines.is_empty() {
         return out;
@@ -170,25 +170,28 @@ pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: u
         let lead = format!("{way} ").repeat(at);
         let left = view.width.saturating_sub(at.saturating_mul(2)).saturating_sub(2).max(8);
         // Writing to a string does not fail.
-        let _ = writeln!(out, "{lead}{bend} {}", shorten(&target.target, left));
+        writeln!(out, "{lead}{bend} {}", shorten(&target.target, left));
     }
     let widest = lines.iter().map(|(_, line)| count(line.kernels).len()).max().unwrap_or(0);
-    let put = |out: &mut String, (stands, line): &(Vec<Standing>, Line)| {
-        let signs: Vec<String> = stands.iter().map(|stand| sign(*stand, view.color, drawing)).collect();
+    let put = |out: &mut Shown, (stands, line): &(Vec<Standing>, Line)| {
         let lead = stands.len().saturating_mul(2).saturating_add(widest).saturating_add(3);
         let name = shorten(&line.first, view.width.saturating_sub(lead).max(12));
-        let _ = writeln!(out, "{}  {:>widest$}  {name}", signs.join(" "), count(line.kernels));
+        for (at, stand) in stands.iter().enumerate() {
+            out.push_str(if at == 0 { "" } else { " " });
+            sign(out, *stand, view.color, drawing);
+        }
+        writeln!(out, "  {:>widest$}  {name}", count(line.kernels));
     };
     // What runs everywhere is the last line, and is not left out.
     let (everywhere, others): (Vec<_>, Vec<_>) = lines.iter().partition(|(stands, _)| run(stands));
     others.iter().take(most).for_each(|line| put(&mut out, line));
     let more = others.iter().skip(most).map(|(_, line)| line.kernels).sum::<usize>();
     if more > 0 {
-        let _ = writeln!(out, "and {} more; `--format matrix` shows all", counted(more, "kernel"));
+        writeln!(out, "and {} more; `--format matrix` shows all", counted(more, "kernel"));
     }
     everywhere.iter().for_each(|line| put(&mut out, line));
     let any = |wanted| lines.iter().any(|(stands, _)| stands.contains(&wanted));
-    let mut legend = Vec::new();
+    let mut first = true;
     for (stand, what) in [
         (Standing::Native, "native"),
         (Standing::Runs, if any(Standing::Native) { "just in time" } else { "runs" }),
@@ -198,10 +201,12 @@ pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: u
     ] {
         // A policy or a baseline excuses, and native code is for some targets; most have none.
         if !matches!(stand, Standing::Excused | Standing::Native) || any(stand) {
-            legend.push(format!("{} {what}", sign(stand, view.color, drawing)));
+            out.push_str(if std::mem::take(&mut first) { "" } else { ", " });
+            sign(&mut out, stand, view.color, drawing);
+            write!(out, " {what}");
         }
     }
-    let _ = writeln!(out, "{}; the number is that of kernels", legend.join(", "));
+    writeln!(out, "; the number is that of kernels");
     out
 }
 
@@ -251,7 +256,7 @@ fn badness(stand: Standing) -> usize {
     }
 }
 
-fn sign(stand: Standing, color: bool, drawing: Drawing) -> String {
+fn sign(out: &mut Shown, stand: Standing, color: bool, drawing: Drawing) {
     let [runs, unknown, cannot] = drawing.signs();
     let (sign, code) = match stand {
         Standing::Native => (drawing.native(), "32"),
@@ -260,7 +265,7 @@ fn sign(stand: Standing, color: bool, drawing: Drawing) -> String {
         Standing::Cannot => (cannot, "31"),
         // The page has the same sign.
         Standing::Excused => ("~", "36"),
-        Standing::NotAsked => return " ".to_owned(),
+        Standing::NotAsked => return out.push_str(" "),
     };
-    if color { format!("\x1b[{code}m{sign}\x1b[0m") } else { sign.to_owned() }
+    out.styled(color.then_some(code), sign);
 }

@@ -8,7 +8,7 @@ use crate::report::devices;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
 use crate::report::table::{Column, render};
-use crate::report::text::field;
+use crate::report::text::{Shown, field};
 use crate::report::units::bytes;
 use crate::rewrite::specialize::display_name;
 use crate::spirv::kernel::Value;
@@ -17,7 +17,7 @@ use crate::spirv::kernel::Value;
 const COLUMN: usize = 22;
 
 /// All about one kernel.
-pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> String {
+pub fn page(file: &FileKernels<'_>, kernel: &KernelFacts, view: &View) -> Shown {
     let demangled = demangle(&kernel.name);
     let title = if view.demangle { demangled.as_ref() } else { kernel.name.as_str() };
     let mut page = Page { out: view.heading(title), view };
@@ -112,7 +112,7 @@ fn none(text: &str) -> String {
 }
 
 struct Page<'v> {
-    out: String,
+    out: Shown,
     view: &'v View,
 }
 
@@ -132,14 +132,14 @@ impl Page<'_> {
     }
 
     fn section(&mut self, title: &str) {
-        self.out.push_str(&format!("  {title}\n"));
+        writeln!(self.out, "  {title}");
     }
 
     /// A table, moved right by four.
     fn table(&mut self, columns: &[(&str, Column)], rows: &[Vec<String>]) {
         let text = render(columns, rows, self.view.width.saturating_sub(4), false);
         for line in text.lines() {
-            self.out.push_str(&format!("    {line}\n"));
+            writeln!(self.out, "    {line}");
         }
     }
 
