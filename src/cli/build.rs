@@ -50,7 +50,7 @@ pub struct Args {
     /// Write the copies in place of the files themselves; `prune --restore` takes the native code out again
     #[arg(long, conflicts_with_all = ["output", "emit", "shard"])]
     in_place: bool,
-    /// The instruction set of native CPU code, by the names of opencl-aot; by default avx2
+    /// The instruction set of native CPU code, by the names of opencl-aot, or native; by default avx2
     #[arg(long, value_name = "NAME")]
     march: Option<String>,
     #[command(flatten)]

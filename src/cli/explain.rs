@@ -4,6 +4,8 @@ use super::device_config::{DeviceConfigs, named_targets};
 use super::global::{Answer, Global};
 use super::live::{Asker, Live};
 use super::output;
+use super::selection::read_profiles;
+use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use sycl_bundle::compat::explain::said::{self, Message};
@@ -17,6 +19,7 @@ use sycl_bundle::report::explain::request::Request;
 use sycl_bundle::report::explain::{Built, Explanation};
 use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::kernels::OnDevice;
+use sycl_bundle::report::profile::Profile;
 use sycl_bundle::report::{FileFacts, explain as report};
 use sycl_bundle::select::{Pattern, Selector};
 
@@ -37,7 +40,8 @@ Examples:
   sycl-bundle explain --message 'UR_RESULT_ERROR_INVALID_BINARY'
   sycl-bundle explain --message 'ocloc 245'
   sycl-bundle explain libfoo.so --kernel '*gemm*' -t intel_gpu_acm_g10
-  sycl-bundle explain libfoo.so --kernel '*gemm*' --device gpu";
+  sycl-bundle explain libfoo.so --kernel '*gemm*' --device gpu
+  sycl-bundle explain libfoo.so --kernel '*gemm*' --profile app.profile";
 
 /// Explain an error message, or which image the runtime chooses for a kernel
 #[derive(Debug, clap::Args)]
@@ -55,6 +59,10 @@ pub struct Args {
     /// The targets that the kernels are to run on, in any spelling that `targets` takes
     #[arg(short = 't', long = "for", value_name = "TARGET,...", value_delimiter = ',')]
     targets: Vec<String>,
+    /// Tell for which devices a program compiled each image just in time, by this profile of `record`; without -t on the
+    /// targets that it ran on (repeatable)
+    #[arg(long, value_name = "FILE", requires = "files")]
+    profile: Vec<PathBuf>,
     /// Have this device's compiler build the kernels: a number of `devices`, cpu, gpu, or a part of its name (repeatable)
     #[arg(long, value_name = "DEVICE", requires = "files")]
     device: Vec<String>,
@@ -78,9 +86,21 @@ impl Args {
             return output::schema(&report::schema());
         }
         let table = self.configs.table(global)?;
-        let asked = named_targets(global, &table, &self.targets)?;
+        let profiles = read_profiles(&self.profile)?;
+        let ran_on: Vec<String> = profiles.iter().flat_map(Profile::targets).collect();
+        let by_profile = self.targets.is_empty() && self.message.is_none();
+        let asked = named_targets(global, &table, if by_profile { &ran_on } else { &self.targets })?;
+        let mut recorded: HashMap<[u8; 32], Vec<String>> = HashMap::new();
+        for profile in &profiles {
+            for (digest, device) in profile.devices_by_image()? {
+                let devices = recorded.entry(digest).or_default();
+                if !devices.iter().any(|known| known == device) {
+                    devices.push(device.to_owned());
+                }
+            }
+        }
         let kernels = self.kernel.iter().map(|text| Pattern::new(text)).collect::<Result<Vec<_>>>()?;
-        let request = Request { message: self.read()?, kernels };
+        let request = Request { message: self.read()?, kernels, recorded };
         if request.message.is_none() && asked.is_empty() && self.device.is_empty() {
             let error = Error::new(ErrorKind::Usage, "there is nothing to explain");
             return Err(error.with_remedy("give `--message TEXT`, or `--kernel GLOB -t TARGET`"));

@@ -38,10 +38,10 @@ use sycl_bundle::rewrite::image_data::out_image;
 use sycl_bundle::rewrite::prepare;
 
 const AFTER_HELP: &str = "\
-Each `-t TARGET,TABLE` writes a file table (as `sycl-post-link -o TARGET,TABLE` does): the images in
+Each `-o TARGET,TABLE` writes a file table (as `sycl-post-link -o TARGET,TABLE` does): the images in
 their order, where the module of one that the target cannot run is an empty module of the same
 format. Property sets and entries stay, so that the runtime can still say why a kernel does not run.
-`-o TABLE` without `-t` keeps all. With one `-t TARGET`, `-o` takes any form of --emit.
+`-o TABLE` without `-t` keeps all. With `-t TARGET,...`, `-o` takes any form of --emit.
 
 An image is for a target as `check` says: the target has every aspect, work-group and sub-group
 size that is recorded for it or that its code needs. What a target may have beyond its list stays.
@@ -49,8 +49,8 @@ Native code is for what it was compiled for. Of several targets under one name (
 image stays where one of them may run it.
 
 Examples:
-  sycl-bundle filter images.table -t intel_gpu_pvc,pvc.table -t intel_gpu_dg1,dg1.table -o all.table
-  sycl-bundle filter libfoo.so -t spir64_x86_64,cpu.table
+  sycl-bundle filter images.table -o intel_gpu_pvc,pvc.table -o intel_gpu_dg1,dg1.table -o all.table
+  sycl-bundle filter libfoo.so -t pvc,acm-g10 -o gpus.table
   sycl-bundle filter libfoo.so -t intel_gpu_acm_g10 -o out/libfoo.so
   sycl-bundle filter a.spv b.spv -t dg1 -o kernels.o";
 
@@ -62,14 +62,14 @@ pub struct Args {
     /// SYCLBIN, OffloadBinary and bundle files, packages and folders of these; `-` is standard input
     #[arg(value_name = "INPUT", required_unless_present = "schema")]
     files: Vec<PathBuf>,
-    /// A target, as `targets` lists them, in any spelling, and the table to write for it; without a table, the target of
-    /// what -o names (repeatable)
-    #[arg(short = 't', long = "for", value_name = "TARGET[,TABLE]")]
+    /// The targets of the file that -o names, as `targets` lists them, in any spelling; an image stays where one of them may
+    /// run it
+    #[arg(short = 't', long = "for", value_name = "TARGET", value_delimiter = ',')]
     targets: Vec<String>,
-    /// The file to write for the target that has no table, or where all have one, with all images as they are. Of one
-    /// linked file that is a copy of it, by default; else the name tells the form, or --emit
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// A target and the table to write for it (repeatable); or a file for the targets of -t, without those with all images
+    /// as they are. Of one linked file that is a copy of it, by default; else the name tells the form, or --emit
+    #[arg(short, long = "output", value_name = "[TARGET,]FILE")]
+    outputs: Vec<String>,
     /// Remove the signature of a Windows file, which would be wrong once the file is changed
     #[arg(long)]
     drop_signature: bool,
@@ -126,12 +126,14 @@ impl Args {
     fn wanted<'t>(&self, global: &Global, table: &'t TargetTable) -> Result<Vec<Wanted<'t>>> {
         let usage = |message: String, remedy: &str| Err(Error::new(ErrorKind::Usage, message).with_remedy(remedy));
         let mut wanted = Vec::new();
-        let mut alone: Option<&str> = None;
-        for text in &self.targets {
-            let Some((spelling, path)) = text.split_once(',') else {
-                if let Some(other) = alone.replace(text) {
-                    let message = format!("-t {other} and -t {text} name no table, and -o can be of one only");
-                    return usage(message, "name a table for each: -t TARGET,TABLE");
+        let mut plain: Option<&Path> = None;
+        for output in &self.outputs {
+            // Names with folders may have commas.
+            let pair = output.split_once(',').filter(|(spelling, _)| !spelling.contains('/'));
+            let Some((spelling, path)) = pair else {
+                if plain.replace(Path::new(output)).is_some() {
+                    let message = "-o names several files without a target".to_owned();
+                    return usage(message, "name the target of each table: -o TARGET,TABLE");
                 }
                 continue;
             };
@@ -139,27 +141,33 @@ impl Args {
             let form = EmitArgs::default().form(Emit::Table, &path)?;
             wanted.push(Wanted { subjects: subjects(global, table, spelling)?, path, form });
         }
-        match (&self.output, alone) {
-            (Some(path), alone) => {
-                let subjects = alone.map(|spelling| subjects(global, table, spelling)).transpose()?.unwrap_or_default();
+        match (plain, self.targets.is_empty()) {
+            (Some(path), _) => {
+                let mut all = Vec::new();
+                for spelling in &self.targets {
+                    all.extend(subjects(global, table, spelling).map_err(|error| match spelling.contains('.') {
+                        true => error.with_remedy("the table of a target is named by -o: -o TARGET,TABLE"),
+                        false => error,
+                    })?);
+                }
                 let emit = self.emit(path);
-                let path = if emit == Emit::Table { in_folder(path) } else { path.clone() };
-                wanted.push(Wanted { form: self.form.form(emit, &path)?, path, subjects });
+                let path = if emit == Emit::Table { in_folder(path) } else { path.to_owned() };
+                wanted.push(Wanted { form: self.form.form(emit, &path)?, path, subjects: all });
             }
-            (None, Some(alone)) => {
-                let message = format!("-t {alone} names no table, and there is no -o");
-                return usage(message, "name a table: -t TARGET,TABLE; or any file with -o");
+            (None, false) => {
+                let message = format!("-t {} names no file to write", self.targets.join(","));
+                return usage(message, "name a file with -o, or a table for each target: -o TARGET,TABLE");
             }
-            (None, None) if self.form.emit.is_some() => {
+            (None, true) if self.form.emit.is_some() => {
                 return usage(
                     "--emit is the form of what -o names, and there is none".to_owned(),
                     "name a file with -o",
                 );
             }
-            (None, None) if wanted.is_empty() => {
-                return usage("nothing is to be written".to_owned(), "name a table: -t TARGET,TABLE");
+            (None, true) if wanted.is_empty() => {
+                return usage("nothing is to be written".to_owned(), "name a table: -o TARGET,TABLE");
             }
-            (None, None) => {}
+            (None, true) => {}
         }
         for (at, one) in wanted.iter().enumerate() {
             emit::check_place(Some(one.form.emit), &one.path)?;

@@ -4,7 +4,8 @@
 
 use super::global::Global;
 use super::output::say;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 use sycl_bundle::build::compile::Observer;
@@ -33,9 +34,12 @@ impl Progress {
         let terminal = std::io::stderr().is_terminal();
         let bar = (terminal && !global.quiet && total > 0).then(|| {
             let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-            let template = "  compiling [{bar:32}] {pos}/{len} images, {per_sec}{msg}";
+            let template = "  compiling [{bar:32}] {pos}/{len} images, {pace}{msg}";
             if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
+                let pace = |state: &ProgressState, out: &mut dyn Write| {
+                    let _ = out.write_str(&pace(state.pos(), state.elapsed()));
+                };
+                bar.set_style(style.progress_chars("=> ").with_key("pace", pace));
             }
             bar.set_message(forecast.as_ref().map(|forecast| left(forecast.wall())).unwrap_or_default());
             bar.enable_steady_tick(Duration::from_millis(200));
@@ -157,5 +161,27 @@ impl Observer for Watched<'_, '_> {
         if let Some(progress) = self.progress.take() {
             progress.finish();
         }
+    }
+}
+
+/// The pace so far, by the unit in which it is a number of some images.
+fn pace(done: u64, elapsed: Duration) -> String {
+    let a_second = done as f64 / elapsed.as_secs_f64().max(0.001);
+    match a_second {
+        _ if done == 0 => "none yet".to_owned(),
+        10.0.. => format!("{a_second:.0} a second"),
+        1.0.. => format!("{a_second:.1} a second"),
+        _ => format!("{:.0} a minute", (a_second * 60.0).max(1.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paces_and_times_are_for_people() {
+        let paces = [(0, 5), (4, 10), (30, 10), (300, 10)].map(|(done, secs)| pace(done, Duration::from_secs(secs)));
+        assert_eq!(paces, ["none yet", "24 a minute", "3.0 a second", "30 a second"]);
     }
 }

@@ -100,15 +100,23 @@ impl Selection {
     /// # Errors
     /// What cannot be read, and what is no profile.
     pub fn profiles(&self) -> Result<Vec<Profile>> {
-        let read = |path: &PathBuf| {
-            let profile = Input::open(path).and_then(|input| Profile::parse(input.bytes()));
-            profile.context(|| path.display().to_string())
-        };
-        self.profile.iter().map(read).collect()
+        read_profiles(&self.profile)
     }
 
     /// Whether images are asked for by number.
     pub fn names_images(&self) -> bool {
         !self.image.is_empty()
     }
+}
+
+/// Reads profiles of `record`.
+///
+/// # Errors
+/// What cannot be read, and what is no profile.
+pub fn read_profiles(paths: &[PathBuf]) -> Result<Vec<Profile>> {
+    let read = |path: &PathBuf| {
+        let profile = Input::open(path).and_then(|input| Profile::parse(input.bytes()));
+        profile.context(|| path.display().to_string())
+    };
+    paths.iter().map(read).collect()
 }

@@ -20,9 +20,9 @@ use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Context as _, Error, ErrorKind, Result};
 use sycl_bundle::files::emit::{self, Emit};
 use sycl_bundle::files::gather::gather_code;
-use sycl_bundle::files::input::Spooled;
+use sycl_bundle::files::input::{Input, Spooled};
 use sycl_bundle::files::linked::{Linked, Target};
-use sycl_bundle::files::write::{cannot_write, folder_of};
+use sycl_bundle::files::write::{cannot_write, folder_of, mode_of, write_atomically};
 use sycl_bundle::report::units::{bytes, counted};
 use sycl_bundle::rewrite::image_data::{OutImage, out_image};
 use sycl_bundle::rewrite::split::spool::Spool;
@@ -188,6 +188,10 @@ impl Args {
                 let name = |name: &str| if global.demangle { demangle(name).into_owned() } else { name.to_owned() };
                 output::say(&format!("warning: {}", warning.text(name)));
             }
+            // Parts in the place of as many images would be those images again, and the file larger.
+            if emit == Emit::Embed && mode == Mode::PerKernel && outcome.images.len() <= unit.replaces.len().max(1) {
+                continue;
+            }
             replaced.extend(unit.replaces.iter().copied());
             made.extend(outcome.images);
         }
@@ -196,6 +200,9 @@ impl Args {
             return Err(Error::new(ErrorKind::NoMatch, message).with_remedy("`sycl-bundle kernels` lists the kernels"));
         }
         let from = counted(gathered.images.len(), "image");
+        if emit == Emit::Embed && replaced.is_empty() && exit == Exit::Done {
+            return self.copy(global);
+        }
         if emit == Emit::Embed {
             return self.embed(global, &made, &replaced, exit);
         }
@@ -219,6 +226,18 @@ impl Args {
     fn groups(&self) -> Result<Vec<Vec<Pattern>>> {
         let group = |text: &String| text.split(',').map(Pattern::new).collect::<Result<Vec<_>>>();
         self.entry.iter().map(group).collect()
+    }
+
+    /// Copies a file in which there is nothing to split.
+    fn copy(&self, global: &Global) -> Result<Exit> {
+        let Some(file) = self.files.first() else { return Ok(Exit::Done) };
+        let input = Input::open(file).context(|| file.display().to_string())?;
+        match self.output == Path::new("-") {
+            true => output::binary_to_stdout(input.bytes())?,
+            false => _ = write_atomically(&self.output, input.bytes(), mode_of(file))?,
+        }
+        global.note("each image has one kernel already: the output is the file as it is");
+        Ok(Exit::Done)
     }
 
     /// Puts the new images in the place of the old ones.

@@ -135,8 +135,8 @@ impl Args {
         named.notes.iter().for_each(|note| global.note(note));
         match self.format {
             Format::Table => {
-                let families = named.families.iter().map(|one| page::family(one, &view));
-                let targets = named.targets.iter().map(|one| page::page(one, &view));
+                let families = named.families.iter().map(|one| page::family(one, &view, global.verbose > 0));
+                let targets = named.targets.iter().map(|one| page::page(one, &view, global.verbose > 0));
                 output::show(&Shown::sections(&families.chain(targets).collect::<Vec<_>>()))?;
             }
             _ => output::document(&self.json(&[named.targets, named.members].concat(), &named.families))?,

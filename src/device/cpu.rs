@@ -80,12 +80,16 @@ const NAMES: [(&str, CpuArch); 31] = [
 ];
 
 impl CpuArch {
-    /// The set of this name, whatever its case.
+    /// The set of this name, whatever its case; `native` is that of this machine.
     ///
     /// # Errors
     /// `Usage` where there is none, with the nearest.
     pub fn parse(name: &str) -> Result<CpuArch> {
         let lower = name.to_ascii_lowercase();
+        if lower == "native" {
+            let unknown = || Error::new(ErrorKind::Usage, "this machine has none of the CPU driver's instruction sets");
+            return CpuArch::native().ok_or_else(unknown);
+        }
         if let Some((_, arch)) = NAMES.iter().find(|(known, _)| *known == lower) {
             return Ok(*arch);
         }
@@ -97,6 +101,31 @@ impl CpuArch {
             }
             _ => error.with_remedy(format!("one of {}", Self::names().collect::<Vec<_>>().join(", "))),
         })
+    }
+
+    /// The newest set that this machine surely has; the driver's own choice may be a newer one.
+    #[cfg(target_arch = "x86_64")]
+    pub fn native() -> Option<CpuArch> {
+        macro_rules! has {
+            ($($feature:tt)*) => { [$(std::arch::is_x86_feature_detected!($feature)),*].into_iter().all(|has| has) };
+        }
+        let avx512 = has!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl");
+        let ice_lake = has!("avx512vbmi" "avx512vbmi2" "avx512ifma" "avx512bitalg" "avx512vpopcntdq" "avx512vnni");
+        match () {
+            () if avx512 && ice_lake => Some(IceLakeClient),
+            () if avx512 && has!("avx512vnni") => Some(CascadeLake),
+            () if avx512 => Some(Avx512),
+            () if has!("avx2" "fma" "bmi1" "bmi2") => Some(Avx2),
+            () if has!("avx") => Some(Avx),
+            () if has!("sse4.2") => Some(Sse42),
+            () => None,
+        }
+    }
+
+    /// None: the driver is for x86-64 alone.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn native() -> Option<CpuArch> {
+        None
     }
 
     /// Every name that [`CpuArch::parse`] takes.
@@ -173,6 +202,14 @@ mod tests {
         }
         assert!(ALL.is_sorted());
         assert_eq!(CpuArch::parse("AVX512").unwrap(), Avx512);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn native_is_a_set_of_this_machine() {
+        let native = CpuArch::parse("native").unwrap();
+        assert_eq!(native >= Avx2, std::arch::is_x86_feature_detected!("avx2"));
+        assert_eq!(native >= Avx512, std::arch::is_x86_feature_detected!("avx512vl"));
     }
 
     #[test]

@@ -1,29 +1,37 @@
 //! Which known name did the user mean?
 
-use strsim::levenshtein;
+use strsim::osa_distance;
 
 /// Longer than any name; what is longer is no typo, and comparing it would cost its square.
 const LONGEST: usize = 80;
 /// Names that a remedy lists; more are no help.
 const MOST: usize = 4;
 
-/// The known names nearest to one that is not known, nearest first, at most three; none where none is near.
+/// Known names that people mean most often, the most common first: of names that are equally near, the one that is meant.
+const COMMON: [&str; 8] =
+    ["fp64", "fp16", "spir64", "spir64_x86_64", "intel_gpu_pvc", "intel_gpu_acm_g10", "intel_gpu_bmg_g21", "gpu"];
+
+/// The known names nearest to one that is not known, common ones first, at most three; none where none is near. Two letters
+/// in each other's place are one mistake.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let length = name.chars().count();
     if length == 0 || length > LONGEST {
         return Vec::new();
     }
     let most = (length / 4).clamp(1, 3);
-    let mut found: Vec<(usize, &str)> = known
+    let rank = |name: &str| COMMON.iter().position(|common| *common == name).unwrap_or(COMMON.len());
+    let mut found: Vec<(usize, usize, &str)> = known
         .filter(|other| other.len().abs_diff(name.len()) <= most)
-        .map(|other| (levenshtein(name, other), other))
-        .filter(|(distance, _)| *distance <= most)
+        .map(|other| (osa_distance(name, other), rank(other), other))
+        .filter(|(distance, ..)| *distance <= most)
         .collect();
     found.sort_unstable();
     found.dedup();
     // Something at one letter's distance makes what is farther away noise.
-    let first = found.first().map_or(0, |(distance, _)| *distance);
-    found.into_iter().take_while(|(distance, _)| *distance == first).take(3).map(|(_, name)| name).collect()
+    let first = found.first().map_or(0, |(distance, ..)| *distance);
+    // And so are others beside a common name.
+    let most = if found.first().is_some_and(|(_, rank, _)| *rank < COMMON.len()) { 1 } else { 3 };
+    found.into_iter().take_while(|(distance, ..)| *distance == first).take(most).map(|(.., name)| name).collect()
 }
 
 /// The known names that go on where one ends, at the end of a word of it (`intel_gpu_acm`), if there are few.
@@ -62,6 +70,8 @@ mod tests {
             did_you_mean("intel_gpu", known.into_iter()).unwrap(),
             "did you mean `intel_gpu_pvc` or `intel_gpu_pvc_vg`?"
         );
+        let aspects = ["fp16", "fp64", "gpu", "cpu"];
+        assert_eq!(did_you_mean("fp46", aspects.into_iter()).unwrap(), "did you mean `fp64`?");
         assert_eq!(did_you_mean("quantum", known.into_iter()), None);
         assert_eq!(did_you_mean("", known.into_iter()), None);
         assert_eq!(did_you_mean(&"a".repeat(10_000), known.into_iter()), None);

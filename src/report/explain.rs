@@ -81,6 +81,8 @@ pub struct KernelImage {
     pub fate: Fate,
     /// The way the target runs the image's code; none where the image is passed over.
     pub coverage: Option<Coverage>,
+    /// Devices for which a recorded program compiled the image just in time.
+    pub recorded: Vec<String>,
 }
 
 /// The runtime's choice of an image for a kernel on a target, and its outcome.
@@ -153,7 +155,7 @@ impl ImageChoice {
             let index = image.image.index;
             let taken = !matches!(fate, Fate::PassedOver(_));
             let coverage = taken.then(|| image.coverage_where_taken(&subject.target.name));
-            Some(KernelImage { image: index, format: image.format.name(), devices: devices(image), fate, coverage })
+            Some(KernelImage { image: index, format: image.format.name(), devices: devices(image), fate, coverage, recorded: Vec::new() })
         };
         let certain = findings.iter().map(|found| found.finding.certain).max();
         ImageChoice {
@@ -336,7 +338,11 @@ fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
             }
         };
         let what = format!("image {}, {} for {}", seen.image, seen.format, seen.devices);
-        lines(&mut out, "    ", "      ", &format!("{what}: {fate}"), view);
+        let recorded = match seen.recorded.is_empty() {
+            true => String::new(),
+            false => format!("; recorded as compiled just in time by {}", seen.recorded.join(", ")),
+        };
+        lines(&mut out, "    ", "      ", &format!("{what}: {fate}{recorded}"), view);
     }
     if let Some(thrown) = &choice.thrown {
         let sure =
@@ -432,7 +438,7 @@ mod tests {
         let fates = [Fate::PassedOver("Image was compiled for x.".into()), Fate::Candidate, Fate::Chosen];
         let seen = |fate| {
             let coverage = Some(Coverage::Jit);
-            KernelImage { image: 1, format: "spirv", devices: "spir64".into(), fate, coverage }
+            KernelImage { image: 1, format: "spirv", devices: "spir64".into(), fate, coverage, recorded: Vec::new() }
         };
         let choice = ImageChoice {
             file: "a.so".into(),

@@ -171,6 +171,16 @@ impl Profile {
         self.images().into_iter().map(|image| digest(&image.blake3)).collect()
     }
 
+    /// Digests of images, each with the name of a device that it was compiled for.
+    ///
+    /// # Errors
+    /// `Input` where a digest is malformed.
+    pub fn devices_by_image(&self) -> Result<Vec<([u8; 32], &str)>> {
+        let programs = self.programs.iter();
+        let images = programs.flat_map(|program| program.images.iter().map(|image| (image, program.device.name.as_str())));
+        images.map(|(image, device)| Ok((digest(&image.blake3)?, device))).collect()
+    }
+
     /// Names of the devices that programs were compiled for.
     pub fn devices(&self) -> BTreeSet<&Device> {
         self.programs.iter().map(|program| &program.device).collect()

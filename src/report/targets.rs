@@ -129,7 +129,11 @@ fn facts(target: &Target) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn sources(out: &mut Shown, source: &[Source], open: &[String], view: &View) {
+fn sources(out: &mut Shown, (source, open): (&[Source], &[String]), view: &View, verbose: bool) {
+    if !verbose {
+        let told = format!("{}; -v tells them, and what is open", super::units::counted(source.len(), "source"));
+        return field(out, 2, "sources", TEXTS, &told, view.width);
+    }
     for (at, source) in source.iter().enumerate() {
         let label = if at == 0 { "sources" } else { "" };
         field(out, 2, label, TEXTS, &format!("{}: {}", source.facts, source.text), view.width);
@@ -140,18 +144,18 @@ fn sources(out: &mut Shown, source: &[Source], open: &[String], view: &View) {
 }
 
 /// All about one target.
-pub fn page(target: &Target, view: &View) -> Shown {
+pub fn page(target: &Target, view: &View, verbose: bool) -> Shown {
     let mut out = view.heading(&target.name);
     for (key, text) in facts(target) {
         field(&mut out, 2, key, TEXTS, &text, view.width);
     }
-    sources(&mut out, &target.source, &target.open, view);
+    sources(&mut out, (&target.source, &target.open), view, verbose);
     field(&mut out, 2, "defined in", TEXTS, &target.file, view.width);
     out
 }
 
 /// All about one family.
-pub fn family(family: &Family, view: &View) -> Shown {
+pub fn family(family: &Family, view: &View, verbose: bool) -> Shown {
     let mut out = view.heading(&family.name);
     field(&mut out, 2, "members", TEXTS, &list(&family.members), view.width);
     if !family.aliases.is_empty() {
@@ -160,7 +164,7 @@ pub fn family(family: &Family, view: &View) -> Shown {
     if let Some(device) = &family.ocloc_device {
         field(&mut out, 2, "ocloc -device", TEXTS, device, view.width);
     }
-    sources(&mut out, &family.source, &family.open, view);
+    sources(&mut out, (&family.source, &family.open), view, verbose);
     out
 }
 

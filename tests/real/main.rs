@@ -47,6 +47,7 @@ mod probe;
 mod props;
 mod prune;
 mod recipes;
+mod record;
 mod records;
 mod releases;
 mod relink;

@@ -212,7 +212,7 @@ fn filtered_tables_are_wrapped_built_and_run() {
     }
     let filter = |target: &str| {
         let mut filter = tool();
-        let inputs = ["filter", "add_one.spv", "simd.spv", "wide.spv", "-t", target];
+        let inputs = ["filter", "add_one.spv", "simd.spv", "wide.spv", "-o", target];
         succeed(filter.current_dir(folder).args(inputs));
     };
     filter("spir64_x86_64,cpu.table");

@@ -124,7 +124,7 @@ fn rows_are_emptied_as_post_link_drops_them() {
         assert_eq!(folder.read(&format!("all_{at}.spv")), plain(name));
     }
     // An unknown target is an error, and nothing is written.
-    let output = folder.run(&["filter", "in.table", "-t", "intel_gpu_pcv,x.table"]);
+    let output = folder.run(&["filter", "in.table", "-o", "intel_gpu_pcv,x.table"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("intel_gpu_pcv") && said.contains("intel_gpu_pvc"), "{said}");
@@ -135,7 +135,7 @@ fn rows_are_emptied_as_post_link_drops_them() {
 fn rows_keep_their_order_properties_and_entries() {
     let folder = Folder::new();
     six(&folder);
-    let report = folder.filter(&["in.table", "-t", "tgllp,tgl.table", "-t", "pvc,pvc.table", "-o", "all.table"]);
+    let report = folder.filter(&["in.table", "-o", "tgllp,tgl.table", "-o", "pvc,pvc.table", "-o", "all.table"]);
     let outputs = report["outputs"].as_array().unwrap();
     let names: Vec<&str> = outputs.iter().map(|output| output["output"].as_str().unwrap()).collect();
     assert_eq!(names, ["tgl.table", "pvc.table", "all.table"]);
@@ -294,9 +294,10 @@ fn what_makes_no_sense_is_refused() {
         assert!(said.contains(word), "{said}");
     };
     refused(&["in.table"], "nothing is to be written");
-    refused(&["in.table", "-t", "pvc"], "names no table");
-    refused(&["in.table", "-t", "pvc", "-t", "dg1", "-o", "x.table"], "of one only");
-    refused(&["in.table", "-t", "pvc,x.table", "--emit", "object"], "--emit");
-    refused(&["in.table", "-t", "pvc,x.table", "-t", "dg1,x.table"], "same name");
-    refused(&["in.table", "-t", "pvc,in.table"], "replace an input");
+    refused(&["in.table", "-t", "pvc,dg1"], "names no file");
+    refused(&["in.table", "-t", "pvc", "-o", "x.table", "-o", "y.table"], "several files");
+    refused(&["in.table", "-t", "pvc,x.table", "-o", "y.table"], "-o TARGET,TABLE");
+    refused(&["in.table", "-o", "pvc,x.table", "--emit", "object"], "--emit");
+    refused(&["in.table", "-o", "pvc,x.table", "-o", "dg1,x.table"], "same name");
+    refused(&["in.table", "-o", "pvc,in.table"], "replace an input");
 }

@@ -122,6 +122,9 @@ struct KernelImage<'a> {
     why: Option<&'a str>,
     /// The way the target runs the image's own code; null where the image is passed over.
     coverage: Option<Coverage>,
+    /// Devices for which a program that `record` ran compiled the image just in time, with --profile.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    recorded: &'a [String],
 }
 
 /// An exception.
@@ -240,8 +243,8 @@ fn choice(choice: &super::ImageChoice) -> ImageChoice<'_> {
             Fate::Candidate => ("candidate", None),
             Fate::Chosen => ("chosen", None),
         };
-        let super::KernelImage { image, format, devices, coverage, .. } = seen;
-        KernelImage { image: *image, format, devices, fate, why, coverage: *coverage }
+        let super::KernelImage { image, format, devices, coverage, recorded, .. } = seen;
+        KernelImage { image: *image, format, devices, fate, why, coverage: *coverage, recorded }
     });
     let findings = choice.findings.iter().map(|found| Finding {
         rule: found.finding.rule,

@@ -24,6 +24,8 @@ pub struct Request {
     pub message: Option<Message>,
     /// The kernels by name; all where there is none.
     pub kernels: Vec<Pattern>,
+    /// Devices for which a recorded program compiled images just in time, by the images' digests.
+    pub recorded: HashMap<[u8; 32], Vec<String>>,
 }
 
 impl Request {
@@ -137,7 +139,13 @@ impl Request {
                 let choice = choose_among(images, places, name, subject);
                 let thrown = thrown(&choice, &looked, subject);
                 let findings = found.remove(*name).unwrap_or_default();
-                choices.push(ImageChoice::new(file.clone(), name, images, subject, &choice, (thrown, findings)));
+                let found = (thrown, findings);
+                let mut choice = ImageChoice::new(file.clone(), name, images, subject, &choice, found);
+                for seen in &mut choice.images {
+                    let image = images.iter().find(|image| image.image.index == seen.image);
+                    seen.recorded = image.and_then(|image| self.recorded.get(&image.blake3).cloned()).unwrap_or_default();
+                }
+                choices.push(choice);
             }
         }
         choices

@@ -82,15 +82,14 @@ function tell(row) {
 }
 const table = grid({
   id: "kernel-grid", label: "kernels", all: rows, pick: tell,
-  columns: [
-    { title: "Fate", width: 104, value: (row) => kernels.fate[row], show: (row) => words_of[kernels.fate[row]], class: (row) => "fate-" + kernels.fate[row] },
-    { title: "Before", width: 92, kind: "number", value: (row) => kernels.old[row], show: (row) => bytes(kernels.old[row]) },
-    { title: "After", width: 92, kind: "number", value: (row) => kernels.new[row], show: (row) => bytes(kernels.new[row]) },
-    { title: "Growth", width: 96, kind: "number", value: growth, show: (row) => signed(growth(row)) },
-  ].concat(several ? [{ title: "File", width: 180, value: (row) => files[kernels.file[row]].name, show: (row, letters) => fit(baseName(files[kernels.file[row]].name), letters) }] : [], [
-    { title: "What changed", width: 260, value: changes, show: (row, letters) => { const all = changes(row); return all.length > letters ? all.slice(0, letters - 1) + "…" : all; } },
-    { title: "Kernel", value: (row) => kernels.name[row], show: (row, letters) => fitName(kernels.name[row], letters) },
-  ]),
+  columns: [{ title: "Kernel", value: (row) => kernels.name[row], show: (row, letters) => fitName(kernels.name[row], letters) }].concat(
+    several ? [{ title: "File", width: 180, value: (row) => files[kernels.file[row]].name, show: (row, letters) => fit(baseName(files[kernels.file[row]].name), letters) }] : [], [
+      { title: "Fate", width: 104, value: (row) => kernels.fate[row], show: (row) => words_of[kernels.fate[row]], class: (row) => "fate-" + kernels.fate[row] },
+      { title: "Before", width: 92, kind: "number", value: (row) => kernels.old[row], show: (row) => bytes(kernels.old[row]) },
+      { title: "After", width: 92, kind: "number", value: (row) => kernels.new[row], show: (row) => bytes(kernels.new[row]) },
+      { title: "Growth", width: 96, kind: "number", value: growth, show: (row) => signed(growth(row)) },
+      { title: "What changed", width: 260, value: changes, show: (row, letters) => { const all = changes(row); return all.length > letters ? all.slice(0, letters - 1) + "…" : all; } },
+    ]),
 });
 tips(table.element, "td", (cell) => {
   const row = rowAt(table, cell);

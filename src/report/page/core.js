@@ -101,23 +101,30 @@ function showTip(children, box) {
 
 function hideTip() {
   tip.hidden = true;
+  told = null;
 }
 
-// Gives elements within `host` that match `selector` a tip: what `tell` returns, on hover and on focus.
+// Whose tip is shown: others of the same host leave it alone.
+let told = null;
+
+// Gives elements within `host` that match `selector` a tip: what `tell` returns, on hover, on focus and by a tap.
 function tips(host, selector, tell) {
   const over = (event) => {
     const target = event.target.closest(selector);
-    if (!target || !host.contains(target)) return hideTip();
+    const hide = () => { if (told === over) hideTip(); };
+    if (!target || !host.contains(target)) return hide();
     const children = tell(target);
-    if (!children) return hideTip();
+    if (!children) return hide();
+    told = over;
     let box = target.getBoundingClientRect();
-    if (event.type === "mousemove") {
+    if (event.type === "mousemove" || event.type === "click") {
       box = { left: event.clientX + 12, top: event.clientY - 6, bottom: event.clientY + 10 };
     }
     showTip(children, box);
   };
   host.addEventListener("mousemove", over);
   host.addEventListener("focusin", over);
+  host.addEventListener("click", over);
   host.addEventListener("mouseleave", hideTip);
   host.addEventListener("focusout", hideTip);
 }

@@ -158,9 +158,22 @@ impl Files {
         let base = |file: &FileRow| crate::compat::gate::base_name(&file.path).to_owned();
         match self.all.as_slice() {
             [only] => base(only),
+            // What is in one package has the package's name.
+            all if self.package().is_some() => {
+                format!("{}: {}", self.package().unwrap_or_default(), counted(all.len(), "file"))
+            }
             [first, rest @ ..] => format!("{} and {} more", base(first), counted(rest.len(), "file")),
             [] => "no device code".to_owned(),
         }
+    }
+
+    /// Name of the package that all files are in, where it is one.
+    fn package(&self) -> Option<&str> {
+        let package = |file: &FileRow| file.path.split_once('!').map(|(package, _)| package.len());
+        let (first, rest) = self.all.split_first()?;
+        let path = first.path.get(..package(first)?)?;
+        let same = |file: &FileRow| file.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('!'));
+        rest.iter().all(same).then(|| crate::compat::gate::base_name(path))
     }
 
     pub(super) fn facts(&self) -> String {

@@ -85,7 +85,7 @@ if (policy && policy.findings.length + policy.exceptions.length) {
 let verdicts = null;
 if (data.matrix.targets.length && data.matrix.name.length) {
   verdicts = matrix(data.matrix, files);
-  main.append(section("matrix", "Where kernels run", `what \`check\` finds for each target: ${verdicts.legend}; why is on hover`, verdicts.element));
+  main.append(section("matrix", "Where kernels run", `what \`check\` finds for each target: ${verdicts.legend}; why is on hover, and by a tap`, verdicts.element));
 }
 
 // The table: of kernels, or of images.
@@ -123,21 +123,20 @@ function tellKernel(row) {
 
 const kernelGrid = grid({
   id: "kernel-grid", label: "kernels", all: [...named.keys()], pick: tellKernel,
-  columns: sizes(kernels).concat(common_columns(imageOf), several ? [fileColumn((row) => images.file[imageOf(row)])] : [], [
-    { title: "Image", width: 76, kind: "number", value: (row) => images.index[imageOf(row)] },
-    { title: "Kernel", class: () => "name", value: (row) => named[row], show: (row, letters) => fitName(named[row], letters) },
-  ]),
+  columns: [{ title: "Kernel", class: () => "name", value: (row) => named[row], show: (row, letters) => fitName(named[row], letters) }].concat(
+    several ? [fileColumn((row) => images.file[imageOf(row)])] : [], sizes(kernels), common_columns(imageOf),
+    [{ title: "Image", width: 76, kind: "number", value: (row) => images.index[imageOf(row)] }]),
 });
 const imageGrid = grid({
   id: "image-grid", label: "images", all: [...images.file.keys()], pick: (image) => fields(...tellImage(image)),
-  columns: [{ title: "Image", width: 76, kind: "number", value: (image) => images.index[image] }].concat(sizes(images), common_columns((image) => image),
-    several ? [fileColumn((image) => images.file[image])] : [], [
-      { title: "Kernels", width: 84, kind: "number", value: (image) => images.kernels[image] },
-      {
-        title: "A kernel", value: (image) => (firstKernel.has(image) ? named[firstKernel.get(image)] : -1),
-        show: (image, letters) => (firstKernel.has(image) ? fitName(named[firstKernel.get(image)], letters) : "-"),
-      },
-    ]),
+  columns: [
+    {
+      title: "A kernel", value: (image) => (firstKernel.has(image) ? named[firstKernel.get(image)] : -1),
+      show: (image, letters) => (firstKernel.has(image) ? fitName(named[firstKernel.get(image)], letters) : "-"),
+    },
+  ].concat(several ? [fileColumn((image) => images.file[image])] : [],
+    [{ title: "Image", width: 76, kind: "number", value: (image) => images.index[image] }], sizes(images), common_columns((image) => image),
+    [{ title: "Kernels", width: 84, kind: "number", value: (image) => images.kernels[image] }]),
 });
 tips(kernelGrid.element, "td.name", (cell) => {
   const row = rowAt(kernelGrid, cell);

@@ -67,7 +67,7 @@ function treemap(root, leaf) {
           note: most === least ? `of ${bytes(most)} each` : `of ${bytes(least)} to ${bytes(most)} each`, children: () => some,
         });
       }
-      all.sort((one, other) => other.bytes - one.bytes);
+      // They stay behind the large ones, however much they come to.
       node.sorted = all;
     }
     return node.sorted;
@@ -75,8 +75,15 @@ function treemap(root, leaf) {
 
   const here = () => path[path.length - 1];
 
+  // The browser's way back leads out of a node, too.
+  window.addEventListener("popstate", (event) => {
+    const depth = (event.state && event.state.map) || 1;
+    if (depth < path.length) back(depth - 1);
+  });
+
   function go(node) {
     path.push(node);
+    history.pushState({ map: path.length }, "");
     active = 0;
     draw();
     focus();

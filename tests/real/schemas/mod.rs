@@ -249,7 +249,7 @@ fn runs(verb: &str) -> Vec<Run> {
         }
         "extract" => vec![(vec!["lib.so", "-o", "images"], vec![0]), (vec!["chain.spv", "-o", "more"], vec![0])],
         "filter" => vec![
-            (vec!["chain.spv", "recursion.spv", "-t", "dg1,dg1.table", "-t", "pvc,pvc.table"], vec![0]),
+            (vec!["chain.spv", "recursion.spv", "-o", "dg1,dg1.table", "-o", "pvc,pvc.table"], vec![0]),
             (vec!["lib.so", "-o", "same.so"], vec![0]),
         ],
         "build" => vec![

@@ -1,0 +1,110 @@
+//! What does `-h` show, so that it fits a screen?
+//!
+//! `--help` shows all of a verb. `-h` shows the options that are its own, each by the first part of its sentence, the names of
+//! the groups that many verbs share, and the first examples.
+
+use super::Cli;
+use clap::{Arg, Command, CommandFactory as _};
+use std::fmt::Write as _;
+
+/// Examples that are shown.
+const EXAMPLES: usize = 3;
+/// Columns of names that a line of a group has.
+const WIDTH: usize = 98;
+/// Options of a verb beyond which those that are least often used are shown by name.
+const OPTIONS: usize = 16;
+/// Heading of the options without one that are shown by name.
+const MORE: &str = "More options";
+
+/// The command line, with both helps.
+pub fn tree() -> Command {
+    let globals: Vec<String> = Cli::command().get_arguments().filter_map(long).collect();
+    Cli::command().mut_subcommands(|verb| shortened(verb, &globals))
+}
+
+fn long(argument: &Arg) -> Option<String> {
+    Some(format!("--{}", argument.get_long()?))
+}
+
+/// A verb with a short help.
+fn shortened(verb: Command, globals: &[String]) -> Command {
+    let Some(text) = verb.get_after_help().map(ToString::to_string) else { return verb };
+    let own = |argument: &&Arg| argument.get_help_heading().is_none() && !argument.is_positional();
+    let late: Vec<String> =
+        verb.get_arguments().filter(own).skip(OPTIONS).map(|argument| argument.get_id().to_string()).collect();
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for argument in verb.get_arguments().filter(|argument| !argument.is_hide_set()) {
+        let heading = match argument.get_help_heading() {
+            Some(heading) => heading,
+            None if late.iter().any(|id| argument.get_id() == id.as_str()) => MORE,
+            None => continue,
+        };
+        let Some(name) = long(argument) else { continue };
+        match groups.iter_mut().find(|(known, _)| known == heading) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((heading.to_owned(), vec![name])),
+        }
+    }
+    groups.push(("Global options".to_owned(), globals.to_vec()));
+    let mut short = String::new();
+    for (heading, names) in groups {
+        let _ = writeln!(short, "{}", wrapped(&format!("{heading}: {}", names.join(", "))));
+    }
+    if let Some((_, examples)) = text.split_once("Examples:\n") {
+        let lines = examples.lines().take_while(|line| !line.is_empty()).take(EXAMPLES);
+        let _ = write!(short, "\nExamples:\n{}\n", lines.collect::<Vec<_>>().join("\n"));
+    }
+    let _ = write!(short, "\n`sycl-bundle {} --help` tells all about these.", verb.get_name());
+    let argument = move |argument: Arg| {
+        let hidden = argument.get_help_heading().is_some() || late.iter().any(|id| argument.get_id() == id.as_str());
+        let Some(help) = argument.get_help().map(ToString::to_string) else { return argument.hide_short_help(hidden) };
+        let long = argument.get_long_help().map_or_else(|| help.clone(), ToString::to_string);
+        argument.help(first_part(&help)).long_help(long).hide_short_help(hidden)
+    };
+    verb.mut_args(argument).after_help(short).after_long_help(text)
+}
+
+/// The first part of a help text, as far as it stands alone.
+fn first_part(text: &str) -> String {
+    let ends = ["; ", ". ", ": ", ", by default", ", as "].iter().filter_map(|end| text.find(end));
+    text.get(..ends.min().unwrap_or(text.len())).unwrap_or(text).to_owned()
+}
+
+/// A text in lines, the further ones indented.
+fn wrapped(text: &str) -> String {
+    let (mut out, mut column) = (String::new(), 0usize);
+    for word in text.split(' ') {
+        if column > 0 && column.saturating_add(word.len()) >= WIDTH {
+            out.push_str("\n    ");
+            column = 4;
+        } else if column > 0 {
+            out.push(' ');
+            column = column.saturating_add(1);
+        }
+        out.push_str(word);
+        column = column.saturating_add(word.len());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    /// Lines of a screen.
+    const SCREEN: usize = 50;
+
+    #[test]
+    fn a_short_help_fits_a_screen_and_the_long_one_has_all() {
+        let mut tree = super::tree().term_width(100);
+        tree.build();
+        let verbs: Vec<String> = tree.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+        for name in verbs {
+            let verb = tree.find_subcommand_mut(&name).unwrap();
+            let (short, long) = (verb.render_help().to_string(), verb.render_long_help().to_string());
+            assert!(short.lines().count() <= SCREEN, "{name}: {} lines\n{short}", short.lines().count());
+            for argument in verb.get_arguments().filter(|argument| !argument.is_hide_set()) {
+                let Some(option) = argument.get_long() else { continue };
+                assert!(long.contains(&format!("--{option}")), "{name}: --{option}");
+            }
+        }
+    }
+}
