@@ -145,10 +145,10 @@ impl Args {
             (Some(path), _) => {
                 let mut all = Vec::new();
                 for spelling in &self.targets {
-                    all.extend(subjects(global, table, spelling).map_err(|error| match spelling.contains('.') {
-                        true => error.with_remedy("the table of a target is named by -o: -o TARGET,TABLE"),
-                        false => error,
-                    })?);
+                    if spelling.contains('.') && table.resolve(spelling).is_err() {
+                        return usage(format!("`{spelling}` is no target"), "a table is named by -o: -o TARGET,TABLE");
+                    }
+                    all.extend(subjects(global, table, spelling)?);
                 }
                 let emit = self.emit(path);
                 let path = if emit == Emit::Table { in_folder(path) } else { path.to_owned() };

@@ -8,7 +8,7 @@ use clap::{Arg, Command, CommandFactory as _};
 use std::fmt::Write as _;
 
 /// Examples that are shown.
-const EXAMPLES: usize = 3;
+const EXAMPLES: usize = 2;
 /// Columns of names that a line of a group has.
 const WIDTH: usize = 98;
 /// Options of a verb beyond which those that are least often used are shown by name.

@@ -61,7 +61,7 @@ fn wrong(text: &str) -> Vec<String> {
 
 #[test]
 fn typos_are_told_with_their_place() {
-    assert_eq!(wrong("targest = []"), ["p.toml:2:1: unknown key `targest` | did you mean `target`?"]);
+    assert_eq!(wrong("targest = []"), ["p.toml:2:1: unknown key `targest` | did you mean `target` or `targets`?"]);
     assert_eq!(
         wrong("targets = [\"intel_gpu_pvd\"]"),
         ["p.toml:2:12: `intel_gpu_pvd` is no target | did you mean `intel_gpu_pvc`?"]

@@ -155,7 +155,14 @@ impl ImageChoice {
             let index = image.image.index;
             let taken = !matches!(fate, Fate::PassedOver(_));
             let coverage = taken.then(|| image.coverage_where_taken(&subject.target.name));
-            Some(KernelImage { image: index, format: image.format.name(), devices: devices(image), fate, coverage, recorded: Vec::new() })
+            Some(KernelImage {
+                image: index,
+                format: image.format.name(),
+                devices: devices(image),
+                fate,
+                coverage,
+                recorded: Vec::new(),
+            })
         };
         let certain = findings.iter().map(|found| found.finding.certain).max();
         ImageChoice {

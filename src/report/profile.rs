@@ -177,7 +177,8 @@ impl Profile {
     /// `Input` where a digest is malformed.
     pub fn devices_by_image(&self) -> Result<Vec<([u8; 32], &str)>> {
         let programs = self.programs.iter();
-        let images = programs.flat_map(|program| program.images.iter().map(|image| (image, program.device.name.as_str())));
+        let images =
+            programs.flat_map(|program| program.images.iter().map(|image| (image, program.device.name.as_str())));
         images.map(|(image, device)| Ok((digest(&image.blake3)?, device))).collect()
     }
 

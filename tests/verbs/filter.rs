@@ -78,7 +78,7 @@ impl Folder {
 
     /// The numbers of the images that are empty for a target.
     fn emptied(&self, input: &str, target: &str) -> Vec<u64> {
-        let report = self.filter(&[input, "-t", &format!("{target},out.table")]);
+        let report = self.filter(&[input, "-o", &format!("{target},out.table")]);
         let emptied = report["outputs"][0]["emptied"].as_array().unwrap();
         emptied.iter().map(|image| image["image"].as_u64().unwrap()).collect()
     }

@@ -130,7 +130,7 @@ fn what_means_nothing_says_what_is_near() {
         format!("{error}; {}", error.remedy().unwrap_or_default())
     };
     assert_eq!(error("intel_gpu_pvcc"), "`intel_gpu_pvcc` is no target; did you mean `intel_gpu_pvc`?");
-    assert_eq!(error("acm-g01"), "`acm-g01` is no target; did you mean `acm_g11`?");
+    assert_eq!(error("acm-g01"), "`acm-g01` is no target; did you mean `acm_g10` or `acm_g11`?");
     assert_eq!(error("quantum"), "`quantum` is no target; `sycl-bundle targets` lists them");
     assert_eq!(error("12.58.0").split(';').next(), Some("no target has IP version 12.58.0"));
     assert!(error("0xffff").starts_with("no target has PCI device id 0xffff"));

@@ -97,7 +97,7 @@ fn compare(folder: &Path, label: &str) {
     let cannot = |target: &str| verdicts.iter().any(|((_, of), verdict)| of == target && *verdict == "incompatible");
     let mut arguments = vec!["filter".to_owned(), "m.spv".to_owned(), "--format".to_owned(), "json".to_owned()];
     for target in TARGETS {
-        arguments.extend(["-t".to_owned(), format!("{target},{target}.table")]);
+        arguments.extend(["-o".to_owned(), format!("{target},{target}.table")]);
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     for output in list(&run(folder, &arguments)["outputs"]) {

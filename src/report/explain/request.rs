@@ -143,7 +143,8 @@ impl Request {
                 let mut choice = ImageChoice::new(file.clone(), name, images, subject, &choice, found);
                 for seen in &mut choice.images {
                     let image = images.iter().find(|image| image.image.index == seen.image);
-                    seen.recorded = image.and_then(|image| self.recorded.get(&image.blake3).cloned()).unwrap_or_default();
+                    seen.recorded =
+                        image.and_then(|image| self.recorded.get(&image.blake3).cloned()).unwrap_or_default();
                 }
                 choices.push(choice);
             }
