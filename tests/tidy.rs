@@ -246,7 +246,8 @@ const STREAMS: &[(&str, &str)] = &[
     ("src/cli/output.rs", "the sink"),
     ("src/cli/global.rs", "asks whether they are terminals"),
     ("src/cli/progress.rs", "draws a bar of numbers on a terminal"),
-    ("src/cli/input.rs", "a signal handler, which may call no more than write"),
+    ("src/cli/mod.rs", "asks where clap would print"),
+    ("src/cli/process.rs", "a signal handler, which may call no more than write"),
     ("src/cli/worker.rs", "a driver's own output goes to the parent, by a pipe"),
     ("src/cli/driver.rs", "pip's output"),
 ];

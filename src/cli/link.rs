@@ -48,7 +48,7 @@ Examples:
   sycl-bundle link libmkl_sycl_vm.so.6 --each -o complete.so
   sycl-bundle link a.spv b.spv --partial -o library.spv
   sycl-bundle link objects.table --for spir64_x86_64 -o executable.table
-  sycl-bundle link objects.table --for spir64_x86_64,pvc --link-options -cl-fast-relaxed-math -o all.table
+  sycl-bundle link objects.table --for spir64_x86_64,pvc --link-options -cl-mad-enable -o all.table
 
 Exit status:
   0  done

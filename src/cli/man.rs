@@ -6,7 +6,7 @@
 
 use super::global::Global;
 use super::output;
-use clap::Command;
+use clap::{Command, CommandFactory as _};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -55,7 +55,7 @@ impl Args {
 /// # Errors
 /// Where rendering fails, which for a page in memory it does not.
 pub fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
-    let mut root = super::short_help::tree().name("sycl-bundle").disable_help_subcommand(true);
+    let mut root = super::Cli::command().name("sycl-bundle").disable_help_subcommand(true);
     root.build();
     let mut pages = vec![("sycl-bundle.1".to_owned(), page(root.clone(), None)?)];
     for verb in root.get_subcommands().filter(|verb| !verb.is_hide_set()) {

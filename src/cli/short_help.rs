@@ -19,7 +19,9 @@ const MORE: &str = "More options";
 /// The command line, with both helps.
 pub fn tree() -> Command {
     let globals: Vec<String> = Cli::command().get_arguments().filter_map(long).collect();
-    Cli::command().mut_subcommands(|verb| shortened(verb, &globals))
+    // Each verb's short help names them in one line.
+    let tree = Cli::command().mut_args(|argument| argument.hide_short_help(true));
+    tree.mut_subcommands(|verb| shortened(verb, &globals))
 }
 
 fn long(argument: &Arg) -> Option<String> {

@@ -49,7 +49,7 @@ impl View {
 #[derive(Debug, Default)]
 pub struct Totals {
     /// Paths of the files that were counted, by their size and device code.
-    seen: HashMap<[u8; 32], String>,
+    seen: HashMap<(u64, Vec<(u64, [u8; 32])>), String>,
     /// Files that are the same as another, which was counted: their paths and that one's.
     same: Vec<(String, String)>,
     files: usize,
@@ -64,12 +64,8 @@ impl Totals {
     /// Adds a file that holds device code. Returns whether it was counted: one of the same size with the same images at the
     /// same places as another is not.
     pub fn add(&mut self, facts: &FileFacts<'_>) -> bool {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&facts.bytes.to_le_bytes());
-        for image in &facts.images {
-            hasher.update(&image.image.offset.to_le_bytes()).update(&image.blake3);
-        }
-        match self.seen.entry(*hasher.finalize().as_bytes()) {
+        let images = facts.images.iter().map(|image| (image.image.offset, image.blake3)).collect();
+        match self.seen.entry((facts.bytes, images)) {
             Entry::Occupied(first) if !facts.images.is_empty() => {
                 self.same.push((facts.path.to_owned(), first.get().clone()));
                 return false;

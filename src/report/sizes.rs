@@ -29,7 +29,7 @@ impl Sum {
     }
 }
 
-/// Where the device code of one or several files takes space.
+/// Places in which the device code of one or several files takes space.
 #[derive(Debug, Default)]
 pub struct Sizes {
     files: HashMap<String, Sum>,

@@ -21,7 +21,7 @@ const EXTENSIONS: &str = "-cl-ext=+cl_khr_fp16,+cl_khr_fp64,+cl_khr_int64_base_a
     +cl_khr_subgroups,+__opencl_c_subgroups,+__opencl_c_generic_address_space,+__opencl_c_atomic_order_seq_cst,\
     +__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices";
 
-/// What rewrites modules: code that was made by another version of it is another one.
+/// Source of what rewrites modules: a digest of it keeps code of another version from being taken for that of this one.
 const REWRITERS: [&str; 5] = [
     include_str!("lower.rs"),
     include_str!("mod.rs"),
