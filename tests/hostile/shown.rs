@@ -67,6 +67,7 @@ fn calls(verb: &str) -> &'static [&'static str] {
         "wrap" => &["FILE -o o.so -v", "FILE -o o.syclbin -v"],
         "embed" => &["FILE OTHER -o o.so -v"],
         "prune" => &["FILE -o o.so --kernel * -v", "FILE -o o.so --restore"],
+        "record" => &["-o o.profile --in FILE -- true", "-o o.profile --in FILE -v -- NAME"],
         "cache" => &["stats"],
         "doctor" => &["--ocloc ./ocloc"],
         "completions" => &["bash", "fish"],
