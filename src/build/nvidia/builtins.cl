@@ -401,6 +401,26 @@ OVERLOAD float fmin(float, float);
 OVERLOAD float fmax(float, float);
 OVERLOAD half fmin(half x, half y) { return (half)fmin((float)x, (float)y); }
 OVERLOAD half fmax(half x, half y) { return (half)fmax((float)x, (float)y); }
+OVERLOAD half radians(half x) { return (half)((float)x * 0.017453292519943295f); }
+OVERLOAD half degrees(half x) { return (half)((float)x * 57.29577951308232f); }
+VECTORS_1(fabs, half) VECTORS_1(floor, half) VECTORS_1(ceil, half) VECTORS_1(rint, half) VECTORS_1(trunc, half)
+VECTORS_1(round, half) VECTORS_1(radians, half) VECTORS_1(degrees, half)
+VECTORS_2(copysign, half) VECTORS_2(fmin, half) VECTORS_2(fmax, half)
+
+// What a half is, by its bits. A component of a vector is -1 where it holds.
+#define BITS(x) (__builtin_astype(x, ushort) & 0x7fff)
+#define TEST(F, HOLDS)                                                                                \
+  OVERLOAD int F(half x) { return HOLDS; }                                                            \
+  OVERLOAD short2 F(half2 x) { return (short2)(-F(x.x), -F(x.y)); }                                   \
+  OVERLOAD short3 F(half3 x) { return (short3)(-F(x.x), -F(x.y), -F(x.z)); }                          \
+  OVERLOAD short4 F(half4 x) { return (short4)(F(x.lo), F(x.hi)); }                                   \
+  OVERLOAD short8 F(half8 x) { return (short8)(F(x.lo), F(x.hi)); }                                   \
+  OVERLOAD short16 F(half16 x) { return (short16)(F(x.lo), F(x.hi)); }
+TEST(signbit, __builtin_astype(x, short) < 0)
+TEST(isnan, BITS(x) > 0x7c00)
+TEST(isinf, BITS(x) == 0x7c00)
+TEST(isfinite, BITS(x) < 0x7c00)
+TEST(isnormal, BITS(x) >= 0x0400 && BITS(x) < 0x7c00)
 
 float __nv_ldexpf(float, int);
 double __nv_ldexp(double, int);
@@ -411,6 +431,20 @@ float __nv_powif(float, int);
 double __nv_powi(double, int);
 OVERLOAD float pown(float x, int y) { return __nv_powif(x, y); }
 OVERLOAD double pown(double x, int y) { return __nv_powi(x, y); }
+float __nv_frexpf(float, private int *);
+float __nv_modff(float, private float *);
+OVERLOAD half frexp(half x, generic int *exponent) {
+  int power;
+  float fraction = __nv_frexpf((float)x, &power);
+  *exponent = power;
+  return (half)fraction;
+}
+OVERLOAD half modf(half x, generic half *whole) {
+  float part;
+  float fraction = __nv_modff((float)x, &part);
+  *whole = (half)part;
+  return (half)fraction;
+}
 void __nv_sincosf(float, private float *, private float *);
 void __nv_sincos(double, private double *, private double *);
 OVERLOAD float sincos(float x, generic float *cosine) {
