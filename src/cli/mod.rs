@@ -99,15 +99,22 @@ fn folder_for_drafts() -> PathBuf {
 impl Cli {
     /// The command line, with the options that every compiler spells with one dash (`-MD`, `-MF`, `-MT`).
     pub fn from_arguments() -> Cli {
-        use clap::FromArgMatches as _;
-        use clap::error::ContextKind;
+        use clap::error::{ContextKind, ErrorKind};
+        use clap::{CommandFactory as _, FromArgMatches as _};
         let pages = Pages::small();
         let long = |argument: OsString| match argument.to_str() {
             Some("-MD" | "-MF" | "-MT") => [OsStr::new("-"), &argument].into_iter().collect(),
             _ => argument,
         };
-        let parsed = short_help::tree().try_get_matches_from(std::env::args_os().map(long));
-        let formatted = |error: clap::Error| error.format(&mut short_help::tree());
+        let arguments: Vec<OsString> = std::env::args_os().map(long).collect();
+        let parsed = Cli::command().try_get_matches_from(&arguments);
+        // The short help costs time to make, and only who asks for help reads it.
+        let asked = |error: &clap::Error| error.kind() == ErrorKind::DisplayHelp;
+        let parsed = match parsed {
+            Err(error) if asked(&error) => short_help::tree().try_get_matches_from(arguments),
+            parsed => parsed,
+        };
+        let formatted = |error: clap::Error| error.format(&mut Cli::command());
         let command = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map_err(formatted));
         let command = command.unwrap_or_else(|mut error| {
             // clap proposes to take a flag that there is not for a file of that name, which it never is.

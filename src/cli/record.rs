@@ -113,7 +113,11 @@ impl Args {
         };
         let files = self.within.iter().cloned().chain(mapped).collect::<Vec<_>>();
         find_files(global, &files, &mut profile)?;
-        write_atomically(output, output::documented(&profile.to_json()).as_bytes(), None)?;
+        if output.as_os_str() == "-" {
+            output::document(&profile.to_json())?;
+        } else {
+            write_atomically(output, output::documented(&profile.to_json()).as_bytes(), None)?;
+        }
         if !global.quiet {
             output::say(&profile.summary(global.width()));
             if profile.programs.is_empty() {

@@ -57,7 +57,9 @@ impl Installation {
     pub fn run_tests(&self, which: &[&str]) -> (BTreeMap<String, String>, Trace) {
         let outcomes = self.folder.path().join("outcomes");
         let mut command = self.python();
-        command.args(["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-p", "outcomes", "--pyargs"]).args(which);
+        // Names of tests are told from the root, which without these is the folder of the next pyproject.toml.
+        command.args(["-m", "pytest", "-q", "-s", "-c", "/dev/null", "--rootdir"]).arg(self.folder.path());
+        command.args(["-p", "no:cacheprovider", "-p", "outcomes", "--pyargs"]).args(which);
         let (trace, said) = self.traced(command.env("OUTCOMES", &outcomes));
         let written = std::fs::read_to_string(&outcomes).unwrap_or_else(|error| panic!("{error}: {said}"));
         std::fs::remove_file(outcomes).unwrap();

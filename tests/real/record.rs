@@ -59,7 +59,7 @@ fn a_recorded_program_compiles_nothing_once_its_wheel_is_built_by_the_profile() 
     build.arg(folder.path().join("windows.profile")).arg(wheel()).arg("-o").arg(folder.path().join("out/"));
     let built: Value = serde_json::from_slice(&succeed(&mut build).stdout).unwrap();
     assert_eq!(built["compiled"], built["harvested"], "{built:#}");
-    assert!(built["harvested"].as_u64().unwrap() >= 6, "{built:#}");
+    assert!(built["harvested"].as_u64().unwrap() >= 5, "{built:#}");
 
     let packages = folder.path().join("packages");
     let made = folder.path().join("out").join(wheel().file_name().unwrap());

@@ -89,9 +89,10 @@ INLINE half shuffle_half(uint mask, half value, uint from) {
   OVERLOAD T intel_sub_group_shuffle(T value, uint from) { return shuffle_##T(ALL, value, from); }    \
   OVERLOAD T intel_sub_group_shuffle_xor(T value, uint mask) { return shuffle_##T(ALL, value, lane() ^ mask); } \
   OVERLOAD T intel_sub_group_shuffle_down(T current, T next, uint delta) {                            \
-    uint from = lane() + delta;                                                                       \
-    T own = shuffle_##T(ALL, current, from), other = shuffle_##T(ALL, next, from);                    \
-    return from < warp_size() ? own : shuffle_##T(ALL, next, from - warp_size());                     \
+    uint from = lane() + delta, size = warp_size();                                                   \
+    /* Both by all work-items: one that is asked and not there has no value. */                       \
+    T own = shuffle_##T(ALL, current, from), other = shuffle_##T(ALL, next, from < size ? from : from - size); \
+    return from < size ? own : other;                                                                 \
   }                                                                                                   \
   OVERLOAD T intel_sub_group_shuffle_up(T previous, T current, uint delta) {                          \
     uint from = lane() - delta;                                                                       \

@@ -334,8 +334,14 @@ impl Clone<'_, '_> {
                 out.put(Op::UConvert as u16, &[kinds.component, *part, word]);
             }
         }
-        let vector = clones.id()?;
-        out.put(Op::CompositeConstruct as u16, &[&[kinds.vector, vector], parts.as_slice()].concat());
+        // llvm-spirv 15 takes constants alone for `OpCompositeConstruct`.
+        let mut vector = clones.id()?;
+        out.put(Op::Undef as u16, &[kinds.vector, vector]);
+        for (at, part) in (0..).zip(parts) {
+            let filled = clones.id()?;
+            out.put(Op::CompositeInsert as u16, &[kinds.vector, filled, part, vector, at]);
+            vector = filled;
+        }
         Ok(vector)
     }
 }

@@ -3,6 +3,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 
@@ -83,6 +84,18 @@ __attribute__((noinline)) ulong id_and_offset(uint dimension) { return get_globa
 kernel void offset_ulong(global const ulong *in, global ulong *out) {
   out[get_group_id(0) * get_local_size(0) + get_local_id(0)] = id_and_offset(0) + 1000000 * id_and_offset(1);
 }
+
+// Neighbours, the last work-item's from the begin of the next value; and those before, the first one's from the end.
+#define NEIGHBOURS(T)                                                                    \
+  kernel void next_##T(global const T *in, global T *out) {                              \
+    size_t i = get_global_id(0);                                                         \
+    out[i] = intel_sub_group_shuffle_down(in[i], in[i], 1);                              \
+  }                                                                                      \
+  kernel void previous_##T(global const T *in, global T *out) {                          \
+    size_t i = get_global_id(0);                                                         \
+    out[i] = intel_sub_group_shuffle_up(in[i], in[i], 1);                                \
+  }
+NEIGHBOURS(int) NEIGHBOURS(long) NEIGHBOURS(float) NEIGHBOURS(double)
 
 #define MATH(T, NAME) \
   kernel void math_##NAME##_##T(global const T *in, global T *out) { out[get_global_id(0)] = NAME(in[get_global_id(0)]); }

@@ -93,6 +93,8 @@ def expected(name, data, size):
             got = np.where(part == part.min(), part.max(), part.min())
         elif name.startswith("reverse"):
             got = part[::-1]
+        elif name.startswith(("next_", "previous_")):
+            got = np.concatenate([np.roll(warp, -1 if name.startswith("next") else 1) for warp in warps])
         elif name == "any_int":
             got = np.full_like(part, (part > 90).any())
         elif name == "all_int":

@@ -30,12 +30,12 @@ fn names_stay_names() {
         let mut browser = Browser::start(size, 900);
         browser.open(&page);
         assert_eq!(browser.text("h1"), "<b>&\"'.spv");
-        browser.click("#kernel-grid th:last-child button");
+        browser.click("#kernel-grid th:first-child button");
         let shown = browser.eval("[...document.querySelectorAll('#kernel-grid tr[data-at]')].length");
         assert_eq!(shown, json!(NAMES.len()));
         // Every place that shows a name: table, tip, details, map, matrix.
         for at in 0..NAMES.len() {
-            browser.click(&format!("#kernel-grid tr[data-at='{at}'] td:last-child"));
+            browser.click(&format!("#kernel-grid tr[data-at='{at}'] td:first-child"));
             let name = browser.text("#table .detail dd");
             let known =
                 NAMES.iter().any(|own| *own == name) || name == "a\\u{1}\\u{1b}[31mb\\u{202e}\\u{200b}\\u{2028}c";

@@ -45,7 +45,7 @@ fn the_table_is_filtered_and_sorted() {
     browser.click("#table input[type=search]");
     browser.write("SCALE int");
     browser.until(&format!("document.querySelectorAll('{rows}').length === 1"));
-    assert!(browser.text(&format!("{rows} td:last-child")).contains("acme::scale<int>"));
+    assert!(browser.text(&format!("{rows} td:first-child")).contains("acme::scale<int>"));
     assert_eq!(browser.text("#table .count"), "1 row of 6");
     browser.write(" nothing");
     assert_eq!((browser.count(rows), browser.text("#table .none").as_str()), (0, "nothing matches"));
@@ -54,7 +54,8 @@ fn the_table_is_filtered_and_sorted() {
     browser.until(&format!("document.querySelectorAll('{rows}').length === 6"));
 
     let last = |browser: &mut Browser| {
-        browser.eval(&format!("[...document.querySelectorAll('{rows} td:last-child')].map((cell) => cell.textContent)"))
+        browser
+            .eval(&format!("[...document.querySelectorAll('{rows} td:first-child')].map((cell) => cell.textContent)"))
     };
     let sorted = json!([
         "acme::add<float>",
@@ -64,21 +65,21 @@ fn the_table_is_filtered_and_sorted() {
         "acme::scale<int>",
         "foo"
     ]);
-    browser.click("#kernel-grid th:last-child button");
+    browser.click("#kernel-grid th:first-child button");
     assert_eq!(last(&mut browser), sorted);
     assert_eq!(
-        browser.eval("document.querySelector('#kernel-grid th:last-child').getAttribute('aria-sort')"),
+        browser.eval("document.querySelector('#kernel-grid th:first-child').getAttribute('aria-sort')"),
         "ascending"
     );
-    browser.click("#kernel-grid th:last-child button");
+    browser.click("#kernel-grid th:first-child button");
     assert_eq!(last(&mut browser), json!(sorted.as_array().unwrap().iter().rev().collect::<Vec<_>>()));
     assert_eq!(
-        browser.eval("document.querySelector('#kernel-grid th:last-child').getAttribute('aria-sort')"),
+        browser.eval("document.querySelector('#kernel-grid th:first-child').getAttribute('aria-sort')"),
         "descending"
     );
     assert_eq!(browser.count("#kernel-grid th[aria-sort=ascending], #kernel-grid th[aria-sort=descending]"), 1);
 
-    browser.click("#kernel-grid tr[data-at='5'] td:last-child");
+    browser.click("#kernel-grid tr[data-at='5'] td:first-child");
     let told = browser.text("#table .detail");
     assert!(told.contains("acme::add<float>") && told.contains("_ZTSN4acme3addIfEE"), "{told}");
     browser.click("#table [data-value=images]");
