@@ -119,7 +119,7 @@ impl Archives {
     }
 
     /// The number of archives.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.bytes.len()
     }
 

@@ -287,6 +287,9 @@ impl AsRef<[u8]> for Spooled {
 }
 
 /// The bytes of an open file of this process alone, mapped to be changed.
+///
+/// # Errors
+/// The system's, where it does not map the file.
 #[allow(unsafe_code, reason = "copies of gigabytes are changed in place, outside of memory")]
 pub fn mapped_mut(file: &File) -> std::io::Result<MmapMut> {
     // SAFETY: the file has no name, so that nobody else changes it or cuts it short.

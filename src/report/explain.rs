@@ -323,7 +323,7 @@ fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
         Verdict::Incompatible => "cannot run",
     };
     lines(&mut out, "", "  ", &format!("{} on {}: {verdict}", names.show(&choice.kernel), choice.target), view);
-    let _ = writeln!(
+    writeln!(
         out,
         "  {}: {} of the kernel",
         shorten_path(&choice.file, view.width / 2),

@@ -45,11 +45,14 @@ impl View {
     }
 }
 
+/// Size of a file, and of each of its images the place and the BLAKE3 hash.
+type DeviceCode = (u64, Vec<(u64, [u8; 32])>);
+
 /// Sums over files.
 #[derive(Debug, Default)]
 pub struct Totals {
     /// Paths of the files that were counted, by their size and device code.
-    seen: HashMap<(u64, Vec<(u64, [u8; 32])>), String>,
+    seen: HashMap<DeviceCode, String>,
     /// Files that are the same as another, which was counted: their paths and that one's.
     same: Vec<(String, String)>,
     files: usize,

@@ -36,7 +36,7 @@ pub fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
     }
     for link in &linked.links {
         let first = link.symbols.first().map(|symbol| names.show(symbol)).unwrap_or_default();
-        let _ = writeln!(
+        writeln!(
             out,
             "{} takes {} from {}, such as {}",
             link.from,
@@ -55,7 +55,7 @@ pub fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
         0 => String::new(),
         some => format!("{} of another type, ", count(some)),
     };
-    let _ = writeln!(
+    writeln!(
         out,
         "linking: {word}; {} imported ({} by the device library), {} exported; {} unresolved, {}{} duplicate, {} in two files",
         counted(linked.imports, "symbol"),

@@ -223,10 +223,12 @@ mod tests {
         let mut out = Shown::default();
         let hostile = "a\x1b[2J\r\n::error::b\n";
         writeln!(out, "{hostile}: {hostile}");
-        writeln!(out, "  {}", "::set-output name=x::y ##[error] ##vso[task.x]");
+        let command = "::set-output name=x::y ##[error] ##vso[task.x]";
+        writeln!(out, "  {command}");
         writeln!(out, "cl::sycl::half");
         out.push_str("::");
-        writeln!(out, "error file={}::", "a\u{202e}\n");
+        let file = "a\u{202e}\n";
+        writeln!(out, "error file={file}::");
         out.styled(Some("1"), "bold\x1b[0m");
         let spelled = "a\\u{1b}[2J\\r\\n::error::b\\n";
         let lines = [

@@ -151,7 +151,7 @@ mod tests {
             let size: usize = field(48, 58).parse().expect("a size");
             let start = at + HEADER;
             let name = field(0, 16).trim_end_matches('/').to_owned();
-            assert!(name.starts_with("pad_") || start % ALIGN == 0, "{name} at {start}");
+            assert!(name.starts_with("pad_") || start.is_multiple_of(ALIGN), "{name} at {start}");
             names.push(name);
             at = start + size + size % 2;
         }

@@ -83,8 +83,7 @@ fn module(text: &str) -> Vec<u8> {
 
 /// A kernel of a wicked name that uses `double` and calls a function of a wicked name, from a file of a wicked name.
 fn wicked_module(kernel: &str) -> Vec<u8> {
-    let text = format!(
-        "OpCapability Addresses\nOpCapability Linkage\nOpCapability Kernel\nOpCapability Float64\n\
+    let text = "OpCapability Addresses\nOpCapability Linkage\nOpCapability Kernel\nOpCapability Float64\n\
          OpMemoryModel Physical64 OpenCL\n\
          OpEntryPoint Kernel %kernel \"kernel_name\"\n\
          %file = OpString \"file_name\"\n\
@@ -96,11 +95,10 @@ fn wicked_module(kernel: &str) -> Vec<u8> {
          %callee = OpFunction %void None %type\n%a = OpFunctionParameter %double\nOpFunctionEnd\n\
          %kernel = OpFunction %void None %type\n%b = OpFunctionParameter %double\n%label = OpLabel\n\
          OpLine %file 3 4\n%c = OpFMul %double %b %constant\n\
-         %d = OpFunctionCall %void %callee %c\nOpReturn\nOpFunctionEnd\n"
-    );
+         %d = OpFunctionCall %void %callee %c\nOpReturn\nOpFunctionEnd\n";
     let mut out = Vec::new();
     let words: Vec<u32> =
-        module(&text).chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+        module(text).chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
     out.extend(&words[..5]);
     // Names take the place of those that the assembler's text can hold.
     let mut at = 5;
@@ -233,7 +231,7 @@ fn run(folder: &Folder, call: &[String], colored: bool) -> Vec<String> {
     let done = command.output().unwrap();
     let mut faults = Vec::new();
     let shown = || call.join(" ").escape_debug().to_string();
-    if !done.status.code().is_some_and(|code| code <= 6) {
+    if done.status.code().is_none_or(|code| code > 6) {
         faults.push(format!("{}: {:?}: {}", shown(), done.status, String::from_utf8_lossy(&done.stderr)));
     }
     let bytes = call.iter().any(|word| word == "-") && call[0] == "extract";

@@ -271,7 +271,7 @@ impl Args {
                 output: group.output.display().to_string(),
                 emit: emit.name(),
                 images: *total,
-                archives: archives.len(),
+                archives: archives.count(),
                 unselected: total.saturating_sub(work.images.len()),
                 taken_over,
                 dry_run: self.dry_run,

@@ -241,7 +241,7 @@ pub fn markdown(report: &Report, names: Names) -> Shown {
         }
     }
     for (requirement, [gained, lost]) in report.requirements() {
-        let _ = writeln!(
+        writeln!(
             out,
             "- {}: {} gained, {} lost it",
             markdown_text(&requirement),

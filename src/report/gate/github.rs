@@ -98,12 +98,7 @@ pub fn markdown(targets: &[TargetFindings], names: Names) -> Shown {
                     continue;
                 }
                 let kernel = names.show(finding.found.kernel);
-                let _ = writeln!(
-                    out,
-                    "- {} in {}",
-                    markdown_code(&shorten(&kernel, SHOWN)),
-                    markdown_code(&finding.of.file)
-                );
+                writeln!(out, "- {} in {}", markdown_code(&shorten(&kernel, SHOWN)), markdown_code(&finding.of.file));
                 if let Some(found) = finding.evidence() {
                     let way = evidence::text(finding.found.kernel, found, names);
                     for line in way.lines().skip(1) {
