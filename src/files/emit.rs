@@ -417,7 +417,7 @@ pub fn write(
 /// bytes written.
 ///
 /// # Errors
-/// Those of [`write`]; `Usage` where a part would replace another file.
+/// Those of [`write()`]; `Usage` where a part would replace another file.
 pub fn write_with_parts(
     reporter: &dyn Reporter,
     form: &Form,
