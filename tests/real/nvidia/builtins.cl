@@ -3,7 +3,6 @@
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
-#pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 
@@ -87,6 +86,8 @@ kernel void offset_ulong(global const ulong *in, global ulong *out) {
 
 // Neighbours, the last work-item's from the begin of the next value; and those before, the first one's from the end.
 #define NEIGHBOURS(T)                                                                    \
+  __attribute__((overloadable)) T intel_sub_group_shuffle_down(T, T, uint);              \
+  __attribute__((overloadable)) T intel_sub_group_shuffle_up(T, T, uint);                \
   kernel void next_##T(global const T *in, global T *out) {                              \
     size_t i = get_global_id(0);                                                         \
     out[i] = intel_sub_group_shuffle_down(in[i], in[i], 1);                              \
