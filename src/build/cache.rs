@@ -16,10 +16,9 @@ use crate::error::{Error, ErrorKind, Result};
 pub use keep::{Removed, Stats, Verified};
 pub use key::{Compiler, Key, Keys, fingerprint};
 use std::fs::{self, DirBuilder, File};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 /// The folder of this form of entries, within the cache's own; another form will have another.
@@ -82,7 +81,6 @@ impl Cache {
     /// # Errors
     /// `Environment` where it cannot be written; what was there stays.
     pub fn put(&self, key: &Key, binary: &[u8]) -> Result<()> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         let path = self.path(key);
         let Some(folder) = path.parent() else { return Err(Error::input("a key without a folder")) };
         let failed = |error: std::io::Error| {
@@ -94,18 +92,14 @@ impl Cache {
                 format!("cannot keep a binary in `{}`: a link in the cache leads elsewhere", folder.display());
             return Err(Error::new(ErrorKind::Environment, message));
         }
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let temporary = folder.join(format!("{TEMPORARY}{}-{number}-{}", std::process::id(), key.hex()));
-        let written = File::options()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)
-            .and_then(|mut file| file.write_all(&entry_head(key, binary)).and_then(|()| file.write_all(binary)))
-            .and_then(|()| fs::rename(&temporary, &path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            failed(error)
-        })
+        let write = || -> io::Result<()> {
+            let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+            temporary.write_all(&entry_head(key, binary))?;
+            temporary.write_all(binary)?;
+            temporary.persist(&path)?;
+            Ok(())
+        };
+        write().map_err(failed)
     }
 
     /// Entries lie in 256 folders, by the first byte of their key.

@@ -4,18 +4,17 @@
 //! sockets, which are written to and read from in turns, each for a moment. A thread listens to its standard error; where the
 //! system gives none, what the worker says there is lost. It is no socket, since programs open `/dev/stderr`.
 
-use std::fs::DirBuilder;
 use std::io::{ErrorKind as IoKind, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
 
 use super::failure::{Death, FailureCause};
 use super::inventory::{Inventory, Offline};
@@ -50,7 +49,7 @@ pub(super) struct Worker {
 }
 
 /// Empty folder of this user alone, which is removed with what is in it when it is dropped.
-pub struct Scratch(PathBuf);
+pub struct Scratch(TempDir);
 
 impl Scratch {
     /// Makes one below `base`; `purpose` is part of its name.
@@ -58,29 +57,17 @@ impl Scratch {
     /// # Errors
     /// `Environment` where it cannot be made.
     pub fn new(base: &Path, purpose: &str) -> Result<Scratch> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = base.join(format!("sycl-bundle-{purpose}-{}-{number}", std::process::id()));
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => Ok(Scratch(path)),
-            Err(error) => {
-                let message = format!("making `{}`, a folder to work in: {error}", path.display());
-                Err(Error::new(ErrorKind::Environment, message)
-                    .with_remedy("TMPDIR names a folder that can be written to"))
-            }
-        }
+        // Not named after the process: a killed one leaves its folder, and numbers of processes come again.
+        let made = tempfile::Builder::new().prefix(&format!("sycl-bundle-{purpose}-")).tempdir_in(base);
+        made.map(Scratch).map_err(|error| {
+            Error::new(ErrorKind::Environment, format!("making a folder to work in: {error}"))
+                .with_remedy("TMPDIR names a folder that can be written to")
+        })
     }
 
     /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A process that was started there may still write to it.
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.0.path()
     }
 }
 

@@ -151,9 +151,11 @@ fn drivers_take_the_native_code_that_coverage_says() {
         for (gpu, name) in GPUS {
             let covered = coverage.get(name).is_some_and(|coverage| coverage == "native");
             let device = format!("sim:{gpu}");
-            let asked =
-                intel().tool().arg("kernels").arg(&bare).args(["--device", &device, "--format", "json"]).output();
-            let kernels: Value = serde_json::from_slice(&asked.unwrap().stdout).unwrap();
+            let mut ask = intel().tool();
+            let asked = ask.arg("kernels").arg(&bare).args(["--device", &device, "--format", "json"]).output().unwrap();
+            let said = String::from_utf8_lossy(&asked.stderr);
+            assert!(matches!(asked.status.code(), Some(0 | 4)), "{code} on {gpu}: {}: {said}", asked.status);
+            let kernels: Value = serde_json::from_slice(&asked.stdout).unwrap();
             let answers = kernels["kernels"][0]["devices"].as_object().unwrap().values().next().unwrap().clone();
             assert_eq!(answers["work_group_size"].is_u64(), covered, "{code} on {gpu}: {answers}");
         }

@@ -44,7 +44,11 @@ impl Unstable {
         succeed(patch.args(["--force-rpath", "--set-rpath"]).arg(&libraries).arg(&copy));
         std::fs::rename(copy, &unstable.tool).unwrap();
         std::fs::create_dir_all(&unstable.icd).unwrap();
-        std::fs::write(unstable.icd.join("driver.icd"), libraries.join(driver).to_str().unwrap()).unwrap();
+        let named = unstable.icd.join("driver.icd");
+        let whole = named.with_extension(std::process::id().to_string());
+        // Another run of the tests may read it meanwhile.
+        std::fs::write(&whole, libraries.join(driver).to_str().unwrap()).unwrap();
+        std::fs::rename(whole, named).unwrap();
         unstable
     }
 
