@@ -43,20 +43,42 @@ impl Stdout {
 
 /// Standard output for programs that read JSON or XML, which may be shown by a terminal or a CI all the same: what does not
 /// show stands as `\u202e`, which is the same text in JSON.
-pub struct Documents(BufWriter<std::io::StdoutLock<'static>>);
+pub struct Documents {
+    out: std::io::StdoutLock<'static>,
+    /// Bytes that were not looked at yet.
+    held: Vec<u8>,
+}
+
+/// Bytes of a document that are looked at together.
+const HELD: usize = 1 << 13;
 
 impl Documents {
     /// Opens it, buffered.
     pub fn open() -> Documents {
-        Documents(BufWriter::with_capacity(1 << 13, std::io::stdout().lock()))
+        Documents { out: std::io::stdout().lock(), held: Vec::with_capacity(HELD) }
     }
 
     /// Prints what is in the buffer.
     ///
     /// # Errors
-    /// `Io` where standard output cannot be written to.
+    /// `Io` where standard output cannot be written to, or what was written is no UTF-8.
     pub fn finish(mut self) -> Result<()> {
-        self.0.flush().map_err(|error| lost(&error))
+        self.flush().map_err(|error| lost(&error))
+    }
+
+    /// Prints so many of the bytes that are held.
+    fn pass(&mut self, length: usize) -> std::io::Result<()> {
+        let bytes = self.held.get(..length).unwrap_or_default();
+        // Without a branch per byte, so that the compiler looks at many at once.
+        let plain = bytes.iter().fold(true, |plain, &byte| plain & (byte < 0x7f) & (byte >= b' ' || byte == b'\n'));
+        if plain && memchr::memmem::find(bytes, b"##").is_none() {
+            self.out.write_all(bytes)?;
+        } else {
+            let text = std::str::from_utf8(bytes).map_err(std::io::Error::other)?;
+            self.out.write_all(documented(text).as_bytes())?;
+        }
+        self.held.drain(..length);
+        Ok(())
     }
 }
 
@@ -66,17 +88,19 @@ impl Write for Documents {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        // Without a branch per byte, so that the compiler looks at many at once.
-        let plain = bytes.iter().fold(true, |plain, &byte| plain & (byte < 0x7f) & (byte >= b' ' || byte == b'\n'));
-        if plain && !bytes.windows(2).any(|pair| pair == b"##") {
-            return self.0.write_all(bytes);
+        self.held.extend_from_slice(bytes);
+        if self.held.len() < HELD {
+            return Ok(());
         }
-        let text = std::str::from_utf8(bytes).map_err(std::io::Error::other)?;
-        self.0.write_all(documented(text).as_bytes())
+        // No letter is parted there, and no pair of number signs.
+        let parts = |byte: &u8| byte.is_ascii() && *byte != b'#';
+        let whole = self.held.iter().rposition(parts).map_or(0, |last| last.saturating_add(1));
+        self.pass(whole)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.0.flush()
+        self.pass(self.held.len())?;
+        self.out.flush()
     }
 }
 
