@@ -55,7 +55,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("saphyr_parser", &["src/device/yaml.rs"]),
     ("libloading", &["src/build/ocloc.rs"]),
     ("opencl3", &["src/build/opencl.rs", "src/build/opencl/"]),
-    ("comfy_table", &["src/report/table.rs"]),
     // Model types are their own documents: they are serialised where they are defined.
     ("schemars", &["src/"]),
     ("serde", &["src/"]),

@@ -369,17 +369,16 @@ fn run(
     if let Some(error) = unkept {
         reporter.note(&format!("{error}; the build goes on without keeping more"));
     }
+    let images = format!("{} image{}", left.len(), if left.len() == 1 { "" } else { "s" });
     if settings.interrupted.as_ref().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed)) {
-        let message =
-            format!("interrupted: {finished} of {} images compiled, {kept} of them kept in the cache", left.len());
+        let message = format!("interrupted: {finished} of {images} compiled, {kept} of them kept in the cache");
         let remedy = if kept > 0 { "run the same command again to go on" } else { "run it again" };
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));
     }
     // Which one it was has been said when it happened.
     if failed && settings.fail_fast {
         let message = format!(
-            "ended by an image that did not build: {finished} of {} images compiled, {kept} of them kept in the cache",
-            left.len()
+            "ended by an image that did not build: {finished} of {images} compiled, {kept} of them kept in the cache"
         );
         let remedy = "without --fail-fast all others are compiled, and what does not build stays SPIR-V";
         return Err(Error::new(ErrorKind::Build, message).with_remedy(remedy));

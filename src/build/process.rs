@@ -102,6 +102,9 @@ impl Worker {
         let said = Arc::new(Mutex::new(Vec::new()));
         let (stderr, stderr_ended) = listen(&said);
         command.stdin(stdin).stdout(stdout).stderr(stderr);
+        // What a terminal sends to the program ends it in order, and no worker before that as if its driver had crashed.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let child = command.spawn().map_err(|error| {
             let program = launch.program.display();
             Error::new(ErrorKind::Environment, format!("starting a worker process, {program}: {error}"))

@@ -16,7 +16,6 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::write::write_atomically;
 use sycl_bundle::report::devices as page;
 use sycl_bundle::report::devices::{BuiltIn, Listed};
-use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::text::Shown;
 
 const HELP: &str = "\
@@ -117,7 +116,7 @@ impl Args {
         }
         let mut exit = Exit::Done;
         let kernels = self.kernels.then(|| built_in(global, &live, &listed, &mut exit)).transpose()?;
-        let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+        let view = global.view();
         let text = match (self.format, &kernels) {
             (Answer::Json, kernels) => {
                 output::document(&page::json(&live.inventory, &listed, kernels.as_deref(), &probes))?;

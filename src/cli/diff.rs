@@ -8,10 +8,9 @@ use sycl_bundle::compat::diff::budget::{Budgets, Forbidden, Growth};
 use sycl_bundle::compat::diff::compare::What;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
-use sycl_bundle::files::{each_file, report_problems};
+use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
 use sycl_bundle::report::diff::{self as report, Build, Report};
 use sycl_bundle::report::evidence::Names;
-use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::page;
 use sycl_bundle::select::Selector;
 
@@ -143,9 +142,13 @@ impl Args {
         let (new, second) = read(global, new, &selector)?;
         // What a side that could not be read lacks is not known to be gone.
         for (build, exit) in [(&old, first), (&new, second)] {
-            if !matches!(exit, Exit::Done | Exit::Input) || exit == Exit::Input && build.is_empty() {
+            if !matches!(exit, Exit::Done | Exit::Input | Exit::NoDeviceCode) || exit == Exit::Input && build.is_empty()
+            {
                 return Ok(exit);
             }
+        }
+        if first == Exit::NoDeviceCode && second == Exit::NoDeviceCode {
+            return Err(Error::new(ErrorKind::NoDeviceCode, "neither build holds device code"));
         }
         let all = Report::new(old, new, &ignored, &budgets);
         self.print(global, &all)?;
@@ -179,7 +182,7 @@ impl Args {
             }
             Format::Markdown => report::markdown(all, Names { demangle: global.demangle }),
             Format::Table => {
-                let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+                let view = global.view();
                 report::table(all, self.all, &view)
             }
         };
@@ -191,7 +194,8 @@ impl Args {
 fn read(global: &Global, path: &Path, selector: &Selector) -> Result<(Build, Exit)> {
     let argument = path.display().to_string();
     let mut build = Build::default();
-    let exit = each_file(global, std::slice::from_ref(&path.to_path_buf()), selector, |facts| {
+    let options = ReadOptions { empty_counts: true, ..ReadOptions::default() };
+    let exit = each_file_with(global, std::slice::from_ref(&path.to_path_buf()), selector, options, |facts| {
         report_problems(global, facts);
         build.add(&argument, facts);
         Ok(())

@@ -17,7 +17,6 @@ use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::{each_file, each_linked, report_problems};
 use sycl_bundle::report::explain::request::Request;
 use sycl_bundle::report::explain::{Built, Explanation};
-use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::kernels::OnDevice;
 use sycl_bundle::report::profile::Profile;
 use sycl_bundle::report::{FileFacts, explain as report};
@@ -181,7 +180,7 @@ impl Args {
                 out.finish()?;
             }
             Answer::Table => {
-                let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+                let view = global.view();
                 output::show(&report::text(explanation, &view))?;
             }
         }

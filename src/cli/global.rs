@@ -6,11 +6,10 @@ use super::output;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use sycl_bundle::error::{Error, Exit, Reporter, Result};
+use sycl_bundle::report::evidence::Names;
+use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::table::Drawing;
 use sycl_bundle::report::text::Shown;
-
-/// Columns where the terminal does not tell.
-const WIDTH: usize = 100;
 
 /// The choice of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -34,6 +33,9 @@ pub struct GlobalArgs {
     /// Say more
     #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 902)]
     verbose: u8,
+    /// Shorten nothing and leave out no column, however narrow the terminal is
+    #[arg(long, global = true, display_order = 903)]
+    wide: bool,
     /// Show kernel names as they are in the file
     #[arg(long, global = true, display_order = 903)]
     no_demangle: bool,
@@ -55,7 +57,7 @@ pub struct Global {
     /// Whether kernels are shown by the names they have in the source.
     pub demangle: bool,
     width: usize,
-    stderr_terminal: bool,
+    stderr_width: usize,
     stdout_color: bool,
     stderr_color: bool,
     stdout_terminal: bool,
@@ -67,35 +69,37 @@ impl GlobalArgs {
     pub fn resolve(&self) -> Global {
         let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let forced = std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let color = |terminal: bool| match self.color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => !set("NO_COLOR") && (forced || terminal),
+            Color::Auto => !set("NO_COLOR") && (forced || terminal && !dumb),
         };
         let stdout_terminal = std::io::stdout().is_terminal();
+        let stderr_terminal = std::io::stderr().is_terminal();
         Global {
             quiet: self.quiet,
             verbose: self.verbose,
             demangle: !self.no_demangle,
-            width: width(),
-            stderr_terminal: std::io::stderr().is_terminal(),
+            width: if self.wide { usize::MAX } else { width(std::io::stdout()) },
+            stderr_width: if self.wide || !stderr_terminal { usize::MAX } else { width(std::io::stderr()) },
             stdout_color: color(stdout_terminal),
-            stderr_color: color(std::io::stderr().is_terminal()),
+            stderr_color: color(stderr_terminal),
             stdout_terminal,
             unicode: unicode(),
         }
     }
 }
 
-fn width() -> usize {
-    let stdout = std::io::stdout();
+/// Columns of the terminal, or else what COLUMNS says; what reads a pipe gets lines as long as they are.
+fn width(of: impl std::os::fd::AsFd) -> usize {
     let terminal = || {
-        let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+        let size = rustix::termios::tcgetwinsize(of).ok()?;
         (size.ws_col > 0).then_some(usize::from(size.ws_col))
     };
     let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
     // Narrower than this no table says anything; wider, lines are hard to follow.
-    terminal().or_else(columns).map_or(WIDTH, |width| width.clamp(40, 400))
+    terminal().or_else(columns).map_or(usize::MAX, |width| width.clamp(40, 400))
 }
 
 /// Whether the locale's letters are Unicode's: the first of these variables that is set says so.
@@ -111,14 +115,19 @@ impl Global {
         self.width
     }
 
-    /// Columns to write in on stderr: lines in logs are not broken.
-    pub fn stderr_width(&self) -> usize {
-        if self.stderr_terminal { self.width } else { usize::MAX }
+    /// The form in which kernels are named.
+    pub fn names(&self) -> Names {
+        Names { demangle: self.demangle }
     }
 
-    /// Whether stdout is coloured.
-    pub fn stdout_color(&self) -> bool {
-        self.stdout_color
+    /// The way in which documents are shown on stdout.
+    pub fn view(&self) -> View {
+        View { width: self.width, demangle: self.demangle, color: self.stdout_color }
+    }
+
+    /// Columns to write in on stderr.
+    pub fn stderr_width(&self) -> usize {
+        self.stderr_width
     }
 
     /// The letters that stdout takes.

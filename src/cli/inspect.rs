@@ -50,6 +50,9 @@ pub struct Args {
     /// Show which images are the same code under other names, and what they cost
     #[arg(long, conflicts_with_all = ["all", "sizes"])]
     clones: bool,
+    /// Print the names of kernels alone, one a line, for `grep` and scripts; mangled with --no-demangle
+    #[arg(long, conflicts_with_all = ["all", "sizes", "clones", "format", "html"])]
+    names: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
@@ -95,8 +98,17 @@ impl Args {
         // Images are examined while they are written, by the same threads; those of a page before.
         let options = ReadOptions { lazy: !self.page.asked(), ..ReadOptions::default() };
         let exit = match self.format {
+            Format::Table if self.names => {
+                let mut out = output::NameList::open(global.names());
+                let exit = each_file(global, &self.files, &selector, |facts| {
+                    report_problems(global, facts);
+                    facts.images.iter().flat_map(|image| &image.kernels).try_for_each(|kernel| out.put(kernel))
+                })?;
+                out.finish()?;
+                exit
+            }
             Format::Table => {
-                let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+                let view = global.view();
                 let mut out = output::Stdout::open();
                 let mut totals = Totals::default();
                 let mut all = sizes::Sizes::default();
@@ -155,7 +167,7 @@ impl Args {
     fn clones(&self, global: &Global) -> Result<Exit> {
         let selector = self.selection.selector()?;
         let mut out = output::Stdout::open();
-        let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+        let view = global.view();
         let mut all = Vec::new();
         let mut first = true;
         let exit = each_file(global, &self.files, &selector, |facts| {

@@ -56,6 +56,9 @@ pub struct Args {
     /// Build on so many devices' compilers at once; by default one per processor
     #[arg(short, long, value_name = "N", requires = "device")]
     jobs: Option<NonZeroUsize>,
+    /// Print the names of kernels alone, one a line, for `grep` and scripts; mangled with --no-demangle
+    #[arg(long, conflicts_with_all = ["all", "device", "format"])]
+    names: bool,
     /// The form of the output
     #[arg(long, value_name = "FORM", default_value = "table")]
     format: Format,
@@ -111,8 +114,17 @@ impl Args {
         };
         let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
         let exit = match self.format {
+            Format::Table if self.names => {
+                let mut out = output::NameList::open(global.names());
+                let exit = each_file_with(global, &self.files, &selector, options, |facts| {
+                    report_problems(global, facts);
+                    find(facts, false)?.kernels.iter().try_for_each(|kernel| out.put(&kernel.name))
+                })?;
+                out.finish()?;
+                exit
+            }
             Format::Table => {
-                let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+                let view = global.view();
                 let mut out = output::Stdout::open();
                 let mut first = true;
                 let exit = each_file_with(global, &self.files, &selector, options, |facts| {

@@ -6,7 +6,7 @@
 
 use super::global::Global;
 use super::output;
-use clap::{Command, CommandFactory as _};
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -105,7 +105,7 @@ const ENVIRONMENT: &[(&str, &[&str], &str)] = &[
     ),
     ("ONEAPI_DEVICE_SELECTOR", &["doctor"], "Which devices programs see; what it hides is told."),
     ("NO_COLOR, CLICOLOR_FORCE", &[], "Whether the output is coloured, where --color is auto."),
-    ("COLUMNS", &[], "How wide the output is, where it is no terminal."),
+    ("COLUMNS", &[], "How wide the output is, where it is no terminal; without it nothing is shortened there."),
 ];
 
 /// Files, likewise.
@@ -128,15 +128,64 @@ const FILES: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
+/// The section with the verb's own options, the groups of others, and the operands, each with the name of its value.
+fn synopsis(command: &Command) -> std::io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).replacen("bundle-", "bundle ", 1);
+    write!(out, ".SH SYNOPSIS\n\\fB{}\\fR", escaped(&name))?;
+    let mut groups: Vec<String> = Vec::new();
+    let shown = |argument: &&Arg| !argument.is_hide_set();
+    for argument in command.get_arguments().filter(shown).filter(|argument| !argument.is_positional()) {
+        if let Some(heading) = argument.get_help_heading() {
+            let group = heading.to_lowercase();
+            groups.extend((!groups.contains(&group)).then_some(group));
+            continue;
+        }
+        let short = argument.get_short().map(|short| format!("-{short}"));
+        let long = argument.get_long().map(|long| format!("--{long}"));
+        let names: Vec<String> =
+            short.into_iter().chain(long).map(|name| format!("\\fB{}\\fR", escaped(&name))).collect();
+        let takes = argument.get_action().takes_values();
+        let value = if takes { format!(" {}", value_name(argument)) } else { String::new() };
+        let repeated = if matches!(argument.get_action(), ArgAction::Append | ArgAction::Count) { "..." } else { "" };
+        let (open, close) = if argument.is_required_set() { ("", "") } else { ("[", "]") };
+        write!(out, " {open}{}{value}{close}{repeated}", names.join("|"))?;
+    }
+    for group in groups {
+        write!(out, " [\\fI{}\\fR]", escaped(&group))?;
+    }
+    for argument in command.get_positionals().filter(shown) {
+        let repeated = if matches!(argument.get_action(), ArgAction::Append) { "..." } else { "" };
+        let (open, close) = if argument.is_required_set() { ("", "") } else { ("[", "]") };
+        write!(out, " {open}{}{close}{repeated}", value_name(argument))?;
+    }
+    if command.get_subcommands().next().is_some() {
+        write!(out, " \\fICOMMAND\\fR")?;
+    }
+    writeln!(out)?;
+    Ok(out)
+}
+
+fn value_name(argument: &Arg) -> String {
+    let names = argument.get_value_names().unwrap_or_default().iter();
+    let names: Vec<String> = names.map(|name| format!("\\fI{}\\fR", escaped(name))).collect();
+    if names.is_empty() {
+        format!("\\fI{}\\fR", escaped(&argument.get_id().as_str().to_uppercase()))
+    } else {
+        names.join(" ")
+    }
+}
+
 /// A page. `verb` is none for that of the program.
 pub fn page(command: Command, verb: Option<&str>) -> std::io::Result<Vec<u8>> {
     let behind = command.get_after_long_help().or_else(|| command.get_after_help()).map(ToString::to_string);
     let subcommands = command.get_subcommands().next().is_some();
+    let synopsis = synopsis(&command)?;
     let man = clap_mangen::Man::new(command).date("");
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    page.extend_from_slice(&synopsis);
     man.render_description_section(&mut page)?;
     let behind = AfterHelp::parse(behind.as_deref().unwrap_or_default());
     for paragraph in behind.prose {

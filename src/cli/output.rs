@@ -1,7 +1,9 @@
 //! How does text get to standard output and standard error?
 
+use std::collections::HashSet;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use sycl_bundle::error::{Error, ErrorKind, Exit, Result};
+use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::text::{Shown, shows, visible};
 
 /// Says lines on standard error. Where that cannot be written to, there is nobody to tell.
@@ -127,6 +129,41 @@ pub fn show(text: &Shown) -> Result<()> {
     let mut out = Stdout::open();
     out.show(text)?;
     out.finish()
+}
+
+/// Names of kernels, one a line, each once, as `--names` prints them.
+pub struct NameList {
+    names: Names,
+    known: HashSet<String>,
+    out: Stdout,
+}
+
+impl NameList {
+    /// Opens standard output.
+    pub fn open(names: Names) -> NameList {
+        NameList { names, known: HashSet::new(), out: Stdout::open() }
+    }
+
+    /// Prints a kernel's name, unless that has been printed.
+    ///
+    /// # Errors
+    /// `Io` where standard output cannot be written to.
+    pub fn put(&mut self, mangled: &str) -> Result<()> {
+        if !self.known.insert(mangled.to_owned()) {
+            return Ok(());
+        }
+        let mut line = Shown::default();
+        writeln!(line, "{}", self.names.show(mangled));
+        self.out.show(&line)
+    }
+
+    /// Prints what is in the buffer.
+    ///
+    /// # Errors
+    /// `Io` where standard output cannot be written to.
+    pub fn finish(self) -> Result<()> {
+        self.out.finish()
+    }
 }
 
 /// Prints a document, which ends its last line.

@@ -10,7 +10,6 @@ use sycl_bundle::demangle::demangle;
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::{ReadOptions, each_file_with, report_problems};
-use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::props::{self as page, FileProps, Shape, json};
 use sycl_bundle::report::text::Shown;
 use sycl_bundle::select::Pattern;
@@ -100,7 +99,7 @@ impl Args {
         let filtered = !(sets.is_empty() && names.is_empty());
         let selector = self.selection.selector()?;
         let options = ReadOptions { skip_hash: true, ..ReadOptions::default() };
-        let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+        let view = global.view();
         let (mut out, mut lines) = (output::Stdout::open(), output::Documents::open());
         let mut document = match self.format {
             Format::Json => Some(json::Document::open(output::Documents::open())?),

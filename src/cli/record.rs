@@ -119,7 +119,7 @@ impl Args {
             write_atomically(output, output::documented(&profile.to_json()).as_bytes(), None)?;
         }
         if !global.quiet {
-            output::say(&profile.summary(global.width()));
+            output::say(&profile.summary(global.stderr_width()));
             if profile.programs.is_empty() {
                 global.note("all of it was native, the program launched nothing, or its runtime is older than 2023");
             }

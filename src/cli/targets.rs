@@ -12,7 +12,6 @@ use sycl_bundle::device::target::{Family, Target};
 use sycl_bundle::error::Exit;
 use sycl_bundle::error::{Error, ErrorKind, Result};
 use sycl_bundle::files::{each_file, report_problems};
-use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::targets as page;
 use sycl_bundle::report::text::Shown;
 use sycl_bundle::select::Selector;
@@ -102,7 +101,7 @@ impl Args {
             return self.validate(global);
         }
         let table = self.configs.table(global)?;
-        let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+        let view = global.view();
         if let [first, second] = self.diff.as_slice() {
             let (first, second) = (one(&table, first)?, one(&table, second)?);
             match self.format {

@@ -289,7 +289,7 @@ pub fn build_remedy(target: &Target) -> String {
     if target.name == "spir64_x86_64" {
         return "add one: sycl-bundle build FILE -t spir64_x86_64 -o OUTPUT".to_owned();
     }
-    if target.backends.first() == Some(&Backend::Cuda) {
+    if target.backends.first() == Some(&Backend::Cuda) || target.ocloc_device().is_some() {
         return format!(
             "add one: sycl-bundle build FILE -t {} -o OUTPUT, or at compile time: -fsycl-targets={}",
             target.name, target.name

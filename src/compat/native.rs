@@ -110,6 +110,23 @@ impl Stay {
     }
 }
 
+impl Stay {
+    /// Tells the user how the image can be compiled; none where nothing helps.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Stay::SpecConstants(_) => Some(
+                "--spec NAME=VALUE compiles it with values of your choice, --spec-defaults with those of the source; \
+                 programs that set others go on using the SPIR-V",
+            ),
+            Stay::OpenConstants(_) => {
+                Some("--spec NAME=VALUE gives these a value too, --spec-defaults those of the source")
+            }
+            Stay::Imports(_) => Some("`sycl-bundle link` makes one image of it and those that define what it imports"),
+            _ => None,
+        }
+    }
+}
+
 /// Aspects that name another kind of device, or that only GPUs have.
 fn no_cpu_has(aspect: &str) -> bool {
     matches!(aspect, "gpu" | "accelerator" | "custom" | "ext_intel_esimd" | "ext_oneapi_cuda_cluster_group")

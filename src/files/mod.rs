@@ -98,6 +98,8 @@ pub struct ReadOptions<'h> {
     pub sidecars: Option<&'h Beside>,
     /// Nothing is said of what fails: the same files have been read before.
     pub silent: bool,
+    /// A file without device code is an answer: it is noted, and no error.
+    pub empty_counts: bool,
     /// Memory counts once everything is read: what was found is freed then, also where the process could end next.
     pub eager_free: bool,
 }
@@ -120,6 +122,7 @@ pub fn each_file_with(
         skip_hash: options.skip_hash && !selector.needs_digests(),
         sidecars: options.sidecars,
         silent: options.silent,
+        empty_counts: options.empty_counts,
         eager_free: options.eager_free,
         each,
         tally: Tally::default(),
@@ -149,6 +152,7 @@ struct Files<'f, F> {
     skip_hash: bool,
     sidecars: Option<&'f Beside>,
     silent: bool,
+    empty_counts: bool,
     eager_free: bool,
     each: F,
     tally: Tally,
@@ -300,7 +304,7 @@ impl<F: FnMut(&mut FileFacts<'_>) -> Result<()>> Files<'_, F> {
         }
         let exit = self.tally.exit();
         for name in self.empty {
-            if exit == Exit::NoDeviceCode {
+            if exit == Exit::NoDeviceCode && !self.empty_counts {
                 let error = Error::new(ErrorKind::NoDeviceCode, "no device code").context(name);
                 let remedy =
                     "a program's kernels may stand in libraries that it loads: name these, or `pid:N` while it runs";

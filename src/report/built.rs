@@ -1,7 +1,9 @@
 //! What came of a build?
 
 use super::json::{ImageProblem, SchemaVersion};
+use super::table::{Column, render};
 use super::text::Shown;
+use super::units::counted;
 use super::{name, units};
 use crate::build::Failure;
 use crate::compat::finding::RuleId;
@@ -219,12 +221,23 @@ pub struct Staying {
     pub kind: &'static str,
     /// The reason, as a sentence.
     pub reason: String,
+    /// The way to have it compiled, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<&'static str>,
 }
 
 impl Staying {
     /// From a reason.
     pub fn new(image: usize, targets: Vec<String>, kernel: Option<String>, stay: &Stay) -> Staying {
-        Staying { file: None, image, targets, kernel, kind: stay.label(), reason: stay.to_string() }
+        Staying {
+            file: None,
+            image,
+            targets,
+            kernel,
+            kind: stay.label(),
+            reason: stay.to_string(),
+            remedy: stay.remedy(),
+        }
     }
 }
 
@@ -333,16 +346,17 @@ impl Built {
         let size = |bytes: u64| units::bytes(bytes);
         let images = self.images;
         match self.targets.as_slice() {
-            several @ [_, _, ..] => lines.extend(self.per_target(several)),
+            several @ [_, _, ..] => lines.extend(self.per_target(several, width)),
             one => {
                 let (compiled, one) = (self.compiled, one.first());
                 let target = one.map_or(&self.target, |one| &one.target);
                 let architecture = one.map(|one| one.architecture.as_str()).filter(|own| !target.ends_with(own));
                 let for_what = architecture.map_or(target.clone(), |own| format!("{target} ({own})"));
                 lines.push(match self.dry_run {
-                    true => format!("{compiled} of {images} images would be compiled for {for_what}"),
+                    true => format!("{compiled} of {} would be compiled for {for_what}", counted(images, "image")),
                     false => format!(
-                        "{compiled} of {images} images compiled for {for_what} in {:.1} s: {} of native code",
+                        "{compiled} of {} compiled for {for_what} in {:.1} s: {} of native code",
+                        counted(images, "image"),
                         self.seconds,
                         size(self.native_bytes)
                     ),
@@ -365,7 +379,7 @@ impl Built {
             lines.push(format!("  {} of them the code of another GPU named, which the driver takes", self.shared));
         }
         if self.archives > 0 {
-            lines.push(format!("  {} for the Intel GPUs named together", count(self.archives, "archive")));
+            lines.push(format!("  {} for the Intel GPUs named together", counted(self.archives, "archive")));
         }
         if self.folded > 0 {
             lines.push(format!("  {} of them folded: the code of another under their kernel's name", self.folded));
@@ -379,17 +393,17 @@ impl Built {
             lines.push(format!("  {:.1} s of compilation that programs need not do any more", self.saved_seconds));
         }
         for alone in self.apart.iter().filter(|_| verbose || self.dry_run) {
-            let images = count(alone.images, "image");
+            let images = counted(alone.images, "image");
             lines.push(format!("  {images} the same code as another and not folded: {}", alone.reason));
         }
         if self.elsewhere > 0 {
-            lines.push(format!("  {} images are compiled by other shards", self.elsewhere));
+            lines.push(format!("  {} left to other shards", counted(self.elsewhere, "image")));
         }
         if self.taken_over > 0 {
-            lines.push(format!("  {} native images of an earlier build taken over", self.taken_over));
+            lines.push(format!("  {} of an earlier build taken over", counted(self.taken_over, "native image")));
         }
         if self.unselected > 0 {
-            lines.push(format!("  {} images not selected", self.unselected));
+            lines.push(format!("  {} not selected", counted(self.unselected, "image")));
         }
         let mut kinds: BTreeMap<&str, Vec<&Staying>> = BTreeMap::new();
         for staying in &self.staying {
@@ -397,7 +411,7 @@ impl Built {
         }
         for (kind, all) in kinds {
             let stay = if all.len() == 1 { "stays as it is" } else { "stay as they are" };
-            lines.push(format!("  {} {stay}: {kind}", count(all.len(), "image")));
+            lines.push(format!("  {} {stay}: {kind}", counted(all.len(), "image")));
             let shown = if verbose { all.len() } else { NAMED };
             for staying in all.iter().take(shown) {
                 let name = staying.kernel.as_deref().map(kernel).unwrap_or_default();
@@ -410,6 +424,9 @@ impl Built {
             if all.len() > shown {
                 lines.push(format!("    and {} more (-v names all)", all.len() - shown));
             }
+            let remedy =
+                all.first().and_then(|staying| staying.remedy).filter(|_| self.dry_run || !self.made_nothing());
+            lines.extend(remedy.map(|remedy| format!("    help: {remedy}")));
         }
         self.skipped_lines(verbose, kernel, &mut lines);
         self.failed_lines(verbose, kernel, &mut lines);
@@ -417,32 +434,32 @@ impl Built {
             lines.push(format!(
                 "  option {} is not known to be harmless and was left out ({}; --trust-options gives it to the compiler)",
                 option,
-                count(*images, "image")
+                counted(*images, "image")
             ));
         }
         if verbose {
             for (option, images) in &self.removed_options {
-                lines.push(format!("  option {option} not given to the driver ({})", count(*images, "image")));
+                lines.push(format!("  option {option} not given to the driver ({})", counted(*images, "image")));
             }
         }
         if !self.without_spirv.is_empty() {
             lines.push(format!(
                 "  {} without SPIR-V now: their kernels run on no other device than those of the targets",
-                count(self.without_spirv.len(), "image")
+                counted(self.without_spirv.len(), "image")
             ));
         }
         let (native, others): (Vec<_>, Vec<_>) = self.files.iter().partition(|file| file.compiled > 0);
         for file in native {
             let (before, after) = (size(file.bytes_before), size(file.bytes_after));
             let path = name::below(&file.input, &self.inputs);
-            let images = count(file.images, "image");
+            let images = counted(file.images, "image");
             lines.push(match file.bytes_after {
                 0 => format!("  {path}: {} of {images}", file.compiled),
                 _ => format!("  {path}: {} of {images} native, {before} before, {after} after", file.compiled),
             });
         }
         if !others.is_empty() {
-            lines.push(format!("  {} without native code", count(others.len(), "file")));
+            lines.push(format!("  {} without native code", counted(others.len(), "file")));
         }
         if self.bytes_after > 0 {
             let (before, after) = (size(self.bytes_before), size(self.bytes_after));
@@ -453,6 +470,12 @@ impl Built {
 }
 
 impl Built {
+    /// Whether there is no native code, though what keeps images from being compiled could be mended.
+    pub fn made_nothing(&self) -> bool {
+        let none = self.compiled == 0 && self.taken_over == 0 && self.harvested == 0 && self.elsewhere == 0;
+        none && self.staying.iter().any(|staying| staying.remedy.is_some())
+    }
+
     /// An image in a message, with its file in a package.
     fn image(&self, number: usize, file: Option<&str>) -> String {
         let of_file = |file| format!("image {number} of {}", name::below(file, &self.inputs));
@@ -485,7 +508,7 @@ impl Built {
                     }
                 }
                 Some(more) => {
-                    let images = count(all.len(), "image");
+                    let images = counted(all.len(), "image");
                     lines.push(format!("  {images} did not build{target} and stay as they are: {cause}"));
                     lines.extend(all.into_iter().take(NAMED).map(|failed| format!("    {}", name(failed))));
                     lines.push(format!("    and {more} more (-v names all, with what the compiler said)"));
@@ -496,37 +519,35 @@ impl Built {
     }
 
     /// A table of the targets.
-    fn per_target(&self, targets: &[TargetCounts]) -> Vec<String> {
-        let head = ["Target", "Images", "Cached", "Skipped", "Staying", "Failed", "Native code"].map(str::to_owned);
+    fn per_target(&self, targets: &[TargetCounts], width: usize) -> Vec<String> {
+        let numbers = ["Images", "Cached", "Skipped", "Staying", "Failed", "Native code"];
+        let columns: Vec<(&str, Column)> =
+            [("Target", Column::Text)].into_iter().chain(numbers.map(|title| (title, Column::Number))).collect();
         let row = |one: &TargetCounts| {
             let own = Some(&one.architecture).filter(|own| !one.target.replace('_', "-").ends_with(*own));
             let name = own.map_or(one.target.clone(), |own| format!("{} ({own})", one.target));
             let numbers = [one.compiled, one.cached, one.skipped, one.staying, one.failed].map(|n| n.to_string());
             let [compiled, cached, skipped, staying, failed] = numbers;
-            [name, compiled, cached, skipped, staying, failed, units::bytes(one.native_bytes)]
+            vec![name, compiled, cached, skipped, staying, failed, units::bytes(one.native_bytes)]
         };
-        let rows: Vec<[String; 7]> = std::iter::once(head).chain(targets.iter().map(row)).collect();
-        let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..7).map(width).collect();
-        let line = |row: &[String; 7]| {
-            let cells = row.iter().zip(&widths).enumerate();
-            let cells = cells.map(|(at, (cell, width))| match at {
-                0 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            });
-            cells.collect::<Vec<_>>().join("  ")
-        };
+        let rows: Vec<Vec<String>> = targets.iter().map(row).collect();
+        let table = render(&columns, &rows, &["Cached", "Staying", "Skipped"], width.saturating_sub(2), false);
         let (compiled, images) = (self.compiled, self.images);
         let first = match self.dry_run {
-            true => format!("{compiled} native images of {images} would be compiled for {} targets", targets.len()),
+            true => format!(
+                "{} of {images} would be compiled for {} targets",
+                counted(compiled, "native image"),
+                targets.len()
+            ),
             false => format!(
-                "{compiled} native images of {images} compiled for {} targets in {:.1} s: {} of native code",
+                "{} of {images} compiled for {} targets in {:.1} s: {} of native code",
+                counted(compiled, "native image"),
                 targets.len(),
                 self.seconds,
                 units::bytes(self.native_bytes)
             ),
         };
-        std::iter::once(first).chain(rows.iter().map(|row| format!("  {}", line(row)))).collect()
+        std::iter::once(first).chain(table.lines().map(|line| format!("  {line}"))).collect()
     }
 
     /// Lists the images that targets cannot run: per target and reason, with a few images of each.
@@ -540,7 +561,7 @@ impl Built {
             }
         }
         for ((target, reason), all) in groups {
-            lines.push(format!("  {} not for {target}: {reason}", count(all.len(), "image")));
+            lines.push(format!("  {} not for {target}: {reason}", counted(all.len(), "image")));
             if verbose {
                 lines.extend(all.iter().map(|one| {
                     let name = one.kernel.as_deref().map(kernel).unwrap_or_default();
@@ -550,10 +571,6 @@ impl Built {
             }
         }
     }
-}
-
-fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Explains a compiler that crashed on these modules: names the compiler, and the newest that the modules declare.

@@ -147,11 +147,11 @@ pub fn table(clones: &Clones, facts: &FileFacts<'_>, view: &View) -> Shown {
         ("Images", Column::Number),
         ("Each", Column::Number),
         ("Saved", Column::Number),
-        ("Numbers", Column::Text),
-        ("A kernel of the group", Column::Text),
+        ("Numbers", Column::Name),
+        ("A kernel of the group", Column::Name),
     ];
     out.push_str("\n");
-    out.append(&render(&columns, &rows, view.width, view.color));
+    out.append(&render(&columns, &rows, &["Numbers", "Each"], view.width, view.color));
     if clones.groups.len() > SHOWN {
         writeln!(out, "({} more groups)", count(clones.groups.len().saturating_sub(SHOWN)));
     }

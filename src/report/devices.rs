@@ -30,8 +30,8 @@ pub fn list(devices: &[Listed<'_>], view: &View) -> Shown {
         ("Device", Column::Wrapped(28)),
         ("OpenCL", Column::Text),
         ("SPIR-V", Column::Text),
-        ("Sub-groups", Column::Text),
-        ("Platform", Column::Text),
+        ("Sub-groups", Column::Wrapped(16)),
+        ("Platform", Column::Wrapped(60)),
     ];
     let row = |(place, device): &Listed<'_>| {
         vec![
@@ -45,7 +45,7 @@ pub fn list(devices: &[Listed<'_>], view: &View) -> Shown {
         ]
     };
     let rows: Vec<Vec<String>> = devices.iter().map(row).collect();
-    render(&columns, &rows, view.width, view.color)
+    render(&columns, &rows, &["Platform", "Sub-groups", "OpenCL"], view.width, view.color)
 }
 
 /// All about one device.
@@ -83,7 +83,7 @@ pub fn kernels(kernels: &[BuiltIn], view: &View) -> Shown {
         ("Arguments", Column::Number),
         ("Global size", Column::Text),
         ("Work-group", Column::Number),
-        ("Kernel", Column::Text),
+        ("Kernel", Column::Name),
     ];
     let row = |(place, name, answers): &BuiltIn| {
         let of = |query: &str| {
@@ -93,7 +93,7 @@ pub fn kernels(kernels: &[BuiltIn], view: &View) -> Shown {
         vec![place.to_string(), of("num_args"), of("global_work_size"), of("work_group_size"), name.clone()]
     };
     let rows: Vec<Vec<String>> = kernels.iter().map(row).collect();
-    render(&columns, &rows, view.width, view.color)
+    render(&columns, &rows, &["Global size", "Work-group"], view.width, view.color)
 }
 
 /// An answer as text.
@@ -233,7 +233,7 @@ fn joined(numbers: &[u64], separator: &str) -> String {
 /// One row for each that was asked about.
 pub fn probe_table(probes: &Probes, view: &View) -> Shown {
     let columns =
-        [("Kind", Column::Text), ("Name", Column::Text), ("Taken", Column::Text), ("Why", Column::Wrapped(48))];
+        [("Kind", Column::Text), ("Name", Column::Name), ("Taken", Column::Text), ("Why", Column::Wrapped(48))];
     let row = |one: &probe::Probed| {
         let told = match one.reply.reason() {
             Some(why) => why.to_owned(),
@@ -244,7 +244,7 @@ pub fn probe_table(probes: &Probes, view: &View) -> Shown {
         vec![kind(&one.subject).to_owned(), one.subject.name(), one.reply.word().to_owned(), told]
     };
     let rows: Vec<Vec<String>> = probes.all.iter().map(row).collect();
-    render(&columns, &rows, view.width, view.color)
+    render(&columns, &rows, &["Kind"], view.width, view.color)
 }
 
 /// The answers of a driver to probes.

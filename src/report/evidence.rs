@@ -1,7 +1,7 @@
 //! Why does a kernel use an aspect, in words and as JSON?
 
 use super::name::display;
-use super::text::{visible, visible_lines};
+use super::text::visible;
 use crate::compat::aspects::{Comparison, Evidence};
 use crate::compat::warnings::called;
 use crate::demangle::demangle;
@@ -94,31 +94,39 @@ impl Names {
 ///
 /// ```text
 /// kernel `foo` uses aspect fp64
-///   foo() -> mid(float) src/a.cpp:31:12 -> leaf(double) src/a.cpp:12:30: OpFMul %double at src/a.cpp:3:9
+///   -> mid(float) src/a.cpp:31:12 -> leaf(double) src/a.cpp:12:30: OpFMul %double at src/a.cpp:3:9
 /// ```
-///
-/// `file:line:column` behind a function is where it is called; the one at the end is the use's own.
 pub fn text(kernel: &str, evidence: &Evidence, names: Names) -> String {
-    let steps = evidence.chain.iter().map(|step| {
-        let name = called(&names.show(&step.function));
-        match &step.call {
-            Some(place) => format!("{name} {place}"),
-            None => name,
-        }
-    });
     let uses = if evidence.aspect.certain() { "uses" } else { "may use" };
+    let (shown, aspect) = (visible(&names.show(kernel)).into_owned(), evidence.aspect.name());
+    format!("kernel `{shown}` {uses} aspect {aspect}\n  {}\n", way(kernel, evidence, names))
+}
+
+/// The calls from a kernel, which has been named, to what uses an aspect.
+///
+/// `file:line:column` behind a function is where it is called; the one at the end is the use's own. Functions that are shown
+/// alike, such as the two forms of a constructor, are one step.
+pub fn way(kernel: &str, evidence: &Evidence, names: Names) -> String {
+    let mut steps: Vec<(String, String)> = Vec::new();
+    for step in evidence.chain.iter().skip_while(|step| step.function == kernel) {
+        let name = called(&names.show(&step.function));
+        let place = step.call.as_ref().map(|place| format!(" {place}")).unwrap_or_default();
+        if steps.last().is_none_or(|(last, _)| *last != name) {
+            steps.push((name, place));
+        }
+    }
+    let mut text: String = steps.iter().map(|(name, place)| format!("-> {name}{place} ")).collect();
+    if !steps.is_empty() {
+        text.truncate(text.trim_end().len());
+        text.push_str(": ");
+    }
     let mut place = evidence.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
     if let Some(image) = evidence.elsewhere {
         place.push_str(&format!(" (in image {image})"));
     }
-    let text = format!(
-        "kernel `{}` {uses} aspect {}\n  {}: {}{place}\n",
-        names.show(kernel),
-        evidence.aspect.name(),
-        steps.collect::<Vec<_>>().join(" -> "),
-        evidence.instruction,
-    );
-    visible_lines(&text).into_owned()
+    text.push_str(&evidence.instruction);
+    text.push_str(&place);
+    visible(&text).into_owned()
 }
 
 /// Describes each aspect whose stored, declared and used requirements differ, a sentence each.

@@ -7,7 +7,7 @@ use super::check::Verdict;
 use super::evidence::{self, Names};
 use super::inspect::View;
 use super::name::{shorten, shorten_path};
-use super::text::{Shown, wrap};
+use super::text::{Shown, lines};
 use super::units::{count, counted};
 use crate::compat::aspects::Evidence;
 use crate::compat::choice::{Choice, Trap};
@@ -272,7 +272,7 @@ pub fn text(all: &Explanation, view: &View) -> Shown {
 fn line_text(one: &MessageLine, view: &View) -> Shown {
     let names = Names { demangle: view.demangle };
     let mut out = Shown::default();
-    writeln!(out, "{} ({})", shorten(&one.saying.line, view.width.saturating_sub(24)), one.saying.said.topic().name());
+    lines(&mut out, "", "  ", &format!("{} ({})", one.saying.line, one.saying.said.topic().name()), view);
     lines(&mut out, "  ", "  ", &one.meaning, view);
     for of in &one.files {
         let images: std::collections::BTreeSet<_> = of.concerns.iter().filter_map(|one| one.image).collect();
@@ -294,9 +294,7 @@ fn line_text(one: &MessageLine, view: &View) -> Shown {
             let kernel = shorten(&kernel, left.max(view.width / 3)).into_owned();
             lines(&mut out, "    ", "      ", &format!("{image}{kernel}{}", concern.message), view);
             if let (Some(kernel), Some(found)) = (&concern.kernel, &concern.evidence) {
-                for line in evidence::text(kernel, found, names).lines().skip(1) {
-                    lines(&mut out, "      ", "      ", line.trim(), view);
-                }
+                lines(&mut out, "      ", "        ", &evidence::way(kernel, found, names), view);
             }
         }
         let more = of.concerns.len().saturating_sub(EXAMPLES);
@@ -323,12 +321,9 @@ fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
         Verdict::Incompatible => "cannot run",
     };
     lines(&mut out, "", "  ", &format!("{} on {}: {verdict}", names.show(&choice.kernel), choice.target), view);
-    writeln!(
-        out,
-        "  {}: {} of the kernel",
-        shorten_path(&choice.file, view.width / 2),
-        counted(choice.images.len(), "image")
-    );
+    let images = counted(choice.images.len(), "image");
+    let room = view.width.saturating_sub(images.len()).saturating_sub(17);
+    writeln!(out, "  {}: {images} of the kernel", shorten_path(&choice.file, room));
     for (at, seen) in choice.images.iter().enumerate() {
         if at >= CHOICES {
             writeln!(out, "    and {} more", count(choice.images.len().saturating_sub(at)));
@@ -366,9 +361,7 @@ fn choice_text(choice: &ImageChoice, view: &View) -> Shown {
             view,
         );
         if let Some(found) = &found.evidence {
-            for line in evidence::text(&choice.kernel, found, names).lines().skip(1) {
-                lines(&mut out, "    ", "    ", line.trim(), view);
-            }
+            lines(&mut out, "    ", "      ", &evidence::way(&choice.kernel, found, names), view);
         }
         lines(&mut out, "    help: ", "          ", &found.finding.remedy, view);
     }
@@ -389,13 +382,6 @@ fn built_text(built: &Built, view: &View) -> Shown {
     let image = format!("image {} of {}", built.image, built.file);
     lines(&mut out, "", "  ", &format!("{kernel} on {} ({image}): {answer}", built.device), view);
     out
-}
-
-/// A text broken at the width, its first line behind `first`, the others behind `rest`.
-fn lines(out: &mut Shown, first: &str, rest: &str, text: &str, view: &View) {
-    for (at, line) in wrap(text, view.width.saturating_sub(rest.len().max(first.len()))).iter().enumerate() {
-        writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
-    }
 }
 
 #[cfg(test)]

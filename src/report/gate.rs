@@ -15,6 +15,7 @@ mod stream;
 mod table;
 
 use super::check::Verdict;
+use super::text::Shown;
 use super::units::counted;
 use crate::compat::aspects::Evidence;
 use crate::compat::finding::{self, Judge};
@@ -279,6 +280,21 @@ impl TargetFindings {
 /// Whether what counts of some items is sure; none where nothing counts.
 pub(super) fn certain(items: &[Item]) -> Option<bool> {
     items.iter().filter(|item| item.excused.is_none()).map(|item| item.finding.certain).max()
+}
+
+/// Draws what was found for each target; findings that look the same for several targets stand once, with all their names.
+fn alike<'r>(targets: &'r [TargetFindings], draw: impl Fn(&Group<'r>) -> Shown) -> Vec<(Vec<&'r str>, Shown)> {
+    let mut sections: Vec<(Vec<&str>, Shown)> = Vec::new();
+    for one in targets {
+        for group in one.groups() {
+            let drawn = draw(&group);
+            match sections.iter_mut().find(|(_, known)| *known == drawn) {
+                Some((names, _)) => names.push(one.name()),
+                None => sections.push((vec![one.name()], drawn)),
+            }
+        }
+    }
+    sections
 }
 
 /// The verdict on all targets together: the worst.

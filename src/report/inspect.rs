@@ -5,9 +5,9 @@
 pub mod json;
 
 use super::FileFacts;
-use super::name::{self, shorten};
+use super::name;
 use super::table::{Column, render};
-use super::text::{Shown, visible, wrap};
+use super::text::{Shown, lines, wrap};
 use super::units::{bytes, count, counted, share};
 use crate::bundle::requirements::{FixedTarget, Requirements};
 use crate::compat::examine::Examined;
@@ -36,11 +36,11 @@ impl View {
 
     /// A heading.
     pub fn heading(&self, text: &str) -> Shown {
-        let text = visible(text);
-        let text = shorten(&text, self.width);
         let mut out = Shown::default();
-        out.styled(self.color.then_some("1"), &text);
-        out.push_str("\n");
+        for line in wrap(text, self.width) {
+            out.styled(self.color.then_some("1"), &line);
+            out.push_str("\n");
+        }
         out
     }
 }
@@ -126,13 +126,11 @@ pub fn header(facts: &FileFacts<'_>, view: &View) -> Shown {
     let mut origin = vec![host.kind.name().to_owned()];
     origin.extend(host.producer.as_ref().map(|producer| producer.name.clone()));
     origin.extend(host.sycl_abi.map(|version| format!("libsycl.so.{version}")));
-    writeln!(out, "  {}", shorten(&origin.join(", "), view.width.saturating_sub(2)));
+    lines(&mut out, "  ", "  ", &origin.join(", "), view);
     if facts.bundle.is_some() {
         let mut totals = Totals::default();
         totals.add(facts);
-        for line in wrap(&totals.sentence(), view.width.saturating_sub(2)) {
-            writeln!(out, "  {line}");
-        }
+        lines(&mut out, "  ", "  ", &totals.sentence(), view);
     }
     out
 }
@@ -205,12 +203,12 @@ pub fn groups(facts: &FileFacts<'_>, view: &View) -> Shown {
         ("Target", Column::Wrapped(24)),
         ("Size", Column::Number),
         ("Kernels", Column::Number),
-        ("Requires", Column::Wrapped(20)),
+        ("Requires", Column::Wrapped(24)),
     ];
     if several {
         columns.push(("Options", Column::Text));
     }
-    columns.push(("A kernel", Column::Text));
+    columns.push(("A kernel", Column::Name));
     let mut rows = Vec::new();
     for group in &groups {
         let Some(first) = group.first() else { continue };
@@ -232,12 +230,11 @@ pub fn groups(facts: &FileFacts<'_>, view: &View) -> Shown {
         row.push(example.unwrap_or_else(|| "-".to_owned()));
         rows.push(row);
     }
-    let mut out = render(&columns, &rows, view.width, view.color);
+    let minor = ["State", "Options", "Format", "Kernels", "Target", "Images"];
+    let mut out = render(&columns, &rows, &minor, view.width, view.color);
     for (index, options) in distinct.iter().enumerate().filter(|(_, options)| several || *options != "none") {
         let label = if several { format!("Options {}: ", mark(index)) } else { "Options: ".to_owned() };
-        for line in wrap(&format!("{label}{options}"), view.width) {
-            writeln!(out, "{line}");
-        }
+        lines(&mut out, "", "  ", &format!("{label}{options}"), view);
     }
     out
 }
@@ -259,7 +256,7 @@ pub fn all(facts: &FileFacts<'_>, view: &View) -> Shown {
         ("Target", Column::Wrapped(24)),
         ("Size", Column::Number),
         ("Requires", Column::Wrapped(20)),
-        ("Kernels", Column::Text),
+        ("Kernels", Column::Name),
     ];
     let row = |image: &Examined<'_, '_>| {
         let kernels = match image.kernels.as_slice() {
@@ -280,7 +277,7 @@ pub fn all(facts: &FileFacts<'_>, view: &View) -> Shown {
         ]
     };
     let rows: Vec<Vec<String>> = facts.images.iter().map(row).collect();
-    render(&columns, &rows, view.width, view.color)
+    render(&columns, &rows, &["State", "Format", "Target", "Size"], view.width, view.color)
 }
 
 /// Lists the parts of the file that could not be read.
@@ -294,9 +291,7 @@ pub fn problems(facts: &FileFacts<'_>, view: &View) -> Shown {
     out.append(&view.heading(&counted(facts.problems.len(), "problem")));
     for problem in facts.problems.iter().take(SHOWN) {
         let image = problem.image.map(|image| format!("image {image}: ")).unwrap_or_default();
-        for (at, line) in wrap(&format!("{image}{}", problem.error), view.width.saturating_sub(4)).iter().enumerate() {
-            writeln!(out, "{}{line}", if at == 0 { "  " } else { "    " });
-        }
+        lines(&mut out, "  ", "    ", &format!("{image}{}", problem.error), view);
     }
     if facts.problems.len() > SHOWN {
         writeln!(out, "  and {} more, in `--format json`", facts.problems.len().saturating_sub(SHOWN));

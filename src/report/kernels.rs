@@ -222,7 +222,7 @@ fn rows(file: &FileKernels<'_>, view: &View) -> Shown {
     let columns = Columns::new(file);
     let mut titles = vec![("Image", Column::Number), ("Args", Column::Number)];
     titles.extend(columns.titles());
-    titles.push(("Kernel", Column::Text));
+    titles.push(("Kernel", Column::Name));
     let mut rows = Vec::new();
     for kernel in &file.kernels {
         for variant in columns.variants(kernel) {
@@ -263,7 +263,7 @@ fn groups(file: &FileKernels<'_>, view: &View) -> Shown {
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
     let mut titles = vec![("Kernels", Column::Number), ("Args", Column::Text)];
     titles.extend(columns.titles());
-    titles.push(("A kernel", Column::Text));
+    titles.push(("A kernel", Column::Name));
     let mut rows = Vec::new();
     for (cells, group) in groups {
         let known = || group.iter().filter_map(|kernel| kernel.known_args());
@@ -323,7 +323,9 @@ fn drawn(mut titles: Vec<(&str, Column)>, mut rows: Vec<Vec<String>>, view: &Vie
             at += 1;
         }
     }
-    render(&titles, &rows, view.width, view.color)
+    let minor =
+        ["Scratch", "Private", "SIMD", "Multiple", "Local", "Sub", "Args", "Max", "Sub-group", "Registers", "Spill"];
+    render(&titles, &rows, &minor, view.width, view.color)
 }
 
 fn dash() -> String {

@@ -6,7 +6,7 @@ use super::evidence::Names;
 use super::inspect::View;
 use super::json::{FileProblem, SchemaVersion, put_line};
 use super::name::shorten;
-use super::text::Shown;
+use super::text::{Shown, lines};
 use super::units::{count, counted};
 use crate::compat::finding::RuleId;
 use crate::compat::link::{Import, LinkFinding, Linked, Place};
@@ -36,14 +36,9 @@ pub fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
     }
     for link in &linked.links {
         let first = link.symbols.first().map(|symbol| names.show(symbol)).unwrap_or_default();
-        writeln!(
-            out,
-            "{} takes {} from {}, such as {}",
-            link.from,
-            counted(link.symbols.len(), "symbol"),
-            link.to,
-            shorten(&first, view.width.saturating_sub(10))
-        );
+        let taken = counted(link.symbols.len(), "symbol");
+        let first = shorten(&first, view.width.saturating_sub(10));
+        lines(&mut out, "", "  ", &format!("{} takes {taken} from {}, such as {first}", link.from, link.to), view);
     }
     let of = |rule| linked.findings.iter().filter(|finding| finding.finding.rule == rule).count();
     let word = match verdict(linked, partial) {
@@ -55,8 +50,7 @@ pub fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
         0 => String::new(),
         some => format!("{} of another type, ", count(some)),
     };
-    writeln!(
-        out,
+    let told = format!(
         "linking: {word}; {} imported ({} by the device library), {} exported; {} unresolved, {}{} duplicate, {} in two files",
         counted(linked.imports, "symbol"),
         count(linked.of_the_device),
@@ -66,6 +60,7 @@ pub fn table(linked: &Linked, partial: bool, view: &View) -> Shown {
         count(of(RuleId::DuplicateSymbol)),
         counted(of(RuleId::KernelClash), "kernel")
     );
+    lines(&mut out, "", "  ", &told, view);
     out
 }
 
@@ -75,7 +70,7 @@ fn section(out: &mut Shown, finding: &LinkFinding, names: Names, view: &View) {
     let message = finding.finding.message.replace(&finding.name, &format!("`{shown}`"));
     let of_kernel = matches!(finding.finding.rule, RuleId::KernelClash | RuleId::OptionsDiffer);
     let subject = if of_kernel { format!(" `{shown}`") } else { String::new() };
-    writeln!(out, "{sure}:{subject} {message}");
+    lines(out, "", "  ", &format!("{sure}:{subject} {message}"), view);
     let places: Vec<String> = finding.defined.iter().take(EXAMPLES).map(shown_place).collect();
     if !places.is_empty() {
         let more = finding.defined.len().saturating_sub(places.len());
@@ -89,7 +84,7 @@ fn section(out: &mut Shown, finding: &LinkFinding, names: Names, view: &View) {
     if more > 0 {
         writeln!(out, "  and in {}", counted(more, "more image"));
     }
-    writeln!(out, "  help: {}", finding.finding.remedy);
+    lines(out, "  help: ", "        ", &finding.finding.remedy, view);
 }
 
 fn shown_place(place: &Place) -> String {
@@ -212,7 +207,7 @@ mod tests {
         ] {
             assert!(text.lines().any(|own| own == line), "{line}\n{text}");
         }
-        assert!(text.ends_with("1 unresolved, 0 duplicate, 1 kernel in two files\n"), "{text}");
+        assert!(text.ends_with("1 unresolved, 0\n  duplicate, 1 kernel in two files\n"), "{text}");
     }
 
     #[test]

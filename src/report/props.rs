@@ -188,7 +188,7 @@ impl<'a> FileProps<'a> {
         if targets {
             columns.insert(2, ("Target", Column::Wrapped(24)));
         }
-        render(&columns, &cells, view.width, view.color)
+        render(&columns, &cells, &["Target", "Images"], view.width, view.color)
     }
 
     /// Decodes a property: a name and a value for each part of it.

@@ -11,8 +11,6 @@ use std::collections::HashMap;
 
 /// Rows of the rankings.
 const SHOWN: usize = 20;
-/// Columns that a table needs so that bars leave room for names.
-const LEAST: usize = 70;
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Sum {
@@ -56,7 +54,9 @@ impl Sizes {
             self.targets.entry(format!("{target}, {}", image.format.name())).or_default().add(stored, image.size);
             let kernels = image.kernels.len() as u64;
             if kernels == 0 {
-                self.families.entry("(no kernel)".to_owned()).or_default().add(stored, image.size);
+                let none = self.families.entry("(images without a kernel)".to_owned()).or_default();
+                none.add(stored, image.size);
+                none.things = 0;
             }
             for (at, kernel) in (0u64..).zip(&image.kernels) {
                 let shown = view.kernel(kernel);
@@ -133,7 +133,7 @@ pub fn sizes(facts: &FileFacts<'_>, view: &View, drawing: Option<Drawing>) -> Sh
         ("Inflated", Column::Number),
         ("Of file", Column::Number),
         ("Image", Column::Number),
-        ("The largest images, by a kernel", Column::Text),
+        ("The largest images, by a kernel", Column::Name),
     ];
     let mut out = near_the_limit(facts);
     out.append(&sizes.rankings((view, drawing)));
@@ -169,9 +169,8 @@ fn with_bars(
     stored: &[Option<u64>],
     (view, drawing): (&View, Option<Drawing>),
 ) -> Shown {
-    let Some(drawing) = drawing.filter(|_| view.width >= LEAST) else {
-        return render(columns, &rows, view.width, view.color);
-    };
+    let minor = ["", "Inflated", "Of file"];
+    let Some(drawing) = drawing else { return render(columns, &rows, &minor, view.width, view.color) };
     let most = stored.iter().flatten().copied().max().unwrap_or(0);
     for (row, stored) in rows.iter_mut().zip(stored) {
         let bar = stored.map(|stored| drawing.bar(stored, most)).unwrap_or_default();
@@ -179,10 +178,10 @@ fn with_bars(
     }
     let mut columns = columns.to_vec();
     columns.insert(columns.len().saturating_sub(1), ("", Column::Text));
-    render(&columns, &rows, view.width, view.color)
+    render(&columns, &rows, &minor, view.width, view.color)
 }
 
-fn ranking(things: &str, title: &str, sums: HashMap<String, Sum>, file: u64, how: (&View, Option<Drawing>)) -> Shown {
+fn ranking(counts: &str, title: &str, sums: HashMap<String, Sum>, file: u64, how: (&View, Option<Drawing>)) -> Shown {
     let mut sums: Vec<(String, Sum)> = sums.into_iter().collect();
     sums.sort_by(|one, other| other.1.stored.cmp(&one.1.stored).then_with(|| one.0.cmp(&other.0)));
     let mut rest = Sum::default();
@@ -203,11 +202,12 @@ fn ranking(things: &str, title: &str, sums: HashMap<String, Sum>, file: u64, how
         ("Stored", Column::Number),
         ("Inflated", Column::Number),
         ("Of file", Column::Number),
-        (things, Column::Number),
-        (title, Column::Text),
+        (counts, Column::Number),
+        (title, Column::Name),
     ];
+    let things = |number: usize| if number == 0 { "-".to_owned() } else { count(number) };
     let row = |(name, sum): (String, Sum)| {
-        vec![bytes(sum.stored), bytes(sum.inflated), share(sum.stored, file), count(sum.things), name]
+        vec![bytes(sum.stored), bytes(sum.inflated), share(sum.stored, file), things(sum.things), name]
     };
     with_bars(&columns, sums.into_iter().map(row).collect(), &stored, how)
 }

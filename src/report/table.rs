@@ -1,91 +1,141 @@
 //! How are rows, amounts and verdicts drawn in a terminal?
 //!
-//! Tables, which comfy-table draws here alone; bars and signs. Columns are as wide as what they hold; one that wraps loses nothing; the last gets what is
-//! left, and its cells give way in the middle where they do not wrap.
+//! Columns are as wide as what they hold. Where the width does not do, names give way in the middle, titles and texts break
+//! between words, and then columns are left out, the least important first. Numbers and single words stay whole.
 
-use super::name::shorten;
-use super::text::{Shown, visible};
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
-use std::borrow::Cow;
+use super::name::{shorten, shorten_path};
+use super::text::{Shown, longest_part, visible, wrap};
 
-/// The alignment of a column.
+/// The alignment of a column, and how it gives way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
-    /// Text, flush left.
+    /// A word or a few, flush left, which stay on one line.
     Text,
     /// Numbers, flush right.
     Number,
-    /// Text that wraps at this many characters.
+    /// A name, flush left, the middle of which may give way.
+    Name,
+    /// A path, of which folders give way first.
+    Path,
+    /// Text that breaks between words, at this many characters at the latest.
     Wrapped(u16),
 }
 
 /// Columns between two cells.
 const GAP: usize = 2;
-/// Columns that the last cell keeps while others can give way.
-const LEAST: usize = 12;
-/// Columns that a text cell keeps on a terminal however narrow.
-const NARROW: usize = 5;
+/// Characters that a name keeps while columns can be left out instead.
+const NAME: usize = 20;
+/// Characters that a name keeps on a terminal however narrow.
+const NARROW: usize = 8;
+
+/// A column with its cells.
+struct Drawn<'a> {
+    title: &'a str,
+    column: Column,
+    cells: Vec<String>,
+    /// Characters of the longest cell.
+    natural: usize,
+    /// The least width at which no word is broken.
+    least: usize,
+    width: usize,
+}
+
+impl<'a> Drawn<'a> {
+    fn new(title: &'a str, column: Column, cells: Vec<String>) -> Drawn<'a> {
+        let natural = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let least = match column {
+            Column::Text | Column::Number => natural,
+            Column::Name | Column::Path => natural.min(NAME),
+            Column::Wrapped(_) => cells.iter().map(|cell| longest_part(cell)).max().unwrap_or(0),
+        };
+        Drawn { title, column, cells, natural, least: least.max(longest_part(title)), width: 0 }
+    }
+
+    /// Gives up to `excess` characters, down to `least`; returns what is still too much.
+    fn give(&mut self, excess: usize, least: usize) -> usize {
+        let given = self.width.saturating_sub(least).min(excess);
+        self.width = self.width.saturating_sub(given);
+        excess.saturating_sub(given)
+    }
+
+    fn lines(&self, cell: &str) -> Vec<String> {
+        match self.column {
+            Column::Text | Column::Number => vec![cell.to_owned()],
+            Column::Name => vec![shorten(cell, self.width).into_owned()],
+            Column::Path => vec![shorten_path(cell, self.width).into_owned()],
+            Column::Wrapped(_) => wrap(cell, self.width),
+        }
+    }
+}
 
 /// Renders rows under their titles, no line longer than `width`, without trailing spaces. `bold` emphasises the titles.
-pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], width: usize, bold: bool) -> Shown {
-    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| row.iter().map(|cell| visible(cell)).collect()).collect();
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(columns.iter().map(|(title, _)| *title));
-    let last = columns.len().saturating_sub(1);
-    let natural = |at: usize| {
-        let title = columns.get(at).map_or(0, |(title, _)| title.chars().count());
-        rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0).max(title)
+///
+/// Where that is too narrow, the columns of the titles in `minor` are left out, in this order, and named below.
+pub fn render(columns: &[(&str, Column)], rows: &[Vec<String>], minor: &[&str], width: usize, bold: bool) -> Shown {
+    let cell = |row: &Vec<String>, at: usize| row.get(at).map(|cell| visible(cell).into_owned()).unwrap_or_default();
+    let mut drawn = Vec::new();
+    for (at, (title, column)) in columns.iter().enumerate() {
+        drawn.push(Drawn::new(title, *column, rows.iter().map(|row| cell(row, at)).collect()));
+    }
+    let excess = |drawn: &[Drawn<'_>], of: fn(&Drawn<'_>) -> usize| {
+        let gaps = drawn.len().saturating_sub(1).saturating_mul(GAP);
+        drawn.iter().map(of).sum::<usize>().saturating_add(gaps).saturating_sub(width)
     };
-    let mut widths = Vec::new();
-    for (at, (_, column)) in columns.iter().enumerate() {
-        widths.push(match column {
-            Column::Wrapped(most) => natural(at).min(usize::from(*most)),
-            Column::Text | Column::Number => natural(at),
-        });
-    }
-    let gaps = last.saturating_mul(GAP);
-    let total = |widths: &[usize]| widths.iter().sum::<usize>().saturating_add(gaps);
-    // Where the width does not do, the last column gives way, then those that wrap, then other text; numbers never.
-    let order = [(last..columns.len(), LEAST), (0..last, NARROW), (last..columns.len(), NARROW)];
-    for (places, least) in order {
-        for at in places {
-            let excess = total(&widths).saturating_sub(width);
-            let number = columns.get(at).is_none_or(|(_, column)| *column == Column::Number);
-            if let Some(own) = widths.get_mut(at).filter(|_| !number) {
-                *own = own.saturating_sub(excess).max(least.min(*own));
-            }
+    let mut left_out = Vec::new();
+    for title in minor {
+        if excess(&drawn, |one| one.least) > 0 && drawn.iter().any(|one| one.title == *title) {
+            drawn.retain(|one| one.title != *title);
+            left_out.extend((!title.is_empty()).then_some(*title));
         }
     }
-    for row in &rows {
-        table.add_row(row.iter().zip(&widths).enumerate().map(|(at, (cell, &own))| match columns.get(at) {
-            Some((_, Column::Wrapped(_))) => cell.clone().into_owned(),
-            _ => shorten(cell, own).into_owned(),
-        }));
+    for one in &mut drawn {
+        let natural = one.natural.max(one.title.chars().count());
+        one.width = match one.column {
+            Column::Wrapped(most) if width < usize::MAX => natural.min(usize::from(most).max(one.least)),
+            _ => natural,
+        };
     }
-    for (at, own) in widths.iter().enumerate() {
-        let Some(column) = table.column_mut(at) else { continue };
-        let gap = if at == last { 0 } else { GAP };
-        column.set_padding((0, u16::try_from(gap).unwrap_or(0)));
-        let outer = u16::try_from(own.saturating_add(gap)).unwrap_or(u16::MAX);
-        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(outer)));
-        if columns.get(at).is_some_and(|(_, column)| *column == Column::Number) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+    // The last column gives way first, then the others from the left; names give more where there is no other way.
+    let mut over = excess(&drawn, |one| one.width);
+    for one in drawn.iter_mut().rev().take(1) {
+        over = one.give(over, one.least.max(NAME));
+    }
+    for one in &mut drawn {
+        over = one.give(over, one.least);
+    }
+    for one in drawn.iter_mut().filter(|one| matches!(one.column, Column::Name | Column::Path)) {
+        over = one.give(over, NARROW.min(one.natural).max(longest_part(one.title)));
     }
     let mut out = Shown::default();
-    for (at, line) in table.lines().enumerate() {
-        // On a terminal too narrow even for that, the end is cut.
-        let line: String = line.trim_end().chars().take(width).collect();
-        match (at, bold) {
-            (0, true) => {
-                out.styled(Some("1"), &line);
-                out.push_str("\n");
-            }
-            _ => writeln!(out, "{line}"),
+    let titles: Vec<Vec<String>> = drawn.iter().map(|one| wrap(one.title, one.width)).collect();
+    put(&mut out, &drawn, &titles, bold);
+    for at in 0..rows.len() {
+        let cells: Vec<Vec<String>> =
+            drawn.iter().map(|one| one.lines(one.cells.get(at).map_or("", String::as_str))).collect();
+        put(&mut out, &drawn, &cells, false);
+    }
+    if !left_out.is_empty() {
+        for line in wrap(&format!("({} not shown at this width: --wide)", left_out.join(", ")), width) {
+            writeln!(out, "{line}");
         }
     }
     out
+}
+
+/// Puts a row, whose cells may have several lines.
+fn put(out: &mut Shown, drawn: &[Drawn<'_>], cells: &[Vec<String>], bold: bool) {
+    for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+        let mut line = String::new();
+        for (nth, (one, lines)) in drawn.iter().zip(cells).enumerate() {
+            let text = lines.get(at).map_or("", String::as_str);
+            let space = " ".repeat(one.width.saturating_sub(text.chars().count()));
+            line.push_str(if nth == 0 { "" } else { "  " });
+            let (before, after) = if one.column == Column::Number { (&*space, "") } else { ("", &*space) };
+            line.extend([before, text, after]);
+        }
+        out.styled(bold.then_some("1"), line.trim_end());
+        out.push_str("\n");
+    }
 }
 
 /// Cells of a bar.
@@ -149,23 +199,34 @@ impl Drawing {
 mod tests {
     use super::*;
 
+    fn row(cells: [&str; 4]) -> Vec<String> {
+        cells.map(str::to_owned).into()
+    }
+
     #[test]
-    fn fits_the_width() {
-        let columns = [("N", Column::Number), ("Needs", Column::Wrapped(10)), ("Kernel", Column::Text)];
-        let rows = [
-            vec!["1".to_owned(), "fp64, atomic64".to_owned(), "k".repeat(80)],
-            vec!["12".to_owned(), "-".to_owned(), "short".to_owned()],
+    fn columns_give_way_by_what_they_are() {
+        let columns = [
+            ("N", Column::Number),
+            ("Its format", Column::Text),
+            ("Needs", Column::Wrapped(10)),
+            ("Kernel", Column::Name),
         ];
-        let text = render(&columns, &rows, 40, false);
-        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
-        assert_eq!(text.lines().count(), 4, "{text}");
-        assert!(text.starts_with(" N  Needs       Kernel\n"), "{text}");
-        assert!(text.contains("…"), "{text}");
-        assert!(text.ends_with("12  -           short\n"), "{text}");
-        for width in [10, 20, 30] {
-            let text = render(&columns, &rows, width, false);
-            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        let rows = [row(["1", "spirv", "fp64, atomic64", &"k".repeat(80)]), row(["12", "zebin", "-", "short"])];
+        let at = |width| render(&columns, &rows, &["Its format", "N"], width, false);
+        let lines = |width| at(width).lines().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(lines(50)[0], " N  Its format  Needs       Kernel");
+        assert_eq!(lines(50)[1..3], [" 1  spirv       fp64,       kkkkkkkkkkk…kkkkkkkkkk", "                atomic64"]);
+        assert_eq!(lines(42)[..2], [" N  Its     Needs     Kernel", "    format"]);
+        let narrow = at(34);
+        assert!(narrow.starts_with(" N  Needs") && narrow.contains("(Its format not shown"), "{narrow}");
+        for width in 20..60 {
+            let text = at(width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
+            assert!(text.contains("atomic64") && text.contains("12") == !text.contains(", N"), "{width}\n{text}");
         }
+        let whole = at(usize::MAX);
+        assert_eq!(whole.lines().count(), 3, "{whole}");
+        assert!(whole.contains(&format!("fp64, atomic64  {}", "k".repeat(80))), "{whole}");
     }
 
     #[test]

@@ -42,9 +42,9 @@ pub fn table(all: &TargetTable, view: &View) -> Shown {
         ("Version", Column::Text),
         ("fp16", Column::Text),
         ("fp64", Column::Text),
-        ("Sub-groups", Column::Text),
+        ("Sub-groups", Column::Wrapped(16)),
         ("Work-group", Column::Number),
-        ("Also called", Column::Text),
+        ("Also called", Column::Wrapped(60)),
     ];
     let row = |target: &Target| {
         vec![
@@ -58,11 +58,12 @@ pub fn table(all: &TargetTable, view: &View) -> Shown {
         ]
     };
     let rows: Vec<Vec<String>> = all.targets().iter().map(row).collect();
-    let mut out = render(&columns, &rows, view.width, view.color);
-    let columns = [("Family", Column::Text), ("Targets", Column::Text)];
+    let minor = ["Also called", "Work-group", "Sub-groups", "Version"];
+    let mut out = render(&columns, &rows, &minor, view.width, view.color);
+    let columns = [("Family", Column::Text), ("Targets", Column::Wrapped(80))];
     let rows: Vec<Vec<String>> = all.families().iter().map(|one| vec![one.name.clone(), list(&one.members)]).collect();
     out.push_str("\n");
-    out.append(&render(&columns, &rows, view.width, view.color));
+    out.append(&render(&columns, &rows, &[], view.width, view.color));
     out
 }
 

@@ -33,6 +33,7 @@ fn builds() {
         kernel: Some(text()),
         kind: "imports",
         reason: text(),
+        remedy: Some("r"),
     };
     let skipped =
         built::Skipped { file: None, image: 0, target: text(), kernel: None, rule: RuleId::Aspect, reason: text() };

@@ -1,5 +1,6 @@
 //! How does text keep to the width, show what does not show, and stand in Markdown as it is?
 
+use super::inspect::View;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
@@ -146,20 +147,61 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
 }
 
-/// Writes `label` and a text beside it; further lines of the text stand under its first. Breaks at spaces, and within
-/// words that are longer than a line.
+/// Columns beside a label that its text needs to stand there; with fewer it stands below.
+const BESIDE: usize = 34;
+
+/// Writes `label` and a text beside it, or below it where there is little room; further lines of the text stand under its
+/// first.
 pub fn field(out: &mut Shown, indent: usize, label: &str, column: usize, text: &str, width: usize) {
-    let room = width.saturating_sub(column).max(20);
+    let room = width.saturating_sub(column);
+    let below = room < BESIDE.min(text.chars().count()) && column > indent.saturating_add(4);
+    let column = if below { indent.saturating_add(4) } else { column };
     let mut lead = format!("{:indent$}{label}", "");
-    for line in wrap(text, room) {
+    if below && !label.is_empty() {
+        writeln!(out, "{lead}");
+        lead.clear();
+    }
+    for line in wrap(text, width.saturating_sub(column).max(20)) {
         let gap = column.saturating_sub(lead.chars().count()).max(usize::from(!lead.trim().is_empty()));
         writeln!(out, "{}", format!("{lead}{:gap$}{line}", "").trim_end());
         lead.clear();
     }
 }
 
+/// Characters of a word that is broken in no table.
+const WORD: usize = 24;
+
+/// Whether a long word may be broken behind this letter.
+fn breaks_behind(letter: char) -> bool {
+    matches!(letter, '/' | ':' | ',' | ';' | '<' | '(' | '=' | '-' | '_')
+}
+
+/// The characters of the longest part of a text that is not broken: a word, or of a long one what stands between signs.
+pub fn longest_part(text: &str) -> usize {
+    let part = |word: &str| match word.chars().count() {
+        length if length <= WORD => length,
+        length => {
+            let parts = word.split_inclusive(breaks_behind).map(|part| part.chars().count());
+            parts.max().unwrap_or(length).max(WORD).min(length)
+        }
+    };
+    text.split(' ').map(part).max().unwrap_or(0)
+}
+
+/// The place at which a word that is longer than a line is broken: behind a folder, or behind another sign.
+fn break_at(letters: &[char], width: usize) -> usize {
+    let behind = |is: fn(char) -> bool, least: usize| {
+        let pairs = letters.windows(2).take(width).rposition(|pair| match pair {
+            [first, next] => is(*first) && first != next,
+            _ => false,
+        });
+        pairs.map(|at| at.saturating_add(1)).filter(|end| *end >= least)
+    };
+    behind(|letter| letter == '/', width / 3).or_else(|| behind(breaks_behind, width / 2)).unwrap_or(width)
+}
+
 /// Breaks a text into lines of at most `width` characters, with what does not show spelled out; one empty line for an
-/// empty text.
+/// empty text. Breaks at spaces; in a word that is longer than a line behind a sign, or else where the line ends.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let text = &*visible(text);
     let width = width.max(1);
@@ -167,8 +209,8 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut line = String::new();
     let mut used = 0usize;
     for word in text.split(' ') {
-        let length = word.chars().count();
-        let needed = if used == 0 { length } else { length.saturating_add(1) };
+        let mut letters: Vec<char> = word.chars().collect();
+        let needed = letters.len().saturating_add(usize::from(used > 0));
         if used > 0 && used.saturating_add(needed) > width {
             lines.push(std::mem::take(&mut line));
             used = 0;
@@ -177,17 +219,23 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
             line.push(' ');
             used = used.saturating_add(1);
         }
-        for letter in word.chars() {
-            if used >= width {
-                lines.push(std::mem::take(&mut line));
-                used = 0;
-            }
-            line.push(letter);
-            used = used.saturating_add(1);
+        while letters.len() > width {
+            let rest = letters.split_off(break_at(&letters, width));
+            lines.push(letters.into_iter().collect());
+            letters = rest;
         }
+        used = used.saturating_add(letters.len());
+        line.extend(letters);
     }
     lines.push(line);
     lines
+}
+
+/// Writes a text broken at the width of a view, its first line behind `first`, the others behind `rest`.
+pub fn lines(out: &mut Shown, first: &'static str, rest: &'static str, text: &str, view: &View) {
+    for (at, line) in wrap(text, view.width.saturating_sub(rest.len().max(first.len()))).iter().enumerate() {
+        writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
+    }
 }
 
 /// Text in which nothing is markup.
@@ -246,6 +294,7 @@ mod tests {
     fn breaks_at_spaces_and_in_long_words() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("a abcdefghij b", 4), ["a", "abcd", "efgh", "ij b"]);
+        assert_eq!(wrap("in /usr/lib/libfoo-bar.so here", 12), ["in", "/usr/lib/", "libfoo-", "bar.so here"]);
         assert_eq!(wrap("", 4), [""]);
     }
 
@@ -253,6 +302,9 @@ mod tests {
     fn fields_stand_in_a_column() {
         let mut out = Shown::default();
         field(&mut out, 2, "Target", 10, "one two three four five six seven", 32);
-        assert_eq!(&*out, "  Target  one two three four\n          five six seven\n");
+        assert_eq!(&*out, "  Target\n      one two three four five\n      six seven\n");
+        let mut out = Shown::default();
+        field(&mut out, 2, "Target", 10, "one two three four five six seven eight", 44);
+        assert_eq!(&*out, "  Target  one two three four five six seven\n          eight\n");
     }
 }

@@ -38,6 +38,7 @@ use sycl_bundle::report::costs::Watch;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::json::{ImageProblem, SchemaVersion};
 use sycl_bundle::report::profile::Profile;
+use sycl_bundle::report::units::counted;
 use sycl_bundle::rewrite::embed::{Addition, possible};
 use sycl_bundle::rewrite::pe;
 
@@ -244,7 +245,8 @@ impl Args {
             let frozen = frozen.collect::<HashSet<usize>>().len();
             if frozen > 0 && self.writes() {
                 global.note(&format!(
-                    "without SPIR-V the specialization constants of {frozen} images keep their values: what a program sets is ignored"
+                    "without SPIR-V the specialization constants of {} keep their values: what a program sets is ignored",
+                    counted(frozen, "image")
                 ));
             }
             let taken_over = kept.len();
@@ -297,12 +299,13 @@ impl Args {
                 written = package.finish(global)?;
             }
         }
+        let idle = !self.dry_run && exit == Exit::Done && built.as_ref().is_some_and(Built::made_nothing);
         if self.writes() {
             let _ = earlier_parts.clear(output);
             self.after(output, &prerequisites, &libraries)?;
         }
         // What ends with another code than 0 is made again.
-        if let Some(stamp) = self.stamp.as_ref().filter(|_| whole) {
+        if let Some(stamp) = self.stamp.as_ref().filter(|_| whole && !idle) {
             touch(stamp)?;
         }
         let built = Built {
@@ -320,6 +323,13 @@ impl Args {
             ..built.unwrap_or_default()
         };
         self.tell(global, &built)?;
+        if idle {
+            let error = Error::new(ErrorKind::Build, "no image was compiled");
+            return Err(match built.staying.iter().find_map(|staying| staying.remedy) {
+                Some(remedy) => error.with_remedy(remedy),
+                None => error,
+            });
+        }
         Ok(exit)
     }
 

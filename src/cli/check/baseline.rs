@@ -69,7 +69,10 @@ impl BaselineArgs {
 /// `Io` where it cannot be read, `Input` where it is none.
 pub fn read(path: &Path) -> Result<(String, Baseline)> {
     let name = path.display().to_string();
-    let input = Input::open(path).map_err(|error| error.context(name.clone()))?;
+    let input = Input::open(path).map_err(|error| match path.exists() {
+        true => error.context(name.clone()),
+        false => error.context(name.clone()).with_remedy(format!("`--write-baseline {name}` writes what is found now")),
+    })?;
     let text = std::str::from_utf8(input.bytes()).map_err(|_| Error::input("no UTF-8 text").context(name.clone()))?;
     let baseline = Baseline::read(&name, text)?;
     Ok((name, baseline))

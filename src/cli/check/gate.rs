@@ -21,7 +21,6 @@ use sycl_bundle::report::gate as report;
 use sycl_bundle::report::gate::TargetFindings;
 use sycl_bundle::report::gate::baseline::Compared;
 use sycl_bundle::report::gate::findings::{Findings, JudgedTarget};
-use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::select::{Pattern, Selector};
 
@@ -36,6 +35,10 @@ pub struct GateArgs {
     /// The image that the runtime chooses must be compiled for the target already
     #[arg(long, conflicts_with_all = ["declared", "fixed_targets", "external"])]
     require_native: bool,
+    /// Print the names of kernels alone that do not run on every target or may not, one a line, for `grep` and scripts;
+    /// mangled with --no-demangle
+    #[arg(long, conflicts_with_all = ["format", "declared", "fixed_targets", "external", "link"])]
+    names: bool,
     /// End with 1 where the verdict is unknown too
     #[arg(long)]
     pub strict: bool,
@@ -126,7 +129,10 @@ impl GateArgs {
         };
         let strict = self.strict || policy.is_some_and(|policy| policy.strict);
         let shape = Shape { format, strict, problems: &problems, compared: compared.as_ref(), providers: &providers };
-        print(global, &targets, &shape)?;
+        match self.names {
+            true => names(global, &targets)?,
+            false => print(global, &targets, &shape)?,
+        }
         let fails = match report::verdict(&targets) {
             Verdict::Incompatible => true,
             Verdict::Unknown => strict,
@@ -166,9 +172,17 @@ pub fn linked_elsewhere<'f>(
     Ok((findings, providers))
 }
 
+/// Prints the names of kernels that something counts of.
+fn names(global: &Global, targets: &[TargetFindings]) -> Result<()> {
+    let mut out = output::NameList::open(global.names());
+    let counting = targets.iter().flat_map(TargetFindings::findings).filter(|one| one.found.excused.is_none());
+    counting.filter(|one| !one.found.kernel.is_empty()).try_for_each(|one| out.put(one.found.kernel))?;
+    out.finish()
+}
+
 fn print(global: &Global, targets: &[TargetFindings], shape: &Shape<'_>) -> Result<()> {
     let names = Names { demangle: global.demangle };
-    let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+    let view = global.view();
     let mut out = output::Documents::open();
     let text = match shape.format {
         Format::Table => report::table(targets, &view, global.drawing()),

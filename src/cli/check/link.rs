@@ -15,7 +15,6 @@ use sycl_bundle::files::{ReadOptions, each_file, each_file_with, report_problems
 use sycl_bundle::report::check::Verdict;
 use sycl_bundle::report::evidence::Names;
 use sycl_bundle::report::gate::links;
-use sycl_bundle::report::inspect::View;
 use sycl_bundle::report::json::FileProblem;
 use sycl_bundle::report::link as report;
 use sycl_bundle::report::text::Shown;
@@ -45,7 +44,7 @@ pub fn run(global: &Global, files: &[PathBuf], selector: &Selector, format: Form
     let mut out = output::Documents::open();
     let text = match format {
         Format::Table => {
-            let view = View { width: global.width(), demangle: global.demangle, color: global.stdout_color() };
+            let view = global.view();
             report::table(&linked, partial, &view)
         }
         Format::Matrix => {

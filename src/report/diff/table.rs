@@ -6,8 +6,10 @@ use crate::report::evidence::Names;
 use crate::report::inspect::View;
 use crate::report::name::shorten;
 use crate::report::table::{Column, render};
-use crate::report::text::{Shown, markdown_code, markdown_text, wrap};
+use crate::report::text::{Shown, lines, markdown_code, markdown_text};
 use crate::report::units::{self, bytes, count, counted};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// Kernels that are named for each file and fate; JSON has all.
 const EXAMPLES: usize = 4;
@@ -58,7 +60,7 @@ fn files(out: &mut Shown, report: &Report, view: &View) {
         ("Same", Column::Number),
         ("Device code", Column::Text),
         ("In", Column::Text),
-        ("File", Column::Text),
+        ("File", Column::Path),
     ];
     let differing: Vec<&Pair> = report.pairs.iter().filter(|pair| pair.differs()).collect();
     // Told where there is something to tell.
@@ -92,7 +94,13 @@ fn files(out: &mut Shown, report: &Report, view: &View) {
         };
         rows.push(row(report.counts(), growth(old.bytes, new.bytes), "", name));
     }
-    out.append(&render(&columns, &rows, view.width, view.color));
+    out.append(&render(
+        &columns,
+        &rows,
+        &["Same", "Renamed", "In", "Changed", "Added", "Removed"],
+        view.width,
+        view.color,
+    ));
 }
 
 fn summary(out: &mut Shown, report: &Report, all: bool, view: &View) {
@@ -134,7 +142,7 @@ fn summary(out: &mut Shown, report: &Report, all: bool, view: &View) {
 
 fn kernels(out: &mut Shown, pair: &Pair, all: bool, view: &View) {
     out.push_str("\n");
-    writeln!(out, "{}", shorten(&pair.name, view.width));
+    lines(out, "", "  ", &pair.name, view);
     let fates: [fn(&Fate) -> bool; 4] = [
         |fate| *fate == Fate::Removed,
         |fate| *fate == Fate::Added,
@@ -149,8 +157,9 @@ fn kernels(out: &mut Shown, pair: &Pair, all: bool, view: &View) {
             (kernel.changes.first().map(|change| change.what), std::cmp::Reverse(old.abs_diff(new)))
         });
         let shown = if all { own.len() } else { EXAMPLES };
+        let alike = names_alike(own.iter().take(shown), view);
         for kernel in own.iter().take(shown) {
-            one(out, kernel, view);
+            one(out, kernel, &alike, view);
         }
         let more = own.len().saturating_sub(shown);
         if let Some(kernel) = own.first().filter(|_| more > 0) {
@@ -159,8 +168,41 @@ fn kernels(out: &mut Shown, pair: &Pair, all: bool, view: &View) {
     }
 }
 
-fn one(out: &mut Shown, kernel: &KernelDiff, view: &View) {
+/// Characters before the name of a kernel, at most.
+const LEAD: usize = 32;
+
+/// Shows a kernel's name in the room beside what is told of it.
+fn in_short(name: &str, view: &View) -> String {
+    shorten(&Names { demangle: view.demangle }.show(name), view.width.saturating_sub(LEAD).max(20)).into_owned()
+}
+
+/// Names that would be shown like another of these, or like what the kernel was called before.
+fn names_alike<'k>(kernels: impl Iterator<Item = &'k &'k KernelDiff>, view: &View) -> HashSet<&'k str> {
+    let (mut known, mut alike): (HashMap<String, &str>, HashSet<&str>) = Default::default();
+    for kernel in kernels {
+        let former = if let Fate::Renamed { from } = &kernel.fate { Some(from.as_str()) } else { None };
+        for name in [Some(kernel.name.as_str()), former].into_iter().flatten() {
+            match known.entry(in_short(name, view)) {
+                Entry::Occupied(other) if *other.get() != name => alike.extend([*other.get(), name]),
+                Entry::Occupied(_) => {}
+                Entry::Vacant(place) => _ = place.insert(name),
+            }
+        }
+    }
+    alike
+}
+
+/// Shows a name in full, with the mangled one where that alone tells it from others.
+fn in_full(name: &str, alike: &HashSet<&str>, view: &View) -> String {
     let names = Names { demangle: view.demangle };
+    let shown = names.show(name);
+    match alike.iter().any(|other| *other != name && names.show(other) == shown) {
+        true => format!("{shown} ({name})"),
+        false => shown,
+    }
+}
+
+fn one(out: &mut Shown, kernel: &KernelDiff, alike: &HashSet<&str>, view: &View) {
     let [old, new] = kernel.bytes;
     let bytes = match kernel.fate {
         Fate::Added => units::bytes(new),
@@ -168,10 +210,13 @@ fn one(out: &mut Shown, kernel: &KernelDiff, view: &View) {
         _ => signed(old, new),
     };
     let head = format!("  {} ({bytes}): ", fate(&kernel.fate));
-    let left = view.width.saturating_sub(head.chars().count()).max(20);
-    writeln!(out, "{head}{}", shorten(&names.show(&kernel.name), left));
+    let mut named = |first: &str, name: &str| match alike.contains(name) {
+        true => lines(out, "", "      ", &format!("{first}{}", in_full(name, alike, view)), view),
+        false => writeln!(out, "{first}{}", in_short(name, view)),
+    };
+    named(&head, &kernel.name);
     if let Fate::Renamed { from } = &kernel.fate {
-        writeln!(out, "    was {}", shorten(&names.show(from), view.width.saturating_sub(8)));
+        named("    was ", from);
     }
     for change in kernel.changes.iter().take(CHANGES) {
         lines(out, "    ", "      ", &line(change, kernel), view);
@@ -179,12 +224,6 @@ fn one(out: &mut Shown, kernel: &KernelDiff, view: &View) {
     let more = kernel.changes.len().saturating_sub(CHANGES);
     if more > 0 {
         writeln!(out, "    and {more} more changes");
-    }
-}
-
-fn lines(out: &mut Shown, first: &str, rest: &str, text: &str, view: &View) {
-    for (at, line) in wrap(text, view.width.saturating_sub(first.len().max(rest.len()))).iter().enumerate() {
-        writeln!(out, "{}{}", if at == 0 { first } else { rest }, line.trim_end());
     }
 }
 

@@ -4,7 +4,7 @@
 //! same of several kernels at one place are one.
 
 use super::table::EXAMPLES;
-use super::{Counts, Finding, TargetFindings, word};
+use super::{Counts, Finding, Group, TargetFindings, alike, word};
 use crate::report::evidence::{self, Names};
 use crate::report::name::shorten;
 use crate::report::text::{Shown, markdown_code, markdown_text, visible};
@@ -85,34 +85,11 @@ pub fn markdown(targets: &[TargetFindings], names: Names) -> Shown {
         let verdict = word(one.verdict());
         writeln!(out, "| `{}` | {runs} | {unknown} | {cannot} | {excused} | {verdict} |", one.name());
     }
-    for one in targets {
-        for group in one.groups() {
-            out.push_str("\n");
-            writeln!(out, "**`{}`: {}**", one.name(), group.heading());
-            out.push_str("\n");
-            writeln!(out, "> {}", markdown_text(&group.finding.message));
-            out.push_str("\n");
-            for finding in group.findings(EXAMPLES) {
-                if finding.found.kernel.is_empty() {
-                    writeln!(out, "- {}", markdown_code(&finding.of.file));
-                    continue;
-                }
-                let kernel = names.show(finding.found.kernel);
-                writeln!(out, "- {} in {}", markdown_code(&shorten(&kernel, SHOWN)), markdown_code(&finding.of.file));
-                if let Some(found) = finding.evidence() {
-                    let way = evidence::text(finding.found.kernel, found, names);
-                    for line in way.lines().skip(1) {
-                        writeln!(out, "  - {}", markdown_code(line.trim()));
-                    }
-                }
-            }
-            let more = group.count.saturating_sub(EXAMPLES);
-            if more > 0 {
-                writeln!(out, "- and {} more", count(more));
-            }
-            out.push_str("\n");
-            writeln!(out, "{}", markdown_text(&group.finding.remedy));
-        }
+    for (targets, section) in alike(targets, |group| markdown_section(group, names)) {
+        out.push_str("\n");
+        let targets: Vec<String> = targets.iter().map(|name| format!("`{name}`")).collect();
+        write!(out, "**{}: ", targets.join(", "));
+        out.append(&section);
     }
     for one in targets.iter().filter(|one| one.excused() > 0) {
         out.push_str("\n");
@@ -120,6 +97,32 @@ pub fn markdown(targets: &[TargetFindings], names: Names) -> Shown {
             writeln!(out, "- `{}`: excused: {}: {}", one.name(), group.extent(), markdown_text(why));
         }
     }
+    out
+}
+
+fn markdown_section(group: &Group<'_>, names: Names) -> Shown {
+    let mut out = Shown::default();
+    writeln!(out, "{}**", group.heading());
+    out.push_str("\n");
+    writeln!(out, "> {}", markdown_text(&group.finding.message));
+    out.push_str("\n");
+    for finding in group.findings(EXAMPLES) {
+        if finding.found.kernel.is_empty() {
+            writeln!(out, "- {}", markdown_code(&finding.of.file));
+            continue;
+        }
+        let kernel = names.show(finding.found.kernel);
+        writeln!(out, "- {} in {}", markdown_code(&shorten(&kernel, SHOWN)), markdown_code(&finding.of.file));
+        if let Some(found) = finding.evidence() {
+            writeln!(out, "  - {}", markdown_code(&evidence::way(finding.found.kernel, found, names)));
+        }
+    }
+    let more = group.count.saturating_sub(EXAMPLES);
+    if more > 0 {
+        writeln!(out, "- and {} more", count(more));
+    }
+    out.push_str("\n");
+    writeln!(out, "{}", markdown_text(&group.finding.remedy));
     out
 }
 

@@ -3,17 +3,19 @@
 //! The matrix has a column for each target, whose names stand above as stairs, since there may be a hundred. Kernels of a template with the
 //! same verdicts everywhere share a line; those that run everywhere share one.
 
-use super::{Cell, Counts, Group, Standing, TargetFindings, rows_by_file, word};
+use super::{Cell, Counts, Group, Standing, TargetFindings, alike, rows_by_file, word};
 use crate::compat::offers::Provider;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
 use crate::report::name::{family, shorten, shorten_path};
 use crate::report::table::{Column, Drawing, render};
-use crate::report::text::{Shown, visible_lines};
+use crate::report::text::{Shown, lines};
 use crate::report::units::{count, counted};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Characters of a kernel's name beside its file.
+const NAME: usize = 24;
 /// Kernels that are named for each thing that is found; `--format json` has all.
 pub const EXAMPLES: usize = 3;
 
@@ -39,81 +41,64 @@ pub fn table(targets: &[TargetFindings], view: &View, drawing: Option<Drawing>) 
         row
     };
     let rows: Vec<Vec<String>> = targets.iter().map(row).collect();
-    let mut out = render(&columns, &rows, view.width, view.color);
+    let mut out = render(&columns, &rows, &["Excused", "Verdict"], view.width, view.color);
     let drawn = drawing.filter(|_| targets.len() > 1).map(|drawing| matrix(targets, view, drawing, SOME));
     for picture in drawn.iter().filter(|picture| !picture.is_empty()) {
         out.push_str("\n");
         out.append(picture);
     }
-    for one in targets {
-        for group in one.groups() {
-            out.push_str("\n");
-            section(&mut out, one, &group, view);
-        }
+    for (names, section) in alike(targets, |group| section(group, view)) {
+        out.push_str("\n");
+        let heading = section.lines().next().unwrap_or_default();
+        lines(&mut out, "", "  ", &format!("{}: {heading}", names.join(", ")), view);
+        section.lines().skip(1).for_each(|line| writeln!(out, "{line}"));
     }
     for one in targets.iter().filter(|one| one.excused() > 0) {
         out.push_str("\n");
         for (why, group) in one.excuses() {
-            let text = format!("{}: excused: {}: {why}", one.name(), group.extent());
-            for (at, line) in wrap(&text, view.width.saturating_sub(2)).iter().enumerate() {
-                writeln!(out, "{}{line}", if at == 0 { "" } else { "  " });
-            }
+            lines(&mut out, "", "  ", &format!("{}: excused: {}: {why}", one.name(), group.extent()), view);
         }
     }
     out
 }
 
-fn section(out: &mut Shown, target: &TargetFindings, group: &Group<'_>, view: &View) {
+/// A heading, which the targets are put before, and the first kernels of a group.
+fn section(group: &Group<'_>, view: &View) -> Shown {
     let names = Names { demangle: view.demangle };
-    writeln!(out, "{}: {}", target.name(), group.heading());
-    for line in wrap(&group.finding.message, view.width.saturating_sub(2)) {
-        writeln!(out, "  {line}");
-    }
+    let mut out = Shown::default();
+    writeln!(out, "{}", group.heading());
+    lines(&mut out, "  ", "  ", &group.finding.message, view);
     for finding in group.findings(EXAMPLES) {
-        let image = finding.found.image.map(|image| format!(" image {image}")).unwrap_or_default();
-        let place = format!("  {}{image}: ", shorten_path(&finding.of.file, view.width / 3));
         if finding.found.kernel.is_empty() {
             writeln!(out, "  {}", shorten_path(&finding.of.file, view.width.saturating_sub(2)));
             continue;
         }
-        let left = view.width.saturating_sub(place.chars().count()).max(20);
-        writeln!(out, "{place}{}", shorten(&names.show(finding.found.kernel), left));
+        let image = finding.found.image.map(|image| format!(" image {image}")).unwrap_or_default();
+        let kernel = names.show(finding.found.kernel);
+        let room = view.width.saturating_sub(image.len()).saturating_sub(4);
+        let file = shorten_path(&finding.of.file, room.saturating_sub(kernel.chars().count()).max(room / 3));
+        let left = room.saturating_sub(file.chars().count());
+        // On a narrow terminal the kernel stands below.
+        let narrow = left < NAME.min(kernel.chars().count());
+        match narrow {
+            true => writeln!(out, "  {}{image}:", shorten_path(&finding.of.file, room)),
+            false => write!(out, "  {file}{image}: "),
+        }
+        let (lead, left) = if narrow { ("    ", view.width.saturating_sub(4)) } else { ("", left) };
+        writeln!(out, "{lead}{}", shorten(&kernel, left));
         if let Some((file, image)) = finding.found.elsewhere {
             writeln!(out, "    in {} image {image}", shorten_path(file, view.width.saturating_sub(20)));
         }
         if let Some(found) = finding.evidence() {
-            // The kernel has been named; the way begins on the second line.
-            for line in evidence::text(finding.found.kernel, found, names).lines().skip(1) {
-                for line in wrap(line.trim(), view.width.saturating_sub(4)) {
-                    writeln!(out, "    {line}");
-                }
-            }
+            lines(&mut out, "    ", "      ", &evidence::way(finding.found.kernel, found, names), view);
         }
     }
     let more = group.count.saturating_sub(EXAMPLES);
     if more > 0 {
         writeln!(out, "  and {} more", count(more));
     }
-    for (at, line) in wrap(&group.finding.remedy, view.width.saturating_sub(8)).iter().enumerate() {
-        writeln!(out, "{}{line}", if at == 0 { "  help: " } else { "        " });
-    }
-}
-
-/// Lines of at most `width` characters, broken at spaces; a word that is longer stands alone, shortened.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(20);
-    let mut lines: Vec<String> = Vec::new();
-    for word in visible_lines(text).split_whitespace() {
-        let word = shorten(word, width);
-        match lines.last_mut() {
-            Some(line) if line.chars().count().saturating_add(1).saturating_add(word.chars().count()) <= width => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word.into_owned()),
-        }
-    }
-    lines
+    lines(&mut out, "  help: ", "        ", &group.finding.remedy, view);
+    out
 }
 
 /// Characters of a symbol that are shown.
@@ -161,7 +146,7 @@ pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: u
     let targets: Vec<&TargetFindings> =
         targets.iter().filter(|one| !one.target.is_empty() && one.kernels() > 0).collect();
     let mut out = Shown::default();
-    let lines = lines(&targets, view);
+    let lines = matrix_lines(&targets, view);
     if lines.is_empty() {
         return out;
     }
@@ -191,7 +176,8 @@ pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: u
     }
     everywhere.iter().for_each(|line| put(&mut out, line));
     let any = |wanted| lines.iter().any(|(stands, _)| stands.contains(&wanted));
-    let mut first = true;
+    // What stands in the line so far.
+    let mut used = 0usize;
     for (stand, what) in [
         (Standing::Native, "native"),
         (Standing::Runs, if any(Standing::Native) { "just in time" } else { "runs" }),
@@ -201,17 +187,20 @@ pub fn matrix(targets: &[TargetFindings], view: &View, drawing: Drawing, most: u
     ] {
         // A policy or a baseline excuses, and native code is for some targets; most have none.
         if !matches!(stand, Standing::Excused | Standing::Native) || any(stand) {
-            out.push_str(if std::mem::take(&mut first) { "" } else { ", " });
+            used = used.saturating_add(what.len()).saturating_add(4);
+            out.push_str(if used == what.len().saturating_add(4) { "" } else { ", " });
             sign(&mut out, stand, view.color, drawing);
             write!(out, " {what}");
         }
     }
-    writeln!(out, "; the number is that of kernels");
+    let unit = "the number is that of kernels";
+    out.push_str(if used.saturating_add(unit.len()) > view.width { "\n" } else { "; " });
+    writeln!(out, "{unit}");
     out
 }
 
 /// The lines, each with how its kernels stand on each target: the worst first, what runs everywhere last.
-fn lines(targets: &[&TargetFindings], view: &View) -> Vec<(Vec<Standing>, Line)> {
+fn matrix_lines(targets: &[&TargetFindings], view: &View) -> Vec<(Vec<Standing>, Line)> {
     let mut found: BTreeMap<(Vec<Standing>, String), Line> = BTreeMap::new();
     for file_rows in rows_by_file(targets) {
         for row in &file_rows.rows {

@@ -208,7 +208,7 @@ fn the_matrix_leaves_blank_what_was_not_asked() {
 fn the_matrix_tells_what_is_excused_from_what_runs() {
     use crate::report::table::Drawing;
     let mut answers = answers();
-    let view = View { width: 60, demangle: true, color: false };
+    let view = View { width: 80, demangle: true, color: false };
     let text = matrix(&answers, &view, Drawing::Unicode, SOME);
     assert!(text.ends_with("✓ runs, ✗ cannot run, ? unknown; the number is that of kernels\n"), "{text}");
     excuse(&mut answers);

@@ -8,7 +8,7 @@ use crate::report::devices;
 use crate::report::evidence::{self, Names};
 use crate::report::inspect::View;
 use crate::report::table::{Column, render};
-use crate::report::text::{Shown, field};
+use crate::report::text::{Shown, field, lines};
 use crate::report::units::bytes;
 use crate::rewrite::specialize::display_name;
 use crate::spirv::kernel::Value;
@@ -132,12 +132,12 @@ impl Page<'_> {
     }
 
     fn section(&mut self, title: &str) {
-        writeln!(self.out, "  {title}");
+        lines(&mut self.out, "  ", "    ", title, self.view);
     }
 
     /// A table, moved right by four.
-    fn table(&mut self, columns: &[(&str, Column)], rows: &[Vec<String>]) {
-        let text = render(columns, rows, self.view.width.saturating_sub(4), false);
+    fn table(&mut self, columns: &[(&str, Column)], rows: &[Vec<String>], minor: &[&str]) {
+        let text = render(columns, rows, minor, self.view.width.saturating_sub(4), false);
         for line in text.lines() {
             writeln!(self.out, "    {line}");
         }
@@ -149,11 +149,9 @@ impl Page<'_> {
             self.section("Why these aspects");
         }
         for why in &kernel.evidence {
-            let text = evidence::text(&kernel.name, why, Names { demangle: self.view.demangle });
-            for line in text.lines() {
-                let indent = 4usize.saturating_add(line.len()).saturating_sub(line.trim_start().len());
-                field(&mut self.out, indent, "", indent.max(4), line.trim_start(), self.view.width);
-            }
+            let uses = if why.aspect.certain() { "uses" } else { "may use" };
+            let way = evidence::way(&kernel.name, why, Names { demangle: self.view.demangle });
+            lines(&mut self.out, "    ", "      ", &format!("{uses} {}: {way}", why.aspect.name()), self.view);
         }
         let differences: Vec<String> = kernel.comparison.iter().flat_map(evidence::differences).collect();
         if !differences.is_empty() {
@@ -179,8 +177,8 @@ impl Page<'_> {
             ("Access", Column::Text),
             ("Size", Column::Number),
             ("Align", Column::Number),
-            ("Name", Column::Text),
-            ("Type", Column::Text),
+            ("Name", Column::Name),
+            ("Type", Column::Wrapped(60)),
         ];
         let row = |one: &SourceArgument| {
             let dash = || "-".to_owned();
@@ -202,7 +200,7 @@ impl Page<'_> {
             ]
         };
         let rows: Vec<Vec<String>> = kernel.arguments.iter().map(row).collect();
-        self.table(&columns, &rows);
+        self.table(&columns, &rows, &["Align", "Access", "Size", "Name"]);
     }
 
     fn constants(&mut self, kernel: &KernelFacts) {
@@ -217,7 +215,7 @@ impl Page<'_> {
             ("Type", Column::Text),
             ("Default", Column::Text),
             ("At", Column::Number),
-            ("Name", Column::Text),
+            ("Name", Column::Wrapped(80)),
         ];
         let row = |one: &NamedConstant| {
             vec![
@@ -230,7 +228,7 @@ impl Page<'_> {
             ]
         };
         let rows: Vec<Vec<String>> = kernel.spec_constants.iter().map(row).collect();
-        self.table(&columns, &rows);
+        self.table(&columns, &rows, &["At", "Type"]);
     }
 
     fn native(&mut self, device: &str, native: &NativeKernel) {
